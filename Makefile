@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The front door. Not part of the overlay: `make help` says what there is.
+
+IMPL ?= rust
+CONFIG ?= lean
+
+.DELETE_ON_ERROR:
+.PHONY: help setup kernel run shell test test-debug bench series apply doc lint clean
+
+help:
+	@echo 'make setup               fetch the toolchain and the kernel source (once, outside of this folder)'
+	@echo 'make run                 boot the kernel and show user_events and histograms at work'
+	@echo 'make shell               a shell in the guest                  [IMPL=rust|c] [CONFIG=...]'
+	@echo 'make test                lint, KUnit, our selftests, the kernel'\''s own selftests'
+	@echo 'make test-debug          the same under lockdep, kmemleak, fault injection, and KASAN'
+	@echo 'make bench               C and Rust side by side'
+	@echo 'make kernel              build the guest'\''s kernel               [IMPL=rust|c] [CONFIG=lean|lockdep|kasan]'
+	@echo 'make series OUT=DIR      the work as a patch series for git am'
+	@echo 'make apply LINUX=DIR     the work onto a Linux 7.3 tree of your own'
+	@echo 'make doc, make lint      documentation; static checks'
+	@echo 'make clean               remove build/'
+
+setup:
+	@scripts/setup
+
+kernel: setup
+	@scripts/kernel IMPL=$(IMPL) CONFIG=$(CONFIG)
+
+run: setup
+	@scripts/kernel IMPL=rust
+	@scripts/run
+
+shell: kernel
+	@scripts/vm --impl $(IMPL) --config $(CONFIG) --shell
+
+test: setup
+	@scripts/test
+
+test-debug: setup
+	@scripts/test --debug
+
+bench: setup
+	@scripts/kernel IMPL=rust
+	@scripts/kernel IMPL=c
+	@scripts/bench
+
+series: setup
+	@scripts/series "OUT=$(OUT)"
+
+apply:
+	@scripts/apply "LINUX=$(LINUX)"
+
+doc: setup
+	@scripts/doc
+
+lint: setup
+	@scripts/lint
+
+clean:
+	rm -rf build
