@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A client of user_events: what a program does to offer an event of its own to
+ * ftrace and perf. client.rs is the same program in Rust, and says how to try
+ * it.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/user_events.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+
+#define DATA_FILE "/sys/kernel/tracing/user_events_data"
+
+/* The fields of the event, as the kernel wants them described. */
+#define FIELDS "u32 id;u32 bytes;__data_loc char[] path"
+
+/* The bit of the enable word that the kernel sets while somebody listens. */
+#define ENABLE_BIT 31
+
+/*
+ * How often to look at the enable bit. The kernel does not notify of changes: a
+ * program looks at the bit where it would write a record, which costs one load.
+ * This one has to say something when the bit changes, so it polls.
+ */
+#define LOOK_EVERY_MS 10
+
+/* What the records say: a small web server's requests. */
+static const struct {
+	const char *path;
+	uint32_t bytes;
+} requests[] = {
+	{ "/", 4096 },
+	{ "/style.css", 512 },
+	{ "/login", 1024 },
+};
+
+/* The kernel writes here from registration to unregistration. */
+static uint32_t enabled_word;
+
+static void die(const char *format, ...)
+{
+	va_list args;
+
+	fputs("client-c: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(EXIT_FAILURE);
+}
+
+static const char *explain_open(void)
+{
+	switch (errno) {
+	case ENOENT:
+		if (access("/sys/kernel/tracing/trace", F_OK))
+			return "tracefs is not mounted; as root: mount -t tracefs nodev /sys/kernel/tracing";
+		return "this kernel is built without CONFIG_USER_EVENTS";
+	case EACCES:
+		return "run this as root, or let your group use it; as root: chgrp GROUP and chmod g+rw the file, and chmod a+x /sys/kernel/tracing";
+	default:
+		return strerror(errno);
+	}
+}
+
+static const char *explain_register(void)
+{
+	switch (errno) {
+	case EINVAL:
+		return "the kernel does not accept this name or these fields";
+	case EADDRINUSE:
+		return "there is an event of this name with other fields";
+	case EMFILE:
+		return "there are too many user events; see /proc/sys/kernel/user_events_max";
+	case ENODEV:
+		return "the kernel has no event number left";
+	case EPERM:
+		return "not permitted";
+	case ENOMEM:
+		return "the kernel is out of memory, or cannot write the enable word";
+	case ENOTTY:
+		return "the kernel takes no registrations from 32-bit programs";
+	default:
+		return strerror(errno);
+	}
+}
+
+static const char *explain_write(void)
+{
+	switch (errno) {
+	case EINVAL:
+		return "the record is shorter than the event's fields";
+	case EFAULT:
+		return "a dynamic field points outside of the record or its text has no end";
+	default:
+		return strerror(errno);
+	}
+}
+
+static uint32_t event_register(int fd, const char *name)
+{
+	struct user_reg reg = {
+		.size = sizeof(reg),
+		.enable_bit = ENABLE_BIT,
+		.enable_size = sizeof(enabled_word),
+		.enable_addr = (uintptr_t)&enabled_word,
+	};
+	char *command;
+
+	if (asprintf(&command, "%s %s", name, FIELDS) < 0)
+		die("out of memory");
+	reg.name_args = (uintptr_t)command;
+	if (ioctl(fd, DIAG_IOCSREG, &reg))
+		die("cannot register \"%s\": %s", command, explain_register());
+	free(command);
+	return reg.write_index;
+}
+
+static void event_unregister(int fd)
+{
+	struct user_unreg unreg = {
+		.size = sizeof(unreg),
+		.disable_bit = ENABLE_BIT,
+		.disable_addr = (uintptr_t)&enabled_word,
+	};
+
+	if (ioctl(fd, DIAG_IOCSUNREG, &unreg))
+		die("cannot unregister: %s", strerror(errno));
+}
+
+/* Whether somebody listens. This is all that an event costs while nobody does. */
+static bool event_enabled(void)
+{
+	return __atomic_load_n(&enabled_word, __ATOMIC_RELAXED) & (1U << ENABLE_BIT);
+}
+
+/* Writes one record; false if nobody listens any more. */
+static bool event_write(int fd, uint32_t index, uint32_t id, uint32_t bytes, const char *path)
+{
+	uint32_t path_size = strlen(path) + 1;
+	/* Offsets count from the start of the record, with the kernel's 8 byte header. */
+	uint32_t path_at = 8 + 3 * sizeof(uint32_t);
+	uint32_t fields[] = { id, bytes, DYN_LOC(path_at, path_size) };
+	struct iovec parts[] = {
+		/* The index goes first and is not recorded. */
+		{ &index, sizeof(index) },
+		{ fields, sizeof(fields) },
+		{ (void *)path, path_size },
+	};
+
+	if (writev(fd, parts, 3) >= 0)
+		return true;
+	/* Switched off between the look at the bit and here: nothing is wrong. */
+	if (errno == EBADF)
+		return false;
+	die("cannot write a record: %s", explain_write());
+	return false;
+}
+
+static unsigned int write_records(int fd, uint32_t index, unsigned int count, uint32_t *id)
+{
+	size_t n = sizeof(requests) / sizeof(*requests);
+	unsigned int written;
+
+	for (written = 0; written < count; written++) {
+		size_t i = *id % n;
+
+		if (!event_enabled())
+			break;
+		++*id;
+		if (!event_write(fd, index, *id, requests[i].bytes, requests[i].path))
+			break;
+	}
+	return written;
+}
+
+/* Waits for input: the number of lines that came, or -1 at its end. */
+static int lines_read(void)
+{
+	struct pollfd fds = { .fd = STDIN_FILENO, .events = POLLIN };
+	int ready = poll(&fds, 1, LOOK_EVERY_MS);
+	char bytes[256];
+	int lines = 0;
+	ssize_t n;
+
+	if (ready < 0)
+		die("cannot wait for input: %s", strerror(errno));
+	if (!ready)
+		return 0;
+	n = read(STDIN_FILENO, bytes, sizeof(bytes));
+	if (n < 0)
+		die("cannot read the input: %s", strerror(errno));
+	if (!n)
+		return -1;
+	while (n--)
+		lines += bytes[n] == '\n';
+	return lines;
+}
+
+static void show_usage(void)
+{
+	fputs("Usage: client-c [-n RECORDS] [EVENT]\n\n"
+	      "Registers the user event EVENT (web_request) and writes RECORDS (6) records of\n"
+	      "it for each line on its input, if the event is enabled. Ends with its input.\n", stderr);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = "web_request";
+	unsigned int count = 6, written;
+	uint32_t index, id = 0;
+	int fd, opt, lines, shown = -1;
+	char *end;
+
+	while ((opt = getopt(argc, argv, "n:")) != -1) {
+		if (opt != 'n')
+			show_usage();
+		count = strtoul(optarg, &end, 10);
+		if (end == optarg || *end)
+			show_usage();
+	}
+	if (optind < argc)
+		name = argv[optind];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+
+	fd = open(DATA_FILE, O_RDWR);
+	if (fd < 0)
+		die("cannot open " DATA_FILE ": %s", explain_open());
+	index = event_register(fd, name);
+	printf("registered %s, write index %u\n", name, index);
+
+	for (;;) {
+		bool enabled = event_enabled();
+
+		if (shown != enabled) {
+			printf("enable bit %d is %d\n", ENABLE_BIT, enabled);
+			shown = enabled;
+		}
+		lines = lines_read();
+		if (lines < 0)
+			break;
+		while (lines--) {
+			written = write_records(fd, index, count, &id);
+			if (written)
+				printf("wrote %u records\n", written);
+			else
+				puts("nobody listens: nothing written");
+		}
+	}
+
+	event_unregister(fd);
+	printf("unregistered %s\n", name);
+	return EXIT_SUCCESS;
+}
