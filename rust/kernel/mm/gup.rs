@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reaching the pages of a user address space from the kernel.
+//!
+//! The functions here work on any address space whose mmap lock is held, not only on that of the
+//! current task. They come in pairs: [`pin_page_nofault`] finds a page only when it is present and
+//! writeable already, and so does not wait for I/O; when it finds none, [`fault_in_writeable`] gets
+//! it there, which may take long and may release the lock in between.
+//!
+//! C header: [`include/linux/mm.h`](srctree/include/linux/mm.h).
+//!
+//! Reference: <https://docs.kernel.org/core-api/pin_user_pages.html>
+//!
+//! [`pin_page_nofault`]: MmapReadGuard::pin_page_nofault
+//! [`fault_in_writeable`]: MmapReadGuard::fault_in_writeable
+
+use super::MmapReadGuard;
+use crate::{
+    bindings,
+    error::to_result,
+    page::PAGE_SIZE,
+    prelude::*, //
+};
+use core::ptr::{
+    self,
+    NonNull, //
+};
+
+impl MmapReadGuard<'_> {
+    /// Pins the page at `addr` for writing, if that needs no page fault.
+    ///
+    /// Returns [`None`] when the page is not present, is not writeable (which includes a page that
+    /// a write would have to copy first), or when there is no mapping at all. In the first two cases
+    /// [`fault_in_writeable`] helps.
+    ///
+    /// # Context
+    ///
+    /// May sleep, but does not release the mmap lock.
+    ///
+    /// # Examples
+    ///
+    /// Sets a bit in the memory of another process, faulting the page in if need be.
+    ///
+    /// ```no_run
+    /// use kernel::{
+    ///     mm::MmWithUser,
+    ///     page::PAGE_SIZE, //
+    /// };
+    ///
+    /// fn set_flag(mm: &MmWithUser, addr: usize, bit: u32) -> Result {
+    ///     let mut guard = mm.mmap_read_lock();
+    ///
+    ///     for _ in 0..10 {
+    ///         if let Some(mut page) = guard.pin_page_nofault(addr) {
+    ///             return page.set_bit(addr % PAGE_SIZE, bit, true);
+    ///         }
+    ///         // Another process may take the page away again before the next attempt.
+    ///         guard.fault_in_writeable(addr)?;
+    ///     }
+    ///     Err(EFAULT)
+    /// }
+    /// ```
+    ///
+    /// [`fault_in_writeable`]: MmapReadGuard::fault_in_writeable
+    pub fn pin_page_nofault(&self, addr: usize) -> Option<PinnedPage> {
+        let mut page: *mut bindings::page = ptr::null_mut();
+
+        // SAFETY: By the type invariants, the mmap lock of `self.mm` is held, and the borrow of the
+        // `MmWithUser` keeps `mm_users` non-zero. `page` has room for the one page asked for. With a
+        // null `locked`, the lock is not released.
+        let pinned = unsafe {
+            bindings::pin_user_pages_remote(
+                self.mm.as_raw(),
+                addr,
+                1,
+                bindings::FOLL_WRITE | bindings::FOLL_NOFAULT,
+                &mut page,
+                ptr::null_mut(),
+            )
+        };
+
+        if pinned != 1 {
+            return None;
+        }
+
+        // INVARIANT: `pin_user_pages_remote()` has stored one page, which it has pinned for writing,
+        // and nobody else knows of that pin.
+        NonNull::new(page).map(|page| PinnedPage {
+            page,
+            written: false,
+        })
+    }
+
+    /// Makes the page at `addr` present and writeable, as a write by a task of that address space
+    /// would.
+    ///
+    /// After a success the lock is held, but it may have been released and taken again in between:
+    /// what was learned about the address space before no longer counts, hence the exclusive borrow.
+    /// The page may be taken away again as soon as the lock is released.
+    ///
+    /// Fails with [`EFAULT`] when there is no mapping at `addr`, or it does not allow writing, and
+    /// with [`EINTR`] when the current task has been killed. Other errors of the fault handler, such
+    /// as [`ENOMEM`], are returned as they are. The lock is held in these cases, too.
+    ///
+    /// # Context
+    ///
+    /// May sleep, for as long as the I/O takes that brings the page in.
+    pub fn fault_in_writeable(&mut self, addr: usize) -> Result {
+        let mut unlocked = false;
+
+        // SAFETY: By the type invariants, the mmap lock of `self.mm` is held for reading, and the
+        // borrow of the `MmWithUser` keeps `mm_users` non-zero. `fixup_user_fault()` always returns
+        // with the lock held. When it releases it in between, no reference to data under the lock
+        // exists, because those borrow from `self`, which is borrowed exclusively.
+        to_result(unsafe {
+            bindings::fixup_user_fault(
+                self.mm.as_raw(),
+                addr,
+                bindings::fault_flag_FAULT_FLAG_WRITE | bindings::fault_flag_FAULT_FLAG_REMOTE,
+                &mut unlocked,
+            )
+        })
+    }
+}
+
+/// A page of a user address space that is pinned for writing.
+///
+/// The page stays what it is, and where it is in memory, for as long as this value exists; whether
+/// it is still mapped in the address space it was found in is another question, and only certain
+/// while the mmap lock is held. Do not keep it for long: pins get in the way of memory management.
+///
+/// User space may access the page at any time, so there is no way to get a reference to its
+/// contents here; it is only changed with atomic operations.
+///
+/// Dropping this value may sleep: a page that has been written to is marked dirty, under the lock
+/// of its folio.
+///
+/// # Invariants
+///
+/// `page` points at a valid page, for which this value owns one pin that was taken for writing.
+pub struct PinnedPage {
+    page: NonNull<bindings::page>,
+    /// Whether the page has been written to and is to be marked dirty.
+    written: bool,
+}
+
+// SAFETY: A pin belongs to the page, not to the task that took it, so it can be released by another
+// one. The page is only mapped during a method call.
+unsafe impl Send for PinnedPage {}
+
+impl PinnedPage {
+    /// Atomically sets (`on`) or clears a bit in an `unsigned long` of this page.
+    ///
+    /// `offset` is where the `unsigned long` is in the page, in bytes. `bit` is the number of the
+    /// bit, the least significant one being 0.
+    ///
+    /// The operation is atomic with respect to atomic operations by user space, but does not order
+    /// other memory accesses, like C's `set_bit()` and `clear_bit()`.
+    ///
+    /// Fails with [`EINVAL`] when `offset` is not a multiple of the size of an `unsigned long` or
+    /// not in the page, or when the `unsigned long` has no such bit.
+    ///
+    /// # Context
+    ///
+    /// Any context in which a page may be mapped with `kmap_local_page()`. Does not sleep.
+    pub fn set_bit(&mut self, offset: usize, bit: u32, on: bool) -> Result {
+        if offset >= PAGE_SIZE || offset % size_of::<c_ulong>() != 0 || bit >= c_ulong::BITS {
+            return Err(EINVAL);
+        }
+
+        // CAST: An `unsigned long` has at least 32 bits.
+        let bit = bit as c_ulong;
+
+        // SAFETY: By the type invariants, the page is valid.
+        let kaddr = unsafe { bindings::kmap_local_page(self.page.as_ptr()) };
+
+        // SAFETY: `kaddr` is valid for `PAGE_SIZE` bytes and aligned to that. Since `offset` is
+        // smaller, and like `PAGE_SIZE` a multiple of the size of an `unsigned long`, the latter
+        // lies in the page as a whole.
+        let word = unsafe { kaddr.byte_add(offset) }.cast::<c_ulong>();
+
+        if on {
+            // SAFETY: `word` is valid and aligned, and `bit` was checked above. The operation is
+            // atomic, so it does not race with accesses by user space or the kernel. The page was
+            // pinned for writing.
+            unsafe { bindings::set_bit(bit, word) };
+        } else {
+            // SAFETY: As above.
+            unsafe { bindings::clear_bit(bit, word) };
+        }
+
+        // SAFETY: `kaddr` was mapped above, and no other page was mapped since.
+        unsafe { bindings::kunmap_local(kaddr) };
+
+        self.written = true;
+        Ok(())
+    }
+}
+
+impl Drop for PinnedPage {
+    fn drop(&mut self) {
+        let mut page = self.page.as_ptr();
+
+        // SAFETY: By the type invariants, the page is valid and has a pin, which is given up here.
+        // `page` is an array of one.
+        unsafe { bindings::unpin_user_pages_dirty_lock(&mut page, 1, self.written) };
+    }
+}
