@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reading from a source without page faults, and more than once.
+//!
+//! Code that must not sleep while it reads user memory, for instance because it fills a buffer that
+//! it has reserved with preemption disabled, does so in two steps: [`fault_in_readable`] where
+//! sleeping is fine, then [`copy_nofault`] where it is not. The second step may still fail, as the
+//! memory can be taken away in between.
+//!
+//! C header: [`include/linux/uio.h`](srctree/include/linux/uio.h).
+//!
+//! [`fault_in_readable`]: IovIterSource::fault_in_readable
+//! [`copy_nofault`]: IovIterSource::copy_nofault
+
+use super::IovIterSource;
+use crate::bindings;
+use core::ptr;
+
+impl IovIterSource<'_> {
+    /// Makes the next `len` bytes of user memory present, so that they can be read without a page
+    /// fault.
+    ///
+    /// Returns whether all of them are readable, which they are not if this IO vector is shorter
+    /// than `len`. IO vectors that do not refer to user memory need no such preparation: for them
+    /// the answer is always `true`.
+    ///
+    /// This is a snapshot of a moment: the memory may be gone when it is read.
+    ///
+    /// # Context
+    ///
+    /// May sleep.
+    #[inline]
+    pub fn fault_in_readable(&self, len: usize) -> bool {
+        // SAFETY: By the type invariants, `self.iov` is a valid IO vector, which this call only
+        // reads.
+        unsafe { bindings::fault_in_iov_iter_readable(self.iov.get(), len) == 0 }
+    }
+
+    /// Reads data from this IO vector as far as that needs no page fault.
+    ///
+    /// Returns the number of bytes that have been copied, by which this IO vector has advanced. If
+    /// this is less than the length of `out`, then the IO vector is at its end, or user memory is
+    /// not present or not readable. See [`fault_in_readable`].
+    ///
+    /// # Context
+    ///
+    /// Any context in which the source may be accessed, with preemption or interrupts disabled, too.
+    /// Does not sleep, allocate or take a lock. User memory is that of the current task.
+    ///
+    /// [`fault_in_readable`]: IovIterSource::fault_in_readable
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use kernel::bindings;
+    /// use kernel::iov::IovIterSource;
+    ///
+    /// /// Reads a record in two parts, neither of which may sleep.
+    /// fn record(iov: &mut IovIterSource<'_>, head: &mut [u8; 2], body: &mut [u8]) -> Result {
+    ///     if !iov.fault_in_readable(head.len() + body.len()) {
+    ///         return Err(EFAULT);
+    ///     }
+    ///     if iov.copy_nofault(head) != head.len() || iov.copy_nofault(body) != body.len() {
+    ///         return Err(EFAULT);
+    ///     }
+    ///     Ok(())
+    /// }
+    ///
+    /// # let mut data = *b"abcdef";
+    /// # let kvec = bindings::kvec {
+    /// #     iov_base: data.as_mut_ptr().cast(),
+    /// #     iov_len: data.len(),
+    /// # };
+    /// # let mut iter = bindings::iov_iter::default();
+    /// # // SAFETY: `kvec` and the bytes that it points at outlive `iter`.
+    /// # unsafe { bindings::iov_iter_kvec(&mut iter, bindings::ITER_SOURCE, &kvec, 1, data.len()) };
+    /// # // SAFETY: `iter` is a valid source, only accessed through the reference.
+    /// # let iov = unsafe { IovIterSource::from_raw(&mut iter) };
+    /// let (mut head, mut body) = ([0; 2], [0; 3]);
+    /// record(iov, &mut head, &mut body)?;
+    ///
+    /// assert_eq!(&head, b"ab");
+    /// assert_eq!(&body, b"cde");
+    /// assert_eq!(iov.len(), 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn copy_nofault(&mut self, out: &mut [u8]) -> usize {
+        // SAFETY: This only counts up in the current task, and is undone below.
+        unsafe { bindings::pagefault_disable() };
+
+        let copied = self.copy_from_iter(out);
+
+        // SAFETY: Page faults were disabled above, by the same task.
+        unsafe { bindings::pagefault_enable() };
+
+        copied
+    }
+
+    /// Runs `f` on a copy of this IO vector, which itself does not advance.
+    ///
+    /// With this, the same data can be handed to several readers. Each of them sees the data as it
+    /// is when it reads: user memory may have changed since the reader before.
+    ///
+    /// # Context
+    ///
+    /// Any.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use kernel::bindings;
+    /// use kernel::iov::IovIterSource;
+    ///
+    /// fn read_twice(iov: &IovIterSource<'_>) -> [[u8; 4]; 2] {
+    ///     let mut out = [[0; 4]; 2];
+    ///     for buf in &mut out {
+    ///         iov.with_snapshot(|iov| iov.copy_from_iter(buf));
+    ///     }
+    ///     out
+    /// }
+    ///
+    /// # let mut data = *b"abcdef";
+    /// # let kvec = bindings::kvec {
+    /// #     iov_base: data.as_mut_ptr().cast(),
+    /// #     iov_len: data.len(),
+    /// # };
+    /// # let mut iter = bindings::iov_iter::default();
+    /// # // SAFETY: `kvec` and the bytes that it points at outlive `iter`.
+    /// # unsafe { bindings::iov_iter_kvec(&mut iter, bindings::ITER_SOURCE, &kvec, 1, data.len()) };
+    /// # // SAFETY: `iter` is a valid source, only accessed through the reference.
+    /// # let iov = unsafe { IovIterSource::from_raw(&mut iter) };
+    /// assert_eq!(read_twice(iov), [*b"abcd", *b"abcd"]);
+    /// assert_eq!(iov.len(), 6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn with_snapshot<R>(&self, f: impl FnOnce(&mut IovIterSource<'_>) -> R) -> R {
+        // The state of an IO vector is all in `struct iov_iter`: what it points at (the array of
+        // segments, the folio queue, the data) is not changed by reading from it, and nothing in it
+        // points back at itself. So C code copies it by assignment, and so does this.
+        //
+        // SAFETY: `self` is valid for reads, and the type is not `Sync`, so nobody writes to it. The
+        // copy fulfils the type invariants: the data may be read for the duration of `'data`, which
+        // outlives the borrow of `self`, by as many readers as there are. The type has no drop glue,
+        // and owns nothing, so two of them are no problem.
+        let mut snapshot = unsafe { ptr::read(self) };
+
+        f(&mut snapshot)
+    }
+}
