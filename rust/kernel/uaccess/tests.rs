@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests of what accesses user memory: [`uaccess`], the parts of [`iov`] that deal with page faults,
+//! and [`mm::gup`].
+//!
+//! KUnit gives the thread of a test an address space on request, so these tests run on real user
+//! memory, which is not there before it is first touched.
+//!
+//! [`uaccess`]: crate::uaccess
+//! [`iov`]: crate::iov
+//! [`mm::gup`]: crate::mm::gup
+
+use macros::kunit_tests;
+
+#[kunit_tests(rust_user_memory)]
+mod user_memory {
+    use crate::{
+        bindings,
+        iov::IovIterSource,
+        mm::MmWithUser,
+        page::PAGE_SIZE,
+        prelude::*,
+        sync::aref::ARef,
+        uaccess::{
+            access_ok,
+            copy_struct_from_user,
+            strndup_user,
+            UserPtr,
+            UserSlice, //
+        }, //
+    };
+    use core::ptr;
+
+    /// Maps a new page, which is not present yet, and returns its address.
+    fn map_page() -> Result<usize> {
+        // SAFETY: The current task runs a KUnit test, since only tests call this. It is a thread of
+        // its own, so that nobody minds it getting an address space.
+        let addr = unsafe {
+            bindings::kunit_vm_mmap(
+                bindings::kunit_get_current_test(),
+                ptr::null_mut(),
+                0,
+                PAGE_SIZE,
+                (bindings::PROT_READ | bindings::PROT_WRITE) as usize,
+                (bindings::MAP_PRIVATE | bindings::MAP_ANONYMOUS) as usize,
+                0,
+            )
+        };
+
+        // Errors are at the very end of the address space.
+        match addr {
+            0 => Err(ENOMEM),
+            _ if !access_ok(UserPtr::from_addr(addr), PAGE_SIZE) => Err(ENOMEM),
+            _ => Ok(addr),
+        }
+    }
+
+    /// Maps a new page and writes `data` to its beginning.
+    fn map_bytes(data: &[u8]) -> Result<UserPtr> {
+        let ptr = UserPtr::from_addr(map_page()?);
+
+        UserSlice::new(ptr, data.len()).writer().write_slice(data)?;
+        Ok(ptr)
+    }
+
+    fn mm() -> Result<ARef<MmWithUser>> {
+        current!().mm().map(ARef::from).ok_or(EINVAL)
+    }
+
+    /// Runs `f` on an IO vector of `len` bytes at `ptr`, as `write(2)` would pass it.
+    fn with_iov<R>(
+        ptr: UserPtr,
+        len: usize,
+        f: impl FnOnce(&mut IovIterSource<'_>) -> R,
+    ) -> Result<R> {
+        let mut iter = bindings::iov_iter::default();
+
+        // SAFETY: `iter` is valid for writes. User memory is checked on each access.
+        crate::error::to_result(unsafe {
+            bindings::import_ubuf(
+                bindings::ITER_SOURCE as c_int,
+                ptr.as_mut_ptr(),
+                len,
+                &mut iter,
+            )
+        })?;
+
+        // SAFETY: `import_ubuf()` has made `iter` a valid source of user memory, which may be read
+        // from at any time. It is only accessed through the reference.
+        Ok(f(unsafe { IovIterSource::from_raw(&mut iter) }))
+    }
+
+    #[test]
+    fn access_ok_knows_the_limit() -> Result {
+        let addr = map_page()?;
+
+        assert!(access_ok(UserPtr::from_addr(addr), PAGE_SIZE));
+        #[cfg(CONFIG_X86_64)]
+        assert!(!access_ok(UserPtr::from_addr(usize::MAX - 7), 8));
+        Ok(())
+    }
+
+    #[test]
+    fn copy_struct_of_other_sizes() -> Result {
+        let ptr = map_bytes(&[1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 9])?;
+
+        // The same size, an older program, and one that passes nothing.
+        assert_eq!(copy_struct_from_user::<[u8; 4]>(ptr, 4)?, [1, 2, 3, 4]);
+        assert_eq!(copy_struct_from_user::<[u8; 4]>(ptr, 3)?, [1, 2, 3, 0]);
+        assert_eq!(copy_struct_from_user::<[u8; 4]>(ptr, 0)?, [0; 4]);
+
+        // A newer program, which uses what the kernel does not know, or does not.
+        assert_eq!(copy_struct_from_user::<[u8; 4]>(ptr, 5), Err(E2BIG));
+        assert!(copy_struct_from_user::<[u8; 8]>(ptr, 11).is_ok());
+        assert_eq!(copy_struct_from_user::<[u8; 8]>(ptr, 12), Err(E2BIG));
+
+        // Nothing is mapped at the address 0.
+        let null = UserPtr::from_addr(0);
+        assert_eq!(copy_struct_from_user::<[u8; 4]>(null, 4), Err(EFAULT));
+        assert_eq!(copy_struct_from_user::<[u8; 4]>(null, 5), Err(EFAULT));
+        Ok(())
+    }
+
+    #[test]
+    fn strndup_counts_the_nul() -> Result {
+        let ptr = map_bytes(b"abc\0def")?;
+
+        assert_eq!(strndup_user(ptr, 100)?.to_bytes(), b"abc");
+        assert_eq!(strndup_user(ptr, 4)?.to_bytes(), b"abc");
+        assert_eq!(strndup_user(ptr, 3).err(), Some(EINVAL));
+        assert_eq!(strndup_user(ptr, 0).err(), Some(EFAULT));
+        assert_eq!(strndup_user(ptr.wrapping_byte_add(3), 1)?.to_bytes(), b"");
+        assert_eq!(strndup_user(ptr, usize::MAX)?.to_bytes(), b"abc");
+        assert_eq!(strndup_user(UserPtr::from_addr(0), 100).err(), Some(EFAULT));
+        Ok(())
+    }
+
+    #[test]
+    fn copy_nofault_needs_a_page() -> Result {
+        let ptr = UserPtr::from_addr(map_page()?);
+        let mut buf = [0xff; 8];
+
+        with_iov(ptr, 8, |iov| {
+            assert_eq!(iov.copy_nofault(&mut buf), 0);
+            assert_eq!(iov.len(), 8);
+
+            assert!(iov.fault_in_readable(8));
+            // There are only 8 bytes.
+            assert!(!iov.fault_in_readable(9));
+
+            assert_eq!(iov.with_snapshot(|iov| iov.copy_nofault(&mut buf)), 8);
+            assert_eq!(iov.len(), 8);
+            assert_eq!(iov.copy_nofault(&mut buf[..3]), 3);
+            assert_eq!(iov.len(), 5);
+        })?;
+        assert_eq!(buf, [0; 8]);
+
+        with_iov(UserPtr::from_addr(0), 8, |iov| {
+            assert!(!iov.fault_in_readable(8));
+            assert_eq!(iov.copy_nofault(&mut buf), 0);
+        })
+    }
+
+    #[test]
+    fn pin_needs_a_page() -> Result {
+        let addr = map_page()?;
+        let mm = mm()?;
+        let mut guard = mm.mmap_read_lock();
+
+        assert!(guard.pin_page_nofault(addr).is_none());
+        guard.fault_in_writeable(addr)?;
+        assert!(guard.pin_page_nofault(addr).is_some());
+
+        assert_eq!(guard.fault_in_writeable(0), Err(EFAULT));
+        assert!(guard.pin_page_nofault(0).is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn pinned_page_set_bit() -> Result {
+        const WORD: usize = size_of::<c_ulong>();
+
+        let addr = map_page()?;
+        let mm = mm()?;
+
+        let word = |offset| -> Result<c_ulong> {
+            UserSlice::new(UserPtr::from_addr(addr + offset), WORD)
+                .reader()
+                .read()
+        };
+
+        let mut guard = mm.mmap_read_lock();
+        guard.fault_in_writeable(addr)?;
+        // Any address in the page stands for the page.
+        let mut page = guard.pin_page_nofault(addr + 17).ok_or(EFAULT)?;
+        drop(guard);
+
+        page.set_bit(WORD, 0, true)?;
+        page.set_bit(WORD, c_ulong::BITS - 1, true)?;
+        page.set_bit(WORD, 5, true)?;
+        page.set_bit(WORD, 5, false)?;
+        page.set_bit(PAGE_SIZE - WORD, 4, true)?;
+
+        assert_eq!(page.set_bit(1, 0, true), Err(EINVAL));
+        assert_eq!(page.set_bit(PAGE_SIZE, 0, true), Err(EINVAL));
+        assert_eq!(page.set_bit(0, c_ulong::BITS, true), Err(EINVAL));
+        drop(page);
+
+        assert_eq!(word(0)?, 0);
+        assert_eq!(word(WORD)?, 1 | 1 << (c_ulong::BITS - 1));
+        assert_eq!(word(PAGE_SIZE - WORD)?, 1 << 4);
+        Ok(())
+    }
+}
