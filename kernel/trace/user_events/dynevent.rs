@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! User events in `dynamic_events`: `u:name type field; ...`.
+//!
+//! All callbacks but `create` run with `event_mutex` held.
+
+use super::{
+    defs::{
+        MULTI_SYSTEM,
+        PREFIX,
+        SYSTEM, //
+    },
+    event::UserEvent,
+    print_fmt::Declaration,
+    registry::{
+        self,
+        Wanted, //
+    },
+    signature, //
+};
+use kernel::{
+    prelude::*,
+    seq_file::SeqFile,
+    seq_print,
+    sync::ArcBorrow,
+    trace::{
+        dynevent::{
+            Args,
+            Kind,
+            Operations, //
+        },
+        event_mutex::Held, //
+    },
+};
+
+/// The kind of dynamic events that user events are.
+pub(crate) static KIND: Kind<UserEvent> = Kind::new();
+
+#[vtable]
+impl Operations for UserEvent {
+    /// Makes the event that a line describes. It stays until it is deleted: nobody uses it yet.
+    fn create(command: &CStr) -> Result {
+        let text = command
+            .to_bytes()
+            .strip_prefix(PREFIX)
+            .ok_or(ECANCELED)?
+            .trim_ascii_start();
+        let wanted = Wanted {
+            persist: true,
+            multi: false,
+        };
+
+        registry::get()?.find_or_create(text, wanted).map(drop)
+    }
+
+    fn show(&self, m: &SeqFile, _held: Held<'_>) {
+        seq_print!(m, "u:{}{}\n", self.name(), Declaration(self.signature()));
+    }
+
+    fn is_busy(&self, _held: Held<'_>) -> bool {
+        UserEvent::is_busy(self)
+    }
+
+    fn free(this: ArcBorrow<'_, Self>, held: Held<'_>) -> Result {
+        registry::get()?.delete_one(&this, held)
+    }
+
+    /// `-:name` means every event of the name, as with the other dynamic events; with fields, the
+    /// one that has them.
+    fn matches(
+        &self,
+        system: Option<&CStr>,
+        event: &CStr,
+        args: Args<'_>,
+        _held: Held<'_>,
+    ) -> bool {
+        // Either name of a system means events of both.
+        self.name() == event
+            && system.is_none_or(|name| [SYSTEM, MULTI_SYSTEM].contains(&name))
+            && (args.is_empty() || signature::matches(self.signature(), args))
+    }
+}

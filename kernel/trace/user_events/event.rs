@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One user event and the references that keep it.
+//!
+//! Memory and existence are two things here. The memory of a [`UserEvent`] belongs to its [`Arc`]s.
+//! That it exists, that is, can be found by name and seen in tracefs, depends on its uses: an
+//! [`EventUse`] held by a file, by an enabled address or by an attached probe. Uses are taken from
+//! the registry (under its lock) or from another use, so once the registry has taken out an event
+//! without uses nobody can come to it again.
+//!
+//! # Invariants
+//!
+//! An event is registered with tracing from before it can be found in the registry until after it
+//! has been taken out of it.
+
+use super::{
+    dynevent,
+    enabler::{
+        EnablerSet,
+        Sites, //
+    },
+    mm::MmState,
+    parse::Layout,
+    probe,
+    registry,
+    validate::Validator, //
+};
+use kernel::{
+    impl_has_work,
+    new_mutex,
+    new_work,
+    prelude::*,
+    str::CString,
+    sync::{
+        atomic::{
+            Atomic,
+            Full,
+            Relaxed, //
+        },
+        Arc,
+        ArcBorrow,
+        Mutex, //
+    },
+    trace::{
+        dynevent::Kind,
+        event::{
+            Definition,
+            Event,
+            Operations, //
+        },
+        event_mutex::Held,
+        impl_has_event, //
+    },
+    workqueue::{
+        self,
+        Work,
+        WorkItem, //
+    },
+};
+
+/// Who listens to an event, as bits of [`UserEvent::status`].
+pub(crate) mod listens {
+    /// At least one trace instance.
+    pub(crate) const FTRACE: u32 = 1 << 0;
+    /// perf.
+    pub(crate) const PERF: u32 = 1 << 1;
+    /// A probe of other kernel code.
+    pub(crate) const OTHER: u32 = 1 << 7;
+}
+
+/// A user event.
+#[pin_data]
+pub(crate) struct UserEvent {
+    /// The trace event; its name differs from `name` for multi-format events.
+    #[pin]
+    event: Event<UserEvent>,
+    /// Removes the event when nobody uses it any more.
+    #[pin]
+    reap: Work<UserEvent>,
+    /// The name it was registered by.
+    name: CString,
+    /// The fields as canonical text, see [`super::signature`].
+    signature: CString,
+    /// One of several events that share a name.
+    multi: bool,
+    /// Stays without uses until it is deleted.
+    persist: Atomic<bool>,
+    /// Number of [`EventUse`]s and attached probes.
+    uses: Atomic<usize>,
+    /// [`listens`] bits; written under `event_mutex`.
+    status: Atomic<u32>,
+    /// What a record must have at least, in bytes.
+    min_size: usize,
+    /// Checks of a record.
+    validators: KVec<Validator>,
+    /// The enabled addresses that follow this event.
+    #[pin]
+    sites: Mutex<Sites>,
+}
+
+impl_has_event! {
+    impl HasEvent for UserEvent { self.event }
+}
+
+impl_has_work! {
+    impl HasWork<Self> for UserEvent { self.reap }
+}
+
+/// What a new event is made of.
+pub(crate) struct Description {
+    /// Name of the registration.
+    pub(crate) name: CString,
+    /// Canonical text of the fields.
+    pub(crate) signature: CString,
+    /// Group in tracefs.
+    pub(crate) system: &'static CStr,
+    /// Name of the tracepoint.
+    pub(crate) tracepoint: CString,
+    /// Print format of the `format` file.
+    pub(crate) print_fmt: CString,
+    /// The record.
+    pub(crate) layout: Layout,
+    /// One of several events with this name.
+    pub(crate) multi: bool,
+    /// Does not go with its last use.
+    pub(crate) persist: bool,
+}
+
+impl UserEvent {
+    /// Makes an event that is not registered with tracing yet.
+    pub(crate) fn new(d: Description) -> Result<Arc<Self>> {
+        let definition = Definition {
+            system: d.system,
+            name: d.tracepoint,
+            print_fmt: d.print_fmt,
+            fields: d.layout.fields,
+        };
+
+        Arc::pin_init(
+            try_pin_init!(Self {
+                event <- Event::new(definition),
+                reap <- new_work!("UserEvent::reap"),
+                name: d.name,
+                signature: d.signature,
+                multi: d.multi,
+                persist: Atomic::new(d.persist),
+                uses: Atomic::new(0),
+                status: Atomic::new(0),
+                min_size: d.layout.min_size,
+                validators: d.layout.validators,
+                sites <- new_mutex!(Sites::new(), "UserEvent::sites"),
+            }),
+            GFP_KERNEL_ACCOUNT,
+        )
+    }
+
+    /// The trace event.
+    #[inline]
+    pub(crate) fn trace(&self) -> &Event<Self> {
+        &self.event
+    }
+
+    /// The name that it was registered by.
+    pub(crate) fn name(&self) -> &CStr {
+        &self.name
+    }
+
+    /// The fields as canonical text.
+    pub(crate) fn signature(&self) -> &CStr {
+        &self.signature
+    }
+
+    /// Whether it is one of several events that may share a name.
+    pub(crate) fn is_multi(&self) -> bool {
+        self.multi
+    }
+
+    /// Whether it stays without uses.
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.persist.load(Relaxed)
+    }
+
+    /// Makes it stay without uses, from now on.
+    pub(crate) fn make_persistent(&self) {
+        self.persist.store(true, Relaxed);
+    }
+
+    /// The shortest payload, in bytes.
+    #[inline]
+    pub(crate) fn min_size(&self) -> usize {
+        self.min_size
+    }
+
+    /// The checks that a record has to pass.
+    #[inline]
+    pub(crate) fn validators(&self) -> &[Validator] {
+        &self.validators
+    }
+
+    /// The [`listens`] bits.
+    pub(crate) fn status(&self) -> u32 {
+        self.status.load(Relaxed)
+    }
+
+    /// The enabled addresses that follow this event.
+    pub(crate) fn sites(&self) -> &Mutex<Sites> {
+        &self.sites
+    }
+
+    /// Whether there are uses.
+    pub(crate) fn is_used(&self) -> bool {
+        self.uses.load(Relaxed) != 0
+    }
+
+    /// Whether somebody needs it: a use, or kernel code that refers to it.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.is_used() || self.event.is_referenced()
+    }
+
+    fn hold(&self) {
+        self.uses.add(1, Relaxed);
+    }
+
+    /// Gives a use back; `true` for the last one of an event that goes with it.
+    #[must_use]
+    fn release(&self) -> bool {
+        self.uses.fetch_sub(1, Full) == 1 && !self.is_persistent()
+    }
+
+    /// Has the event removed soon. Not at once: the last use may go in the middle of what tracing
+    /// does with the event, and it may still be taken up again.
+    pub(super) fn queue_reap(this: Arc<Self>) {
+        // If it is queued already that run looks at the uses.
+        let _ = workqueue::system_percpu().enqueue(this);
+    }
+
+    /// Brings `status` and the enabled words in line with the attached probes.
+    fn refresh(&self, held: Held<'_>) {
+        self.status.store(probe::listeners(self), Relaxed);
+        self.update_sites(held);
+    }
+
+    /// Writes the state of the event to every enabled word that follows it.
+    ///
+    /// Takes the sites one by one, in their order: a set that comes up meanwhile sorts behind all
+    /// others, and whoever puts an address in writes its word itself.
+    fn update_sites(&self, _held: Held<'_>) {
+        let mut last = None;
+
+        loop {
+            let Some(site) = self.sites.lock().after(last) else {
+                break;
+            };
+
+            EnablerSet::for_each_mm(&site.set, |mm: &Arc<MmState>| {
+                MmState::sync(mm, self, site.bit)
+            });
+            last = Some(site.position());
+        }
+    }
+}
+
+#[vtable]
+impl Operations for UserEvent {
+    const KIND: &'static Kind<Self> = &dynevent::KIND;
+
+    fn attached(this: ArcBorrow<'_, Self>, held: Held<'_>) {
+        this.hold();
+        this.refresh(held);
+    }
+
+    fn detached(this: ArcBorrow<'_, Self>, held: Held<'_>) {
+        this.refresh(held);
+        if this.release() {
+            Self::queue_reap(this.into());
+        }
+    }
+}
+
+impl WorkItem for UserEvent {
+    type Pointer = Arc<Self>;
+
+    /// Removes the event, unless it has been taken up again.
+    fn run(this: Arc<Self>) {
+        match registry::get().and_then(|r| r.reap(&this)) {
+            Ok(()) => {}
+            // An event probe or a trigger refers to it, which nobody will tell the end of.
+            Err(e) if e == EBUSY => registry::sweep_later(),
+            // It stays where it is, and can be deleted or taken up again.
+            Err(_) => pr_warn!("Unable to delete event\n"),
+        }
+    }
+}
+
+/// A use of an event: as long as there is one the event is not removed.
+pub(crate) struct EventUse(Arc<UserEvent>);
+
+impl EventUse {
+    /// Takes a use of an event that is in the registry, whose lock the caller holds, or that
+    /// nobody else knows yet.
+    pub(super) fn new(event: Arc<UserEvent>) -> Self {
+        event.hold();
+        Self(event)
+    }
+
+    /// Whether both are uses of the same event.
+    pub(crate) fn is_of(&self, event: &UserEvent) -> bool {
+        core::ptr::eq(&*self.0, event)
+    }
+
+    /// A number that no other event has while this use is held.
+    pub(crate) fn id(&self) -> u64 {
+        Arc::as_ptr(&self.0) as usize as u64
+    }
+}
+
+impl Clone for EventUse {
+    fn clone(&self) -> Self {
+        Self::new(self.0.clone())
+    }
+}
+
+impl Drop for EventUse {
+    fn drop(&mut self) {
+        if self.0.release() {
+            UserEvent::queue_reap(self.0.clone());
+        }
+    }
+}
+
+impl core::ops::Deref for EventUse {
+    type Target = UserEvent;
+
+    #[inline]
+    fn deref(&self) -> &UserEvent {
+        &self.0
+    }
+}

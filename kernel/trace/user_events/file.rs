@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The file `user_events_data`: registering events and writing records.
+//!
+//! Every open file has a table of the events that were registered through it. A record begins with
+//! the index of its event in that table. The table only grows and is read without a lock.
+
+use super::{
+    append_vec::AppendVec,
+    event::EventUse,
+    ioctl,
+    probe,
+    seed,
+    table::OpenTable, //
+};
+use kernel::{
+    fs::{
+        File,
+        Kiocb, //
+    },
+    iov::IovIterSource,
+    new_mutex,
+    prelude::*,
+    sync::Mutex,
+    trace::tracefs::{
+        self,
+        FileOps, //
+    },
+};
+
+/// An open `user_events_data`.
+#[pin_data]
+pub(crate) struct DataFile {
+    events: AppendVec<EventUse>,
+    /// Index of each event in `events`, by [`EventUse::id`].
+    #[pin]
+    index: Mutex<OpenTable<u32>>,
+}
+
+impl DataFile {
+    /// Gives `event` an index, the one it has if it is in the table already.
+    ///
+    /// `publish` is called with the index while nobody else can get one; if it fails a new index is
+    /// not given.
+    pub(crate) fn add(&self, event: EventUse, publish: impl FnOnce(u32) -> Result) -> Result {
+        let mut index = self.index.lock();
+
+        if let Some(i) = index.get(event.id()) {
+            return publish(*i);
+        }
+
+        let i = index.len();
+        let number = u32::try_from(i)?;
+        index.reserve(1, GFP_KERNEL_ACCOUNT)?;
+        self.events.reserve(i)?;
+        publish(number)?;
+
+        index.insert_within_capacity(event.id(), number)?;
+        self.events.set(i, event);
+        Ok(())
+    }
+}
+
+#[vtable]
+impl FileOps for DataFile {
+    type Data = Pin<KBox<Self>>;
+
+    fn open(_file: &File) -> Result<Self::Data> {
+        KBox::try_pin_init(
+            try_pin_init!(Self {
+                events: AppendVec::new(),
+                index <- new_mutex!(OpenTable::new(seed()), "DataFile::index"),
+            }),
+            GFP_KERNEL_ACCOUNT,
+        )
+    }
+
+    /// Writes one record: the index of its event, as 4 bytes in native order, and the payload.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` at a position that is not 0, without a whole index, if the memory cannot be read
+    /// and if the record is not valid; `EINVAL` for a negative index or less than the fields need;
+    /// `ENOENT` for an index that has not been given out; `EBADF` if nobody listens; `E2BIG` if
+    /// nobody who listens has room for it.
+    fn write_iter(
+        kiocb: Kiocb<'_, Self::Data>,
+        iov: &mut IovIterSource<'_>,
+    ) -> Result<usize> {
+        if kiocb.ki_pos() != 0 {
+            return Err(EFAULT);
+        }
+
+        let total = iov.len();
+        let mut index = [0; size_of::<i32>()];
+        if iov.copy_from_iter(&mut index) != index.len() {
+            return Err(EFAULT);
+        }
+        let index = usize::try_from(i32::from_ne_bytes(index)).map_err(|_| EINVAL)?;
+
+        let file = kiocb.file().get_ref();
+        let event = file.events.get(index).ok_or(ENOENT)?;
+        if iov.len() < event.min_size() {
+            return Err(EINVAL);
+        }
+        if !event.trace().is_enabled() {
+            return Err(EBADF);
+        }
+
+        probe::deliver(event, iov)?;
+        Ok(total)
+    }
+
+    fn ioctl(data: Pin<&Self>, _file: &File, cmd: u32, arg: usize) -> Result<isize> {
+        ioctl::native(data.get_ref(), cmd, arg)
+    }
+
+    #[cfg(CONFIG_COMPAT)]
+    fn compat_ioctl(data: Pin<&Self>, _file: &File, cmd: u32, arg: usize) -> Result<isize> {
+        ioctl::compat(data.get_ref(), cmd, arg)
+    }
+}
+
+/// Makes the file.
+pub(crate) fn create() -> Result<tracefs::File> {
+    tracefs::create_file::<DataFile>(c"user_events_data", 0o640)
+}

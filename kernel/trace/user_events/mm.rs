@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What an address space has to do with user events.
+//!
+//! The [`MmState`] of a process is made when it first registers an event and hangs off its
+//! `mm_struct` ([`super::exports`]), so that all its threads have the same one. It goes with the last
+//! user of the `mm_struct`: at exit, or at exec, where the process gets a new one.
+//!
+//! # Writing a word
+//!
+//! A word is written through its page, pinned without faulting, under the lock of the
+//! [`MmState`]. So writes of different threads are one after the other, each writes what the event's
+//! state is at that moment, and none happens once an address has been taken out. If the page is not
+//! there, or the process is busy with its `mmap_lock`, the word is put on a list for a work item,
+//! which faults the page in and tries again. Nobody who switches an event waits for that.
+//!
+//! # Fork
+//!
+//! The child is known to the parent's set before its pages are copied, so a switch that comes in
+//! between writes to both: the parent's word may be copied before or after it is written. A switch
+//! that meets a child before the copy is done has it write all its words afterwards
+//! ([`MmState::forked`]).
+
+use super::{
+    defs::{
+        BitKey,
+        EnableBit, //
+    },
+    enabler::{
+        next_id,
+        EnablerSet, //
+    },
+    event::{
+        EventUse,
+        UserEvent, //
+    },
+};
+use kernel::{
+    impl_has_work,
+    mm::{
+        gup::PinnedPage,
+        Mm,
+        MmWithUser,
+        MmWithUserAsync,
+        MmapReadGuard, //
+    },
+    new_mutex,
+    new_work,
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::{
+        aref::ARef,
+        Arc,
+        Mutex, //
+    },
+    time::{
+        delay::fsleep,
+        Delta, //
+    },
+    workqueue::{
+        self,
+        Work,
+        WorkItem, //
+    },
+};
+
+/// How often a page is faulted in for one write before giving up: a process that keeps taking it
+/// away again must not keep the kernel busy.
+const MAX_ATTEMPTS: usize = 10;
+
+/// How often, and how long, who switches an event waits for the `mmap_lock` of a process before
+/// leaving the word to the work item.
+const LOCK_TRIES: u32 = 5;
+const LOCK_WAIT: Delta = Delta::from_micros(100);
+
+/// The user events state of an address space.
+#[pin_data]
+pub(crate) struct MmState {
+    id: u64,
+    mm: ARef<Mm>,
+    #[pin]
+    inner: Mutex<Inner>,
+    /// Writes what is pending.
+    #[pin]
+    work: Work<MmState>,
+}
+
+struct Inner {
+    /// The enabled addresses; gone when the address space is.
+    set: Option<Arc<EnablerSet>>,
+    /// Words to be written once their page is there.
+    pending: KVec<Pending>,
+    /// There was no memory for `pending`: all words have to be written.
+    resync: bool,
+    /// A child whose pages are not copied yet.
+    forking: bool,
+}
+
+/// A word to be written, and how often that has failed.
+struct Pending {
+    bit: EnableBit,
+    attempts: usize,
+}
+
+impl_has_work! {
+    impl HasWork<Self> for MmState { self.work }
+}
+
+impl MmState {
+    /// The state of an address space without addresses.
+    pub(crate) fn new(mm: ARef<Mm>) -> Result<Arc<Self>> {
+        let state = Self::without_set(mm, false)?;
+        let set = EnablerSet::new(&state)?;
+
+        state.inner.lock().set = Some(set);
+        Ok(state)
+    }
+
+    /// The state of the child of `parent`, whose pages have not been copied to `mm` yet.
+    pub(crate) fn fork(parent: &Arc<Self>, mm: ARef<Mm>) -> Result<Arc<Self>> {
+        let child = Self::without_set(mm, true)?;
+        let (set, resync) = {
+            let inner = parent.inner.lock();
+
+            if let Some(set) = &inner.set {
+                set.share(&child)?;
+            }
+            // A word that is still to be written in the parent may be copied as it is.
+            (inner.set.clone(), inner.resync || !inner.pending.is_empty())
+        };
+
+        let mut inner = child.inner.lock();
+        inner.set = set;
+        inner.resync |= resync;
+        drop(inner);
+        Ok(child)
+    }
+
+    fn without_set(mm: ARef<Mm>, forking: bool) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self {
+                id: next_id(),
+                mm,
+                inner <- new_mutex!(
+                    Inner {
+                        set: None,
+                        pending: KVec::new(),
+                        resync: false,
+                        forking,
+                    },
+                    "MmState::inner"
+                ),
+                work <- new_work!("MmState::work"),
+            }),
+            GFP_KERNEL_ACCOUNT,
+        )
+    }
+
+    /// Its place in the order of visits.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The pages of the parent have been copied: what could not be written until now can.
+    pub(crate) fn forked(this: &Arc<Self>) {
+        let mut inner = this.inner.lock();
+
+        inner.forking = false;
+        if inner.resync {
+            Self::queue(this);
+        }
+    }
+
+    /// The address space is going away.
+    pub(crate) fn exit(&self) {
+        let set = {
+            let mut inner = self.inner.lock();
+
+            inner.pending = KVec::new();
+            inner.resync = false;
+            inner.set.take()
+        };
+
+        if let Some(set) = set {
+            EnablerSet::leave(set, self);
+        }
+    }
+
+    fn queue(this: &Arc<Self>) {
+        // If it is queued already that run looks at the list.
+        let _ = workqueue::system_percpu().enqueue(this.clone());
+    }
+
+    /// Keeps the address space from going away, without doing its end here when dropped.
+    fn user(&self) -> Option<ARef<MmWithUserAsync>> {
+        self.mm.mmget_not_zero().map(MmWithUser::into_mmput_async)
+    }
+
+    /// Whether the bit is registered already.
+    pub(crate) fn contains(&self, key: BitKey) -> bool {
+        let inner = self.inner.lock();
+
+        inner.set.as_ref().is_some_and(|set| set.contains(key))
+    }
+
+    /// Has the bit follow `event`, and writes its present state. `mm` is that of this state.
+    ///
+    /// # Errors
+    ///
+    /// `EADDRINUSE` if the bit is registered already, `EFAULT` if the word cannot be written,
+    /// `ENOMEM`.
+    pub(crate) fn enable(
+        this: &Arc<Self>,
+        mm: &MmWithUser,
+        bit: EnableBit,
+        event: EventUse,
+    ) -> Result {
+        Self::with_page(mm, bit, |page| {
+            let mut inner = this.inner.lock();
+            let set = Self::own_set(this, &mut inner)?;
+
+            if set.contains(bit.key()) {
+                return Err(EADDRINUSE);
+            }
+            EnablerSet::insert(&set, bit, event.clone())?;
+            // Who switches the event from here on finds the bit, and waits for the lock.
+            write(page, bit, event.status() != 0)
+        })
+    }
+
+    /// Ends what [`MmState::enable`] began, and clears the bit.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is
+    /// not followed any more all the same.
+    pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, key: BitKey) -> Result {
+        let (bit, event) = {
+            let mut inner = this.inner.lock();
+            let found = inner.set.as_ref().and_then(|set| set.find(key));
+            let bit = found.ok_or(ENOENT)?;
+            let set = Self::own_set(this, &mut inner)?;
+
+            (bit, set.remove(key))
+        };
+        // May queue work, takes no lock.
+        drop(event);
+
+        Self::with_page(mm, bit, |page| {
+            let inner = this.inner.lock();
+
+            // Another thread may have registered it anew.
+            if inner.set.as_ref().is_some_and(|set| set.contains(key)) {
+                return Ok(());
+            }
+            write(page, bit, false)
+        })
+    }
+
+    /// The set, made the address space's own if others share it.
+    fn own_set(this: &Arc<Self>, inner: &mut Inner) -> Result<Arc<EnablerSet>> {
+        let set = inner.set.clone().ok_or(ESRCH)?;
+        if !set.is_shared() {
+            return Ok(set);
+        }
+
+        let own = set.copy_for(this)?;
+        inner.set = Some(own.clone());
+        EnablerSet::leave(set, this);
+        Ok(own)
+    }
+
+    /// Calls `f` with the page of the word, faulted in if it has to be.
+    ///
+    /// `f` runs under `mmap_lock` and must not fault.
+    fn with_page(
+        mm: &MmWithUser,
+        bit: EnableBit,
+        f: impl FnOnce(&mut PinnedPage) -> Result,
+    ) -> Result {
+        let addr = bit.target().addr;
+
+        for _ in 0..MAX_ATTEMPTS {
+            let mut guard = mm.mmap_read_lock();
+
+            if let Some(mut page) = guard.pin_page_nofault(addr) {
+                return f(&mut page);
+            }
+            guard.fault_in_writeable(addr)?;
+        }
+        Err(EFAULT)
+    }
+
+    /// Writes the state of `event` to the bit, if it still follows the event.
+    ///
+    /// Does not wait for the process: what cannot be written at once is written later.
+    pub(crate) fn sync(this: &Arc<Self>, event: &UserEvent, bit: EnableBit) {
+        let Some(mm) = this.user() else {
+            return;
+        };
+
+        for tries in (0..LOCK_TRIES).rev() {
+            {
+                let mut inner = this.inner.lock();
+                if inner.forking {
+                    inner.resync = true;
+                    return;
+                }
+                let follows = inner.set.as_ref().is_some_and(|set| {
+                    set.with_event(bit.key(), |followed| core::ptr::eq(followed, event))
+                        .unwrap_or(false)
+                });
+                if !follows {
+                    return;
+                }
+
+                match mm.mmap_read_trylock() {
+                    Some(guard) => {
+                        if !write_now(&guard, bit, event) {
+                            Self::write_later(this, &mut inner, Pending { bit, attempts: 0 });
+                        }
+                        return;
+                    }
+                    None if tries == 0 => {
+                        Self::write_later(this, &mut inner, Pending { bit, attempts: 0 });
+                        return;
+                    }
+                    None => {}
+                }
+            }
+            fsleep(LOCK_WAIT);
+        }
+    }
+
+    fn write_later(this: &Arc<Self>, inner: &mut Inner, pending: Pending) {
+        let key = pending.bit.key();
+
+        if !inner.pending.iter().any(|other| other.bit.key() == key) {
+            if inner.pending.push(pending, GFP_NOWAIT).is_err() {
+                inner.resync = true;
+            }
+        }
+        Self::queue(this);
+    }
+
+    /// The next word to be written.
+    fn next_pending(&self) -> Option<Pending> {
+        self.inner.lock().pending.pop()
+    }
+
+    /// Faults the page of a word in and writes it; puts it back on the list if the page has gone
+    /// again.
+    fn write_pending(this: &Arc<Self>, mm: &MmWithUser, pending: Pending) {
+        let addr = pending.bit.target().addr;
+        let mut guard = mm.mmap_read_lock();
+        let result = guard.fault_in_writeable(addr);
+
+        let mut inner = this.inner.lock();
+        let Some(event) = inner.set.as_ref().and_then(|set| set.event(pending.bit.key())) else {
+            return;
+        };
+
+        if result.is_ok() {
+            if write_now(&guard, pending.bit, &event) {
+                return;
+            }
+            if pending.attempts < MAX_ATTEMPTS {
+                let again = Pending {
+                    attempts: pending.attempts + 1,
+                    ..pending
+                };
+                Self::write_later(this, &mut inner, again);
+                return;
+            }
+        }
+        // Switching the event again tries again. A process can provoke this as often as it likes.
+        pr_warn_once!(
+            "Fault for mm: 0x{:p} @ 0x{:x} event: {}\n",
+            this.mm.as_raw(),
+            addr,
+            event.name()
+        );
+    }
+
+    /// Writes all words.
+    fn write_all(this: &Arc<Self>, mm: &MmWithUser) -> Result {
+        let set = this.inner.lock().set.clone();
+        let Some(set) = set else {
+            return Ok(());
+        };
+
+        for bit in set.bits()?.iter() {
+            let pending = Pending {
+                bit: *bit,
+                attempts: 0,
+            };
+            Self::write_pending(this, mm, pending);
+        }
+        Ok(())
+    }
+}
+
+impl WorkItem for MmState {
+    type Pointer = Arc<Self>;
+
+    fn run(this: Arc<Self>) {
+        let Some(mm) = this.user() else {
+            return;
+        };
+
+        let all = core::mem::take(&mut this.inner.lock().resync);
+        if all && Self::write_all(&this, &mm).is_err() {
+            // No memory for the list of words: until there is some.
+            this.inner.lock().resync = true;
+            fsleep(Delta::from_millis(10));
+            Self::queue(&this);
+            return;
+        }
+
+        while let Some(pending) = this.next_pending() {
+            Self::write_pending(&this, &mm, pending);
+        }
+    }
+}
+
+/// Writes the state of `event` to the bit, if its page is there.
+fn write_now(guard: &MmapReadGuard<'_>, bit: EnableBit, event: &UserEvent) -> bool {
+    guard
+        .pin_page_nofault(bit.target().addr)
+        .is_some_and(|mut page| write(&mut page, bit, event.status() != 0).is_ok())
+}
+
+/// Sets or clears the bit in its page, atomically, as programs that share the word expect it.
+fn write(page: &mut PinnedPage, bit: EnableBit, on: bool) -> Result {
+    let target = bit.target();
+
+    page.set_bit(target.addr % PAGE_SIZE, target.bit, on)
+}

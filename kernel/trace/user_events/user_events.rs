@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! User trace events.
+//!
+//! A process describes an event by a line of text and names a bit in its own memory. From then on
+//! the event is a trace event as any other: it has a directory in tracefs, filters, triggers and
+//! perf see it. While anybody listens the kernel keeps the bit set; the process looks at the bit
+//! and, when it is set, hands its records to the kernel by a `write`.
+//!
+//! # Objects
+//!
+//! ```text
+//!   user_events_data (file)              registry                    address space (mm_struct)
+//!   +--------------------+        +--------------------+        +---------------------------+
+//!   | index -> EventUse  |---+    | name -> UserEvent  |        | MmState                   |
+//!   +--------------------+   |    +--------------------+        |   pending faults          |
+//!                            v              |                   |   set ---+                |
+//!                     +-----------------+   |                   +----------|----------------+
+//!                     | UserEvent       |<--+                              v
+//!                     |   trace event   |                       +---------------------------+
+//!                     |   uses, status  |<----------------------| EnablerSet                |
+//!                     |   sites ------------------------------->|  (addr, bit) -> EventUse  |
+//!                     +-----------------+                       |  the mms that share it    |
+//!                                                               +---------------------------+
+//! ```
+//!
+//! - [`event::UserEvent`]: one event. Whoever needs it to stay holds an [`event::EventUse`]: the
+//!   index table of a file, an enabled address, an attached probe. When the last use goes, an event
+//!   that is not persistent is removed by a work item.
+//! - [`registry::Registry`]: all events by name, and the only place that makes and removes them.
+//! - [`enabler::EnablerSet`]: the enabled addresses of a process. A fork shares the parent's set;
+//!   who changes a shared set takes a copy first.
+//! - [`mm::MmState`]: what an address space has: its set, and the words that could not be written
+//!   yet because their page was not there. It belongs to the `mm_struct`, not to a task: it does
+//!   not matter which thread registers, unregisters, forks or exits.
+//!
+//! # Locking
+//!
+//! From the outermost to the innermost:
+//!
+//! 1. the index lock of a file ([`file::DataFile`]),
+//! 2. `event_mutex`, the lock of all of tracing: making, removing, switching events,
+//! 3. the lock of the registry ([`registry::Registry`]): short, never held over user memory,
+//! 4. `mmap_lock` of the process whose word is written; never waited for with 2 held,
+//! 5. the lock of an address space ([`mm::MmState`]),
+//! 6. the lock of a set ([`enabler::EnablerSet`]),
+//! 7. the lock of an event's sites ([`event::UserEvent`]).
+//!
+//! No user memory is faulted in under any of them but 1. Records are written without a lock: the
+//! index table is read without one ([`append_vec`]), and the probes of an event under the guard of
+//! its tracepoint.
+//!
+//! C headers: [`include/linux/user_events.h`](srctree/include/linux/user_events.h),
+//! [`include/uapi/linux/user_events.h`](srctree/include/uapi/linux/user_events.h)
+
+use kernel::{
+    prelude::*,
+    ModuleMetadata,
+    ThisModule, //
+};
+
+mod append_vec;
+mod defs;
+mod dynevent;
+mod enabler;
+mod event;
+mod exports;
+mod file;
+mod ioctl;
+mod mm;
+mod num;
+mod parse;
+mod print_fmt;
+mod probe;
+mod registry;
+mod signature;
+mod status;
+mod table;
+mod types;
+mod validate;
+
+#[cfg(CONFIG_USER_EVENTS_RUST_KUNIT_TEST)]
+mod tests;
+
+/// Prefix of the log messages of this crate.
+const __LOG_PREFIX: &[u8] = b"user_events\0";
+
+/// Stands for the module that owns the vtables of this crate: it is always built in.
+struct LocalModule;
+
+impl ModuleMetadata for LocalModule {
+    const NAME: &'static kernel::str::CStr = c"user_events";
+
+    const THIS_MODULE: ThisModule = {
+        // SAFETY: Built-in code has no module; the C side takes a null pointer for that.
+        unsafe { ThisModule::from_ptr(core::ptr::null_mut()) }
+    };
+}
+
+/// A number that nobody can guess, for hash tables whose keys a process may choose.
+fn seed() -> u64 {
+    kernel::random::get_u64()
+}
+
+/// Creates the files, the event kind and the sysctl. Called once, while the kernel boots.
+fn init() -> Result {
+    registry::init()?;
+
+    if let Err(e) = create_files() {
+        pr_warn!("could not register with tracefs\n");
+        return Err(e);
+    }
+
+    if dynevent::KIND.register().is_err() {
+        pr_warn!("could not register with dyn_events\n");
+    }
+
+    registry::init_sysctl();
+
+    Ok(())
+}
+
+/// Creates `user_events_data` and `user_events_status`, both or none.
+fn create_files() -> Result {
+    let data = file::create()
+        .inspect_err(|_| pr_warn!("Could not create tracefs 'user_events_data' entry\n"))?;
+    let status = status::create()
+        .inspect_err(|_| pr_warn!("Could not create tracefs 'user_events_status' entry\n"))?;
+
+    // They stay as long as the kernel runs.
+    core::mem::forget((data, status));
+
+    Ok(())
+}
