@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The grammar of one field.
+
+use super::{
+    super::{
+        num::{
+            parse_u32,
+            Base, //
+        },
+        types::{
+            Type,
+            WORDS, //
+        }, //
+    },
+    is_space, //
+};
+use kernel::prelude::*;
+
+/// Names of the fields that all events have.
+const COMMON: [&[u8]; 8] = [
+    b"common_type",
+    b"common_flags",
+    b"common_preempt_count",
+    b"common_pid",
+    b"common_cpu",
+    b"common_comm",
+    b"common_timestamp",
+    b"common_stacktrace",
+];
+
+/// A field as it is written, and what it means.
+pub(super) struct Field<'a> {
+    /// Text of the type.
+    pub(super) text: &'a [u8],
+    /// The type.
+    pub(super) ty: Type,
+    /// Name of the field.
+    pub(super) name: &'a [u8],
+    /// Size in bytes, not 0.
+    pub(super) size: u32,
+}
+
+impl<'a> Field<'a> {
+    /// Reads a field, the text between two semicolons; `None` if it is empty.
+    ///
+    /// Its parts are separated by exactly one blank each; white space before the first part does
+    /// not matter.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`.
+    pub(super) fn parse(text: &'a [u8]) -> Result<Option<Self>> {
+        let Some(start) = text.iter().position(|b| !is_space(*b)) else {
+            return Ok(None);
+        };
+        let (text, rest) = split_type(text.get(start..).unwrap_or_default()).ok_or(EINVAL)?;
+        let ty = Type::of(text)?;
+
+        let mut parts = rest.split(|b| *b == b' ');
+        let name = parts.next().unwrap_or_default();
+        let size = match (ty.size(), parts.next(), parts.next()) {
+            (Some(size), None, None) => size,
+            (None, Some(size), None) => parse_u32(size, Base::Decimal).map_err(|_| EINVAL)?,
+            _ => return Err(EINVAL),
+        };
+
+        if size == 0 || !text.iter().all(|b| is_visible(*b)) || !is_field_name(name) {
+            return Err(EINVAL);
+        }
+
+        Ok(Some(Self {
+            text,
+            ty,
+            name,
+            size,
+        }))
+    }
+}
+
+/// Splits the type from what is behind it and a blank; no word of the type may be missing.
+fn split_type(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let words = WORDS
+        .iter()
+        .find(|words| text.starts_with(words))
+        .map_or(0, |words| words.len());
+    let word = text.get(words..)?.iter().position(|b| *b == b' ')?;
+    let end = words.checked_add(word)?;
+
+    if word == 0 {
+        return None;
+    }
+    Some((text.get(..end)?, text.get(end.checked_add(1)?..)?))
+}
+
+/// Whether a field may be called `name`.
+///
+/// It becomes part of the print format and of the `format` file, and is looked up by the text of
+/// filters and triggers. What would end or change a text there is not accepted, nor what another
+/// field is called already. `char *p` has always meant a field `*p`.
+fn is_field_name(name: &[u8]) -> bool {
+    let harmless = |b: &u8| {
+        b.is_ascii_graphic()
+            && !matches!(
+                b,
+                b'"' | b'\'' | b'%' | b'\\' | b',' | b'(' | b')' | b'[' | b']'
+            )
+    };
+
+    !name.is_empty() && name.iter().all(harmless) && !COMMON.contains(&name)
+}
+
+/// Whether a byte may be in the text of a type.
+fn is_visible(b: u8) -> bool {
+    b.is_ascii_graphic() || b == b' '
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! When two descriptions mean the same fields.
+//!
+//! Who registers an event again may write its fields in another way: with other white space, with
+//! or without a semicolon at the end. All ways are brought to one form, the signature, and these are
+//! compared:
+//!
+//! ```text
+//! type name; struct tag name size; type name
+//! ```
+//!
+//! This is also how `dynamic_events` shows the fields. The signature of a text that no event can be
+//! made of (with a field that is no field, say) is that of no event.
+//!
+//! The text is split at white space and behind semicolons, whether or not there is a blank; words
+//! of a field are joined by one blank. A blank before a semicolon is not removed. Fields without a
+//! word do not count, and the number at the end of a struct is written in the shortest way: so what
+//! an event was made of always means this event.
+
+use super::{
+    num::{
+        parse_u32,
+        Base, //
+    },
+    parse::{
+        c_string,
+        is_space, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    str::CString, //
+};
+
+/// Between two fields.
+const SEPARATOR: &[u8] = b"; ";
+
+/// Which word of a struct is its size.
+const STRUCT_SIZE: usize = 3;
+
+/// The signature of the fields in a description; without `args` there are none.
+///
+/// # Errors
+///
+/// `EINVAL` if there is a NUL in the text, `ENOMEM`.
+pub(crate) fn of_args(args: Option<&[u8]>) -> Result<CString> {
+    of_bytes(words(args.unwrap_or_default()))
+}
+
+/// The signature of fields that have been split at white space already.
+///
+/// # Errors
+///
+/// `ENOMEM`.
+pub(crate) fn of_words<'a>(words: impl IntoIterator<Item = &'a CStr>) -> Result<CString> {
+    of_bytes(words.into_iter().map(CStr::to_bytes))
+}
+
+/// Whether fields that have been split at white space already have this signature.
+///
+/// As comparing with [`of_words`], but without memory.
+pub(crate) fn matches<'a>(signature: &CStr, words: impl IntoIterator<Item = &'a CStr>) -> bool {
+    let compare = Compare {
+        rest: Some(signature.to_bytes()),
+    };
+
+    match write(compare, words.into_iter().map(CStr::to_bytes)) {
+        Ok(compare) => compare.rest == Some(b""),
+        Err(_) => false,
+    }
+}
+
+fn of_bytes<'a>(words: impl Iterator<Item = &'a [u8]>) -> Result<CString> {
+    c_string(&write(KVec::new(), words)?)
+}
+
+/// The words between white space.
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|b| is_space(*b)).filter(|word| !word.is_empty())
+}
+
+/// Puts the signature of `words` into `sink`.
+fn write<'a, S: Sink>(sink: S, words: impl Iterator<Item = &'a [u8]>) -> Result<S> {
+    let mut writer = Writer {
+        sink,
+        is_first: true,
+        is_struct: false,
+        words: 0,
+    };
+
+    for word in words {
+        writer.word(word)?;
+    }
+    Ok(writer.sink)
+}
+
+/// Where a signature goes to, piece by piece.
+trait Sink {
+    fn put(&mut self, bytes: &[u8]) -> Result;
+}
+
+impl Sink for KVec<u8> {
+    fn put(&mut self, bytes: &[u8]) -> Result {
+        Ok(self.extend_from_slice(bytes, GFP_KERNEL)?)
+    }
+}
+
+/// Compares with another signature.
+struct Compare<'a> {
+    /// What has not been compared yet; `None` once there is a difference.
+    rest: Option<&'a [u8]>,
+}
+
+impl Sink for Compare<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Result {
+        self.rest = self.rest.and_then(|rest| rest.strip_prefix(bytes));
+        Ok(())
+    }
+}
+
+/// Makes a signature of words.
+struct Writer<S> {
+    sink: S,
+    /// No field has been written yet.
+    is_first: bool,
+    /// The present field begins with `struct`.
+    is_struct: bool,
+    /// Words of the present field so far.
+    words: usize,
+}
+
+impl<S: Sink> Writer<S> {
+    /// Takes a word, which may be some words with semicolons between them.
+    fn word(&mut self, word: &[u8]) -> Result {
+        for part in word.split_inclusive(|b| *b == b';') {
+            match part.strip_suffix(b";") {
+                Some(last) => {
+                    self.part(last)?;
+                    self.words = 0;
+                }
+                None => self.part(part)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a word without semicolon; it is empty if there is a semicolon only.
+    fn part(&mut self, part: &[u8]) -> Result {
+        if self.words != 0 {
+            self.sink.put(b" ")?;
+        } else if part.is_empty() {
+            return Ok(());
+        } else {
+            if !self.is_first {
+                self.sink.put(SEPARATOR)?;
+            }
+            self.is_first = false;
+            self.is_struct = part == b"struct";
+        }
+
+        let is_size = self.is_struct && self.words == STRUCT_SIZE;
+        self.words = self.words.saturating_add(1);
+
+        self.sink.put(if is_size { shortest(part) } else { part })
+    }
+}
+
+/// A decimal number without what does not change it; all else as it is.
+fn shortest(text: &[u8]) -> &[u8] {
+    if parse_u32(text, Base::Decimal).is_err() {
+        return text;
+    }
+
+    let digits = text.strip_prefix(b"+").unwrap_or(text);
+
+    match digits.iter().position(|b| *b != b'0') {
+        Some(start) => digits.get(start..).unwrap_or_default(),
+        None => b"0",
+    }
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A hash table with open addressing.
+//!
+//! Entries are in one array whose size is a power of two, each in the first free slot from the one
+//! that its hash names. At least a quarter of the slots is free, so a search ends soon. A removed
+//! entry leaves no mark: the entries behind it move up.
+//!
+//! Memory is only allocated by [`OpenTable::reserve`], which leaves the table as it was if there is
+//! none; after it [`OpenTable::insert_within_capacity`] cannot fail.
+//!
+//! Hashes depend on a seed that user space does not know, so nobody can choose keys that collide.
+//!
+//! The table has no lock; it is for the data inside of one.
+
+use kernel::prelude::*;
+
+/// Slots of the smallest table that has any.
+const MIN_SLOTS: usize = 8;
+
+/// An entry.
+#[derive(Clone)]
+struct Entry<V> {
+    key: u64,
+    value: V,
+}
+
+/// A hash table from numbers to `V`.
+///
+/// # Invariants
+///
+/// - `slots` has no elements, or a power of two of them that is at least [`MIN_SLOTS`].
+/// - `len` slots are in use, at most three quarters of all.
+/// - From the home slot of an entry to its own all slots are in use.
+pub(crate) struct OpenTable<V> {
+    slots: KVVec<Option<Entry<V>>>,
+    len: usize,
+    seed: u64,
+}
+
+impl<V> OpenTable<V> {
+    /// An empty table, without memory, whose seed is where the kernel was loaded.
+    pub(crate) fn new() -> Self {
+        static PLACE: u8 = 0;
+
+        // CAST: No pointer has more than 64 bits.
+        Self::with_seed((&raw const PLACE).addr() as u64)
+    }
+
+    /// An empty table, without memory.
+    pub(crate) const fn with_seed(seed: u64) -> Self {
+        // INVARIANT: No slots, no entries.
+        Self {
+            slots: KVVec::new(),
+            len: 0,
+            seed,
+        }
+    }
+
+    /// Number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Number of entries that there can be without more memory.
+    pub(crate) fn capacity(&self) -> usize {
+        limit(self.slots.len())
+    }
+
+    /// The value of `key`.
+    pub(crate) fn get(&self, key: u64) -> Option<&V> {
+        let at = self.find(key)?;
+
+        Some(&self.slots.get(at)?.as_ref()?.value)
+    }
+
+    /// The value of `key`.
+    pub(crate) fn get_mut(&mut self, key: u64) -> Option<&mut V> {
+        let at = self.find(key)?;
+
+        Some(&mut self.slots.get_mut(at)?.as_mut()?.value)
+    }
+
+    /// All entries, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
+        self.slots.iter().flatten().map(|e| (e.key, &e.value))
+    }
+
+    /// Makes room for `additional` more entries.
+    ///
+    /// The room at least doubles when it grows, so the cost of growing is a constant for each
+    /// entry. The table is not changed on failure.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn reserve(&mut self, additional: usize) -> Result {
+        let needed = self.len.checked_add(additional).ok_or(ENOMEM)?;
+
+        if needed <= self.capacity() {
+            return Ok(());
+        }
+
+        let mut slots = MIN_SLOTS;
+        while limit(slots) < needed {
+            slots = slots.checked_mul(2).ok_or(ENOMEM)?;
+        }
+
+        // INVARIANT: `slots` is a power of two and none is in use.
+        let mut grown = Self {
+            slots: empty_slots(slots)?,
+            len: 0,
+            seed: self.seed,
+        };
+
+        for slot in self.slots.iter_mut() {
+            if let Some(entry) = slot.take() {
+                // All keys differ and `grown` has room for more than there are.
+                grown.place(entry);
+            }
+        }
+
+        *self = grown;
+        Ok(())
+    }
+
+    /// Adds an entry, or replaces the value of the one that `key` has. There has to be room for it,
+    /// see [`OpenTable::reserve`].
+    ///
+    /// Returns the value that is not in the table now: that of the older entry. Without room it
+    /// would be `value` itself.
+    pub(crate) fn insert_within_capacity(&mut self, key: u64, value: V) -> Option<V> {
+        if let Some(old) = self.get_mut(key) {
+            return Some(core::mem::replace(old, value));
+        }
+        if self.len >= self.capacity() {
+            return Some(value);
+        }
+
+        self.place(Entry { key, value });
+        None
+    }
+
+    /// Removes the entry of `key` and returns its value.
+    pub(crate) fn remove(&mut self, key: u64) -> Option<V> {
+        let mut hole = self.find(key)?;
+        let entry = self.slots.get_mut(hole)?.take()?;
+        let mask = self.mask();
+        let mut at = hole;
+
+        self.len = self.len.saturating_sub(1);
+
+        // INVARIANT: An entry behind the hole moves into it unless its home is behind the hole, so
+        // that no entry has a free slot between its home and itself. There is a free slot, the hole
+        // at least, so this ends within one round.
+        for _ in 0..self.slots.len() {
+            at = at.wrapping_add(1) & mask;
+
+            let Some(Some(next)) = self.slots.get(at) else {
+                break;
+            };
+            let home = self.home(next.key);
+
+            if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
+                let moved = self.slots.get_mut(at).and_then(Option::take);
+
+                if let Some(slot) = self.slots.get_mut(hole) {
+                    *slot = moved;
+                }
+                hole = at;
+            }
+        }
+
+        Some(entry.value)
+    }
+
+    /// A copy with the same entries and the same room.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn try_clone(&self) -> Result<Self>
+    where
+        V: Clone,
+    {
+        let mut slots = KVVec::with_capacity(self.slots.len(), GFP_KERNEL_ACCOUNT)?;
+
+        for slot in self.slots.iter() {
+            slots.push_within_capacity(slot.clone())?;
+        }
+
+        // INVARIANT: The same entries in the same slots.
+        Ok(Self {
+            slots,
+            len: self.len,
+            seed: self.seed,
+        })
+    }
+
+    /// Index mask; 0 without slots.
+    fn mask(&self) -> usize {
+        self.slots.len().saturating_sub(1)
+    }
+
+    /// The slot that the search for `key` starts at.
+    fn home(&self, key: u64) -> usize {
+        // CAST: Only the low bits are of interest, as many as the mask has.
+        mix(key, self.seed) as usize & self.mask()
+    }
+
+    /// The slot of `key`, if it has one.
+    fn find(&self, key: u64) -> Option<usize> {
+        let mask = self.mask();
+        let mut at = self.home(key);
+
+        for _ in 0..self.slots.len() {
+            // A free slot: by the invariant the key is not behind it.
+            if self.slots.get(at)?.as_ref()?.key == key {
+                return Some(at);
+            }
+            at = at.wrapping_add(1) & mask;
+        }
+
+        None
+    }
+
+    /// Puts an entry into the first free slot from its home.
+    ///
+    /// The caller has checked that the key is not there and that there is room.
+    fn place(&mut self, entry: Entry<V>) {
+        let mask = self.mask();
+        let mut at = self.home(entry.key);
+
+        for _ in 0..self.slots.len() {
+            match self.slots.get_mut(at) {
+                Some(slot @ None) => {
+                    // INVARIANT: All slots from the home to this one are in use; the caller made
+                    // sure that three quarters of the slots are enough.
+                    *slot = Some(entry);
+                    self.len = self.len.saturating_add(1);
+                    return;
+                }
+                _ => at = at.wrapping_add(1) & mask,
+            }
+        }
+    }
+}
+
+/// Number of entries that so many slots may hold: three quarters of them.
+const fn limit(slots: usize) -> usize {
+    slots.saturating_sub(slots / 4)
+}
+
+/// So many free slots.
+fn empty_slots<T>(count: usize) -> Result<KVVec<Option<T>>> {
+    let mut slots = KVVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?;
+
+    for _ in 0..count {
+        slots.push_within_capacity(None)?;
+    }
+
+    Ok(slots)
+}
+
+/// Spreads a key over 64 bits: each bit of the result depends on each bit of the key and the seed.
+const fn mix(key: u64, seed: u64) -> u64 {
+    const A: u64 = 0xff51_afd7_ed55_8ccd;
+    const B: u64 = 0xc4ce_b9fe_1a85_ec53;
+
+    let x = key ^ seed;
+    let x = (x ^ (x >> 33)).wrapping_mul(A);
+    let x = (x ^ (x >> 33)).wrapping_mul(B ^ (seed << 1));
+
+    x ^ (x >> 33)
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests of when two texts mean the same fields.
+
+use kernel::prelude::*;
+
+#[kunit_tests(user_events_signature)]
+mod tests {
+    use super::*;
+    use crate::{
+        parse::fields,
+        signature::{
+            matches,
+            of_args,
+            of_words, //
+        },
+        tests::row, //
+    };
+    use kernel::str::CString;
+
+    fn is(text: &str, expected: &str) -> bool {
+        let ok = of_args(Some(text.as_bytes()))
+            .is_ok_and(|signature| signature.to_bytes() == expected.as_bytes());
+
+        row(text, ok)
+    }
+
+    fn same(a: &str, b: &str) -> bool {
+        match (of_args(Some(a.as_bytes())), of_args(Some(b.as_bytes()))) {
+            (Ok(a), Ok(b)) => a.to_bytes() == b.to_bytes(),
+            _ => false,
+        }
+    }
+
+    /// Whether the words mean what `text` does, with and without memory.
+    fn words_mean(words: &[&CStr], text: &str) -> bool {
+        let words = || words.iter().copied();
+        let Ok(signature) = of_args(Some(text.as_bytes())) else {
+            return false;
+        };
+        let by_text = of_words(words()).is_ok_and(|w| w.to_bytes() == signature.to_bytes());
+
+        by_text && matches(&signature, words())
+    }
+
+    fn words_differ(words: &[&CStr], text: &str) -> bool {
+        let words = || words.iter().copied();
+        let Ok(signature) = of_args(Some(text.as_bytes())) else {
+            return false;
+        };
+        let by_text = of_words(words()).is_ok_and(|w| w.to_bytes() != signature.to_bytes());
+
+        by_text && !matches(&signature, words())
+    }
+
+    /// The signature as it follows from the fields that are made of a text.
+    fn of_fields(text: &str) -> Result<KVec<u8>> {
+        let mut all = KVec::new();
+
+        for (i, field) in fields(Some(text.as_bytes()))?.fields.iter().enumerate() {
+            let separator = if i == 0 { "" } else { "; " };
+            let text = if field.ty.to_bytes().starts_with(b"struct ") {
+                CString::try_from_fmt(fmt!(
+                    "{}{} {} {}",
+                    separator,
+                    &*field.ty,
+                    &*field.name,
+                    field.size
+                ))?
+            } else {
+                CString::try_from_fmt(fmt!("{}{} {}", separator, &*field.ty, &*field.name))?
+            };
+            all.extend_from_slice(text.to_bytes(), GFP_KERNEL)?;
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn canonical_form() {
+        for (text, expected) in [
+            ("", ""),
+            ("  \t\n", ""),
+            (";", ""),
+            (" ;; ; ", ""),
+            ("u32 a", "u32 a"),
+            ("u32 a;", "u32 a"),
+            (" u32 a ", "u32 a"),
+            ("u32 a;u32 b", "u32 a; u32 b"),
+            ("u32 a; u32 b", "u32 a; u32 b"),
+            ("u32 a; u32 b;", "u32 a; u32 b"),
+            ("u32  a;\t u32\nb", "u32 a; u32 b"),
+            ("u32 a;;u32 b", "u32 a; u32 b"),
+            (";u32 a", "u32 a"),
+            ("unsigned  int   a", "unsigned int a"),
+            ("struct s a 20", "struct s a 20"),
+            ("struct  s\ta  20;", "struct s a 20"),
+            ("struct s a +020;u8 b", "struct s a 20; u8 b"),
+            ("struct s a 0;u8 b", "struct s a 0; u8 b"),
+            ("struct s a 4294967295", "struct s a 4294967295"),
+        ] {
+            assert!(is(text, expected));
+        }
+    }
+
+    #[test]
+    fn different_texts() {
+        for (a, b) in [
+            ("u32 a", "u32 b"),
+            ("u32 a", "u64 a"),
+            ("u32 a; u32 b", "u32 b; u32 a"),
+            ("u64 a; u64 b", "u32 a; u32 b"),
+            ("u32 a", "u32 a; u32 b"),
+            ("u32 a; u32 b", "u32 a u32 b"),
+            ("u32 a", ""),
+            ("u32 a", "u32"),
+            ("u32 a", "u32 a ;"),
+            ("u32 a;u32 b", "u32 a ;u32 b"),
+            ("struct my_struct a 20", "struct my_struct b 20"),
+            ("struct my_struct a 20", "struct my_struct a 21"),
+            ("struct my_struct a 20", "struct my_struct a"),
+            ("struct my_struct a 20", "struct my_struct a 0x14"),
+            ("struct my_struct a 20", "struct other a 20"),
+            ("char[20] a", "char[0x14] a"),
+            ("char[20] a", "char [20] a"),
+            ("u32 a", "u32 A"),
+        ] {
+            assert!(row(b, !same(a, b)));
+        }
+    }
+
+    #[test]
+    fn what_made_an_event_means_it() -> Result {
+        for text in [
+            "",
+            ";",
+            " ;; ",
+            "u32 a",
+            "u32 a;u32 b",
+            "u32 a; u32 b;",
+            ";;u32 a;; u32 b;;",
+            "\tu32 a;\nu32 b",
+            "struct s a 20",
+            "struct s a 0020;struct t b +7;",
+            "char[0x14] a;unsigned char[+5] b;char *c",
+            "__data_loc char[] a;__rel_loc unsigned char[] b;__data_loc x c",
+            "u8 a;s16 b;int c;unsigned int d;u64 e",
+        ] {
+            let signature = of_args(Some(text.as_bytes()))?;
+
+            assert!(row(text, signature.to_bytes() == &of_fields(text)?[..]));
+        }
+        assert!(of_args(None)?.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn long_texts() -> Result {
+        let name = KVec::from_elem(b'n', 500, GFP_KERNEL)?;
+        let name = core::str::from_utf8(&name).map_err(|_| EINVAL)?;
+
+        for len in [200, 254, 255, 256, 257, 499, 500] {
+            let name = name.get(..len).ok_or(EINVAL)?;
+            let a = CString::try_from_fmt(fmt!("u32 {}x", name))?;
+            let b = CString::try_from_fmt(fmt!("u32  {}x;", name))?;
+            let c = CString::try_from_fmt(fmt!("u32 {}y", name))?;
+            let signature = of_args(Some(a.to_bytes()))?;
+
+            assert_eq!(signature.to_bytes(), a.to_bytes());
+            assert_eq!(of_args(Some(b.to_bytes()))?.to_bytes(), a.to_bytes());
+            assert!(of_args(Some(c.to_bytes()))?.to_bytes() != a.to_bytes());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn words_of_dynamic_events() {
+        assert!(words_mean(&[], ""));
+        assert!(words_mean(&[c";"], ""));
+        assert!(words_mean(&[c"u32", c"a"], "u32 a"));
+        assert!(words_mean(&[c"u32", c"a;"], "u32 a"));
+        assert!(words_mean(&[c"u32", c"a;", c"u64", c"b"], "u32 a; u64 b"));
+        // Without a blank behind the semicolon.
+        assert!(words_mean(&[c"u32", c"a;u64", c"b"], "u32 a; u64 b"));
+        assert!(words_mean(&[c"u32", c"a;u64", c"b;"], "u32 a; u64 b"));
+        assert!(words_mean(
+            &[c"struct", c"s", c"a", c"020;u8", c"b"],
+            "struct s a 20;u8 b"
+        ));
+        assert!(words_mean(&[c"char[4]", c"s"], "char[4] s"));
+
+        assert!(words_differ(&[], "u32 a"));
+        assert!(words_differ(&[c"u32", c"a"], ""));
+        assert!(words_differ(&[c"u32"], "u32 a"));
+        assert!(words_differ(&[c"u32", c"a", c"b"], "u32 a"));
+        assert!(words_differ(&[c"u32", c"a", c";"], "u32 a"));
+        assert!(words_differ(&[c"u32", c"a;", c"u64"], "u32 a; u64 b"));
+        assert!(words_differ(&[c"u32", c"ab"], "u32 a"));
+        assert!(words_differ(&[c"u32", c"a"], "u32 ab"));
+    }
+
+    #[test]
+    fn bytes_that_no_event_has() -> Result {
+        assert_eq!(of_args(Some(b"u32 \xc3\xa0"))?.to_bytes(), b"u32 \xc3\xa0");
+        assert!(of_args(Some(b"u32 a\0b")).is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests of the hash table.
+
+use kernel::prelude::*;
+
+#[kunit_tests(user_events_table)]
+mod tests {
+    use super::*;
+    use crate::table::OpenTable;
+
+    /// Numbers that look random and are the same each time.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0
+        }
+    }
+
+    fn insert<V>(table: &mut OpenTable<V>, key: u64, value: V) -> Result<Option<V>> {
+        table.reserve(1)?;
+        Ok(table.insert_within_capacity(key, value))
+    }
+
+    /// Whether the table has just these entries.
+    fn has_just(table: &OpenTable<u64>, model: &[Option<u64>]) -> bool {
+        let count = model.iter().flatten().count();
+        let all_found = (0u64..)
+            .zip(model)
+            .all(|(key, value)| table.get(key) == value.as_ref());
+
+        all_found
+            && table.len() == count
+            && table.iter().count() == count
+            && table.capacity() >= count
+    }
+
+    #[test]
+    fn empty_table() -> Result {
+        let mut table = OpenTable::<u32>::new();
+
+        assert_eq!(table.len(), 0);
+        assert_eq!(table.capacity(), 0);
+        assert!(table.get(0).is_none());
+        assert!(table.get_mut(1).is_none());
+        assert!(table.remove(0).is_none());
+        assert_eq!(table.iter().count(), 0);
+        assert_eq!(table.try_clone()?.len(), 0);
+        // There is no room, so the value comes back.
+        assert_eq!(table.insert_within_capacity(1, 2), Some(2));
+        assert_eq!(table.len(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn extreme_keys() -> Result {
+        let mut table = OpenTable::with_seed(0);
+
+        for key in [0, 1, u64::MAX, u64::MAX - 1, 1 << 63] {
+            assert!(insert(&mut table, key, !key)?.is_none());
+        }
+        for key in [0, 1, u64::MAX, u64::MAX - 1, 1 << 63] {
+            assert_eq!(table.get(key), Some(&!key));
+        }
+        assert!(table.get(2).is_none());
+        assert_eq!(table.len(), 5);
+        Ok(())
+    }
+
+    #[test]
+    fn replacing() -> Result {
+        let mut table = OpenTable::with_seed(7);
+
+        assert_eq!(insert(&mut table, 5, 'a')?, None);
+        assert_eq!(insert(&mut table, 5, 'b')?, Some('a'));
+        assert_eq!(table.insert_within_capacity(5, 'c'), Some('b'));
+        assert_eq!(table.len(), 1);
+        if let Some(value) = table.get_mut(5) {
+            *value = 'd';
+        }
+        assert_eq!(table.remove(5), Some('d'));
+        assert_eq!(table.remove(5), None);
+        assert_eq!(table.len(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn room_that_was_reserved_is_there() -> Result {
+        for count in [1, 2, 5, 6, 7, 12, 13, 100] {
+            let mut table = OpenTable::with_seed(count);
+
+            table.reserve(count as usize)?;
+            let capacity = table.capacity();
+            assert!(capacity >= count as usize);
+
+            for key in 0..count {
+                assert_eq!(table.insert_within_capacity(key, key), None);
+            }
+            assert_eq!(table.capacity(), capacity);
+
+            // Up to the last entry that there is room for, and no more.
+            for key in count..capacity as u64 {
+                assert_eq!(table.insert_within_capacity(key, key), None);
+            }
+            assert_eq!(table.insert_within_capacity(1000, 7), Some(7));
+            assert_eq!(table.len(), capacity);
+            for key in 0..capacity as u64 {
+                assert_eq!(table.get(key), Some(&key));
+            }
+            assert!(table.get(1000).is_none());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn impossible_room() {
+        let mut table = OpenTable::<u64>::with_seed(1);
+
+        assert_eq!(table.reserve(usize::MAX), Err(ENOMEM));
+        assert_eq!(table.reserve(usize::MAX / 2), Err(ENOMEM));
+        assert_eq!(table.capacity(), 0);
+    }
+
+    #[test]
+    fn growth_at_least_doubles() -> Result {
+        let mut table = OpenTable::with_seed(3);
+        let mut growths = 0;
+
+        for key in 0..5000u64 {
+            let before = table.capacity();
+
+            insert(&mut table, key << 12, ())?;
+            if table.capacity() != before {
+                growths += 1;
+                assert!(table.capacity() >= 2 * before);
+            }
+        }
+        assert!(growths < 14);
+        assert_eq!(table.len(), 5000);
+        Ok(())
+    }
+
+    #[test]
+    fn as_a_model_does() -> Result {
+        for seed in [0, 1, u64::MAX, 0x1234_5678_9abc_def0] {
+            let mut random = Random(seed | 1);
+            let mut table = OpenTable::with_seed(seed);
+            let mut model = [None; 97];
+
+            for step in 0..4000u64 {
+                let key = random.next() % model.len() as u64;
+                let slot = &mut model[key as usize];
+
+                // More come at first, more go later.
+                if random.next() % 4000 >= step {
+                    assert_eq!(insert(&mut table, key, step)?, slot.replace(step));
+                } else {
+                    assert_eq!(table.remove(key), slot.take());
+                }
+                if step % 50 == 0 {
+                    assert!(has_just(&table, &model));
+                }
+            }
+            assert!(has_just(&table, &model));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_clone_is_independent() -> Result {
+        let mut table = OpenTable::with_seed(11);
+
+        for key in 0..50u64 {
+            insert(&mut table, key, key)?;
+        }
+
+        let mut copy = table.try_clone()?;
+        assert_eq!(copy.len(), 50);
+        assert_eq!(copy.capacity(), table.capacity());
+
+        for key in 0..25u64 {
+            assert_eq!(table.remove(key), Some(key));
+            assert_eq!(insert(&mut copy, key, 100)?, Some(key));
+        }
+        for key in 0..50u64 {
+            assert_eq!(table.get(key).is_some(), key >= 25);
+            assert_eq!(copy.get(key), Some(if key < 25 { &100 } else { &key }));
+        }
+        Ok(())
+    }
+}
