@@ -79,11 +79,6 @@ pub(crate) const COMPAT_DIAG_IOCSDEL: u32 = _IOW::<u32>(DIAG_IOC_MAGIC, 1);
 /// [`DIAG_IOCSUNREG`] of a 32-bit task on a 64-bit kernel.
 pub(crate) const COMPAT_DIAG_IOCSUNREG: u32 = _IOW::<u32>(DIAG_IOC_MAGIC, 2);
 
-/// Whether `name` is a system that user events are in.
-pub(crate) fn is_system(name: &CStr) -> bool {
-    name == SYSTEM || name == MULTI_SYSTEM
-}
-
 /// `struct user_reg`: the request to register an event.
 #[derive(Clone, Copy, Zeroable)]
 #[repr(C, packed)]

@@ -45,21 +45,12 @@ const STRUCT_SIZE: usize = 3;
 ///
 /// `EINVAL` if there is a NUL in the text, `ENOMEM`.
 pub(crate) fn of_args(args: Option<&[u8]>) -> Result<CString> {
-    of_bytes(words(args.unwrap_or_default()))
-}
-
-/// The signature of fields that have been split at white space already.
-///
-/// # Errors
-///
-/// `ENOMEM`.
-pub(crate) fn of_words<'a>(words: impl IntoIterator<Item = &'a CStr>) -> Result<CString> {
-    of_bytes(words.into_iter().map(CStr::to_bytes))
+    c_string(&write(KVec::new(), words(args.unwrap_or_default()))?)
 }
 
 /// Whether fields that have been split at white space already have this signature.
 ///
-/// As comparing with [`of_words`], but without memory.
+/// Needs no memory, so the answer is right even if there is none.
 pub(crate) fn matches<'a>(signature: &CStr, words: impl IntoIterator<Item = &'a CStr>) -> bool {
     let compare = Compare {
         rest: Some(signature.to_bytes()),
@@ -69,10 +60,6 @@ pub(crate) fn matches<'a>(signature: &CStr, words: impl IntoIterator<Item = &'a 
         Ok(compare) => compare.rest == Some(b""),
         Err(_) => false,
     }
-}
-
-fn of_bytes<'a>(words: impl Iterator<Item = &'a [u8]>) -> Result<CString> {
-    c_string(&write(KVec::new(), words)?)
 }
 
 /// The words between white space.

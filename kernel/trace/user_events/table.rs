@@ -9,7 +9,7 @@
 //! Memory is only allocated by [`OpenTable::reserve`], which leaves the table as it was if there is
 //! none; after it [`OpenTable::insert_within_capacity`] cannot fail.
 //!
-//! Hashes depend on a seed that user space does not know, so nobody can choose keys that collide.
+//! Hashes depend on a seed. If user space does not know it, nobody can choose keys that collide.
 //!
 //! The table has no lock; it is for the data inside of one.
 
@@ -39,14 +39,6 @@ pub(crate) struct OpenTable<V> {
 }
 
 impl<V> OpenTable<V> {
-    /// An empty table, without memory, whose seed is where the kernel was loaded.
-    pub(crate) fn new() -> Self {
-        static PLACE: u8 = 0;
-
-        // CAST: No pointer has more than 64 bits.
-        Self::with_seed((&raw const PLACE).addr() as u64)
-    }
-
     /// An empty table, without memory.
     pub(crate) const fn with_seed(seed: u64) -> Self {
         // INVARIANT: No slots, no entries.
@@ -79,6 +71,11 @@ impl<V> OpenTable<V> {
         let at = self.find(key)?;
 
         Some(&mut self.slots.get_mut(at)?.as_mut()?.value)
+    }
+
+    /// Whether there is an entry of `key`.
+    pub(crate) fn contains(&self, key: u64) -> bool {
+        self.find(key).is_some()
     }
 
     /// All entries, in no particular order.

@@ -8,7 +8,6 @@ use kernel::prelude::*;
 mod tests {
     use super::*;
     use crate::defs::{
-        is_system,
         EnableBit,
         UserReg,
         UserUnreg,
@@ -55,14 +54,6 @@ mod tests {
         assert_eq!(COMPAT_DIAG_IOCSREG, 0xc004_2a00);
         assert_eq!(COMPAT_DIAG_IOCSDEL, 0x4004_2a01);
         assert_eq!(COMPAT_DIAG_IOCSUNREG, 0x4004_2a02);
-    }
-
-    #[test]
-    fn systems() {
-        assert!(is_system(c"user_events"));
-        assert!(is_system(c"user_events_multi"));
-        assert!(!is_system(c"user_event"));
-        assert!(!is_system(c""));
     }
 
     #[test]

@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn empty_table() -> Result {
-        let mut table = OpenTable::<u32>::new();
+        let mut table = OpenTable::<u32>::with_seed(0);
 
         assert_eq!(table.len(), 0);
         assert_eq!(table.capacity(), 0);
@@ -66,7 +66,7 @@ mod tests {
         for key in [0, 1, u64::MAX, u64::MAX - 1, 1 << 63] {
             assert_eq!(table.get(key), Some(&!key));
         }
-        assert!(table.get(2).is_none());
+        assert!(!table.contains(2));
         assert_eq!(table.len(), 5);
         Ok(())
     }
@@ -111,7 +111,7 @@ mod tests {
             for key in 0..capacity as u64 {
                 assert_eq!(table.get(key), Some(&key));
             }
-            assert!(table.get(1000).is_none());
+            assert!(!table.contains(1000));
         }
         Ok(())
     }
@@ -187,7 +187,7 @@ mod tests {
             assert_eq!(insert(&mut copy, key, 100)?, Some(key));
         }
         for key in 0..50u64 {
-            assert_eq!(table.get(key).is_some(), key >= 25);
+            assert_eq!(table.contains(key), key >= 25);
             assert_eq!(copy.get(key), Some(if key < 25 { &100 } else { &key }));
         }
         Ok(())
