@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Trace events.
+//!
+//! This module is for kernel code that makes trace events at run time: events that appear under
+//! `events/` in tracefs, that ftrace and perf record, that filters, triggers and histograms work
+//! on, and that are listed in `dynamic_events`.
+//!
+//! # Making an event
+//!
+//! - Embed an [`event::Event`] in a type of your own and say so with [`impl_has_event!`].
+//! - Implement [`event::Operations`] and [`dynevent::Operations`] for that type.
+//! - Make one static [`dynevent::Kind`] of it and [register](dynevent::Kind::register) it once.
+//! - Build the event from an [`event::Definition`], a name and a list of
+//!   [fields](field::FieldDef), in an [`Arc`](crate::sync::Arc), and
+//!   [register](event::Event::register) it with [`event_mutex`] held.
+//!
+//! The registration is one of the owners of the [`Arc`](crate::sync::Arc): an event stays as long
+//! as C code may call into it, whatever the rest of the code does.
+//!
+//! # Writing records
+//!
+//! - [`Event::is_enabled`](event::Event::is_enabled) is one load and tells if anybody listens.
+//! - A [`tracepoint::ReadGuard`] keeps the listeners while they are walked by
+//!   [`Event::listeners`](event::Event::listeners).
+//! - Each kind of listener has a `reserve`, whose reservation is filled and then committed; a
+//!   reservation that is dropped leaves no record.
+//!
+//! Nothing on this path allocates, sleeps or takes a lock.
+//!
+//! # Correspondence with C
+//!
+//! | Here | C |
+//! | --- | --- |
+//! | [`event::Event`] | `trace_event_call`, its class, `tracepoint` and `dyn_event` in one |
+//! | [`field::FieldDef`] | `ftrace_event_field` |
+//! | [`file::File`] | `trace_event_file` |
+//! | [`ring_buffer::Reservation`] | `trace_event_buffer` |
+//! | [`event_mutex::Held`] | `lockdep_assert_held(&event_mutex)` |
+//! | [`dynevent::Kind`] | `dyn_event_operations` |
+//!
+//! What is different: in C an event has to be freed by hand after the last callback, here it is
+//! reference counted; and `unregister` refuses to run in callbacks that C cannot stand it in.
+//!
+//! # Lock order
+//!
+//! `event_mutex` > `trace_types_lock` > `trace_event_sem`. The last two are taken by C only.
+//! `tracepoints_mutex` is a leaf.
+//!
+//! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
+//! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
+
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub mod dynevent;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub mod event;
+pub mod event_mutex;
+pub mod field;
+pub mod file;
+pub mod output;
+#[cfg(CONFIG_PERF_EVENTS)]
+pub mod perf;
+pub mod ring_buffer;
+pub mod tracefs;
+pub mod tracepoint;
+
+#[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_DYNAMIC_EVENTS))]
+mod tests;
+
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub use crate::impl_has_event;
+
+use crate::{
+    bindings,
+    error::code::ENODEV,
+    error::Result,
+    ThisModule, //
+};
+
+/// Size of what C puts in front of the payload of every record, `struct trace_entry`.
+pub const HEADER_SIZE: usize = size_of::<bindings::trace_entry>();
+
+/// Keeps a module loaded for good, for what the tracing core has no way to take back.
+#[inline(never)]
+fn pin_module(module: &'static ThisModule) -> Result {
+    // SAFETY: The pointer of a `ThisModule` is that of a live module or null for built-in code,
+    // which `try_module_get` takes as always there.
+    if unsafe { bindings::trace_pin_module(module.as_ptr()) } {
+        Ok(())
+    } else {
+        Err(ENODEV)
+    }
+}

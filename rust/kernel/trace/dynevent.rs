@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Kinds of dynamic events.
+//!
+//! The file `dynamic_events` in tracefs lists all events that were made at run time, and makes and
+//! removes them by commands. Each line belongs to a kind, which knows the commands.
+//!
+//! C header: [`kernel/trace/trace_dynevent.h`](srctree/kernel/trace/trace_dynevent.h).
+
+use super::{
+    event::{
+        self,
+        removal::Permission,
+        Event, //
+    },
+    event_mutex::Held,
+    pin_module, //
+};
+use crate::{
+    bindings,
+    error::{
+        from_result,
+        to_result, //
+    },
+    module::this_module,
+    prelude::*,
+    seq_file::SeqFile,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        ArcBorrow, //
+    },
+    types::Opaque,
+};
+use core::{
+    marker::PhantomData,
+    slice, //
+};
+
+/// The commands of a kind of dynamic events, and what is done about one event.
+#[vtable]
+pub trait Operations: event::Operations {
+    /// Makes an event as a command says, which is not changed by that.
+    ///
+    /// Called without `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// `ECANCELED` if the command is not one of this kind, so that others are asked; whatever else
+    /// is told to who wrote the command.
+    fn create(command: &CStr) -> Result;
+
+    /// Writes the line of the event, as a command that would make it.
+    fn show(&self, m: &SeqFile, held: Held<'_>);
+
+    /// Whether the event is in use; then no event is removed if all are asked to be.
+    fn is_busy(&self, held: Held<'_>) -> bool;
+
+    /// Removes the event.
+    ///
+    /// This and no other event can be [unregistered](Event::unregister) here.
+    fn free(this: ArcBorrow<'_, Self>, held: Held<'_>) -> Result;
+
+    /// Whether a command that removes events means this one.
+    ///
+    /// `system` is there if the command has it; `args` are what follows the name.
+    fn matches(&self, system: Option<&CStr>, event: &CStr, args: Args<'_>, held: Held<'_>) -> bool;
+}
+
+/// A kind of dynamic events, made of a `T` each.
+///
+/// # Examples
+///
+/// ```ignore
+/// static KIND: Kind<MyEvent> = Kind::new();
+///
+/// KIND.register()?;
+/// ```
+///
+/// # Invariants
+///
+/// `ops` is initialised, and C's once `registered` is set.
+pub struct Kind<T> {
+    ops: Opaque<bindings::dyn_event_operations>,
+    registered: Atomic<bool>,
+    _events: PhantomData<fn(T)>,
+}
+
+// SAFETY: `ops` is only changed by C, which locks.
+unsafe impl<T> Sync for Kind<T> {}
+
+impl<T> Kind<T> {
+    pub(super) fn is_registered(&self) -> bool {
+        self.registered.load(Relaxed)
+    }
+
+    pub(super) fn as_raw(&self) -> *mut bindings::dyn_event_operations {
+        self.ops.get()
+    }
+}
+
+impl<T: Operations> Kind<T> {
+    /// Makes a kind, for a static.
+    #[expect(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        // INVARIANT: Not registered. C initialises the list.
+        Self {
+            ops: Opaque::new(bindings::dyn_event_operations {
+                list: bindings::list_head {
+                    next: core::ptr::null_mut(),
+                    prev: core::ptr::null_mut(),
+                },
+                create: Some(Self::create),
+                show: Some(Self::show),
+                is_busy: Some(Self::is_busy),
+                free: Some(Self::free),
+                match_: Some(Self::matches),
+            }),
+            registered: Atomic::new(false),
+            _events: PhantomData,
+        }
+    }
+
+    /// Makes the commands of this kind known. Sleeps.
+    ///
+    /// There is no way back: a module that has done so cannot be unloaded.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if it is registered already.
+    pub fn register(&'static self) -> Result {
+        if self.registered.xchg(true, Relaxed) {
+            return Err(EBUSY);
+        }
+        let registered = pin_module(this_module::<<T as Operations>::OwnerModule>())
+            // SAFETY: `ops` has all functions, is static, in a module that stays, and was not
+            // registered before.
+            .and_then(|()| unsafe { register(self.ops.get()) });
+        if registered.is_err() {
+            self.registered.store(false, Relaxed);
+        }
+        registered
+    }
+
+    /// The owner of an event of this kind.
+    ///
+    /// # Safety
+    ///
+    /// `ev` must be that of an `Event<T>` which is registered and stays so during `'a`.
+    unsafe fn owner<'a>(ev: *mut bindings::dyn_event) -> ArcBorrow<'a, T> {
+        // SAFETY: Promised by the caller. By the invariant of `Event` this is the pointer of an
+        // `Arc` that has a reference which is owned by the registration.
+        unsafe { ArcBorrow::from_raw(Event::<T>::owner_of(ev)) }
+    }
+
+    /// # Safety
+    ///
+    /// `command` must be a string.
+    unsafe extern "C" fn create(command: *const c_char) -> c_int {
+        // SAFETY: Promised by the caller.
+        let command = unsafe { CStr::from_char_ptr(command) };
+
+        from_result(|| T::create(command).map(|()| 0))
+    }
+
+    /// # Safety
+    ///
+    /// `ev` must be that of a registered `Event<T>`, `m` a valid `seq_file` of this thread, and
+    /// `event_mutex` be held.
+    unsafe extern "C" fn show(m: *mut bindings::seq_file, ev: *mut bindings::dyn_event) -> c_int {
+        // SAFETY: Promised by the caller.
+        let held = unsafe { Held::assume() };
+        let _permission = Permission::none(held);
+        // SAFETY: It is registered, and stays so as there is no permission to unregister it.
+        let owner = unsafe { Self::owner(ev) };
+        // SAFETY: Promised by the caller.
+        let m = unsafe { SeqFile::from_raw(m) };
+
+        owner.show(m, held);
+        0
+    }
+
+    /// # Safety
+    ///
+    /// `ev` must be that of a registered `Event<T>`, and `event_mutex` be held.
+    unsafe extern "C" fn is_busy(ev: *mut bindings::dyn_event) -> bool {
+        // SAFETY: Promised by the caller.
+        let held = unsafe { Held::assume() };
+        let _permission = Permission::none(held);
+        // SAFETY: It is registered, and stays so as there is no permission to unregister it.
+        let owner = unsafe { Self::owner(ev) };
+
+        <T as Operations>::is_busy(&owner, held)
+    }
+
+    /// # Safety
+    ///
+    /// `ev` must be that of a registered `Event<T>`, and `event_mutex` be held.
+    unsafe extern "C" fn free(ev: *mut bindings::dyn_event) -> c_int {
+        // SAFETY: Promised by the caller.
+        let held = unsafe { Held::assume() };
+        // It is unregistered meanwhile, and may be given up by all others who own it.
+        //
+        // SAFETY: It is registered until here.
+        let owner = Arc::from(unsafe { Self::owner(ev) });
+        let _permission = Permission::only(ev.addr(), held);
+
+        from_result(|| T::free(owner.as_arc_borrow(), held).map(|()| 0))
+    }
+
+    /// # Safety
+    ///
+    /// `ev` must be that of a registered `Event<T>`, and `event_mutex` be held. `system` must be
+    /// null or a string, `event` a string, and `argv` an array of `argc` strings.
+    unsafe extern "C" fn matches(
+        system: *const c_char,
+        event: *const c_char,
+        argc: c_int,
+        argv: *mut *const c_char,
+        ev: *mut bindings::dyn_event,
+    ) -> bool {
+        // SAFETY: Promised by the caller.
+        let held = unsafe { Held::assume() };
+        let _permission = Permission::none(held);
+        // SAFETY: It is registered, and stays so as there is no permission to unregister it.
+        let owner = unsafe { Self::owner(ev) };
+        let system = if system.is_null() {
+            None
+        } else {
+            // SAFETY: Promised by the caller.
+            Some(unsafe { CStr::from_char_ptr(system) })
+        };
+        // SAFETY: Promised by the caller.
+        let event = unsafe { CStr::from_char_ptr(event) };
+        // SAFETY: Promised by the caller.
+        let args = unsafe { Args::from_raw(argc, argv) };
+
+        owner.matches(system, event, args, held)
+    }
+}
+
+// Not exported, so it must not get inlined into modules.
+/// # Safety
+///
+/// `ops` must be complete, valid for good, and not be registered.
+#[inline(never)]
+unsafe fn register(ops: *mut bindings::dyn_event_operations) -> Result {
+    // SAFETY: Promised by the caller.
+    to_result(unsafe { bindings::dyn_event_register(ops) })
+}
+
+/// The words of a command that follow the name of the event.
+///
+/// # Invariants
+///
+/// All pointers are to strings that are valid during `'a`.
+#[derive(Clone)]
+pub struct Args<'a> {
+    words: slice::Iter<'a, *const c_char>,
+}
+
+impl<'a> Args<'a> {
+    /// # Safety
+    ///
+    /// `argv` must be an array of `argc` strings, valid during `'a`, unless `argc` is not positive.
+    unsafe fn from_raw(argc: c_int, argv: *const *const c_char) -> Self {
+        let words: &[*const c_char] = match usize::try_from(argc) {
+            // SAFETY: Promised by the caller.
+            Ok(n) if n > 0 => unsafe { slice::from_raw_parts(argv, n) },
+            _ => &[],
+        };
+        // INVARIANT: Promised by the caller.
+        Self {
+            words: words.iter(),
+        }
+    }
+
+    /// Whether there are none left.
+    pub fn is_empty(&self) -> bool {
+        self.words.len() == 0
+    }
+}
+
+impl<'a> Iterator for Args<'a> {
+    type Item = &'a CStr;
+
+    fn next(&mut self) -> Option<&'a CStr> {
+        let word = *self.words.next()?;
+
+        // SAFETY: By the type invariant it is a string that is valid during `'a`.
+        Some(unsafe { CStr::from_char_ptr(word) })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.words.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Args<'_> {}

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events that are made at run time.
+//!
+//! # Life of an event
+//!
+//! 1. *Made*: [`Event::new`] in the [`Arc`] of the type that it is embedded in. C does not know it.
+//! 2. *Registered*: [`Event::register`]. It is in tracefs, and its registration owns a reference to
+//!    the [`Arc`]. Callbacks may come.
+//! 3. *Made* again: [`Event::unregister`], which fails as long as somebody listens or refers to it,
+//!    and after which no callback comes.
+//!
+//! So an event that is registered cannot be freed. Registering and unregistering take place with
+//! `event_mutex` held, and so do all callbacks but [`Operations::print`].
+//!
+//! # What can be unregistered in a callback
+//!
+//! C calls with lists of events half walked, or with an event in use that it calls about. There
+//! [`Event::unregister`] fails with `EBUSY`. Only in [`dynevent::Operations::free`] the event that
+//! this is about can be unregistered. Code that gets to know in a callback that it does not need an
+//! event any more leaves the rest to a work item.
+//!
+//! [`dynevent::Operations::free`]: super::dynevent::Operations::free
+//!
+//! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
+
+mod callbacks;
+mod listeners;
+pub(super) mod removal;
+
+pub use self::listeners::{
+    Listener,
+    Listeners, //
+};
+
+use self::{
+    callbacks::Callbacks,
+    removal::Permission, //
+};
+use super::{
+    dynevent::Kind,
+    event_mutex::Held,
+    field::{
+        self,
+        FieldDef, //
+    },
+    output::Line,
+    tracepoint::{
+        self,
+        ReadGuard,
+        Tracepoint, //
+    },
+};
+use crate::{
+    bindings,
+    cred::with_root_fsuid,
+    error::to_result,
+    prelude::*,
+    str::CString,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        ArcBorrow, //
+    },
+    types::Opaque,
+};
+use core::marker::PhantomData;
+
+/// What an event is made from.
+pub struct Definition {
+    /// The directory under `events/` that it appears in.
+    pub system: &'static CStr,
+    /// Its name.
+    pub name: CString,
+    /// How user space prints a record: the text that follows `print fmt:` in the `format` file.
+    pub print_fmt: CString,
+    /// Its fields, in the order they are shown in.
+    pub fields: KVec<FieldDef>,
+}
+
+/// Says where the [`Event`] is in a type that embeds one.
+///
+/// Implemented by [`impl_has_event!`](crate::impl_has_event).
+///
+/// # Safety
+///
+/// [`raw_event`](Self::raw_event) must return a pointer to a field of `*ptr`, derived from `ptr`,
+/// and always to the same field.
+pub unsafe trait HasEvent: Sized {
+    /// Returns a pointer to the event of `*ptr`.
+    ///
+    /// # Safety
+    ///
+    /// `ptr` must point to a `Self`; it need not be initialised.
+    unsafe fn raw_event(ptr: *mut Self) -> *mut Event<Self>;
+}
+
+/// Implements [`HasEvent`](crate::trace::event::HasEvent).
+///
+/// # Examples
+///
+/// ```ignore
+/// #[pin_data]
+/// struct MyEvent {
+///     #[pin]
+///     event: Event<Self>,
+/// }
+///
+/// impl_has_event! {
+///     impl HasEvent for MyEvent { self.event }
+/// }
+/// ```
+#[macro_export]
+macro_rules! impl_has_event {
+    ($(impl HasEvent for $self:ty { self.$field:ident })*) => {$(
+        // SAFETY: This only compiles if the field has the right type; it is always the same one.
+        unsafe impl $crate::trace::event::HasEvent for $self {
+            #[inline]
+            unsafe fn raw_event(ptr: *mut Self) -> *mut $crate::trace::event::Event<Self> {
+                // SAFETY: The caller promises that the pointer is valid.
+                unsafe { &raw mut (*ptr).$field }
+            }
+        }
+    )*};
+}
+
+/// What the owner of an event does about it.
+#[vtable]
+pub trait Operations: HasEvent + Send + Sync + 'static {
+    /// The kind of dynamic events that it belongs to.
+    fn kind() -> &'static Kind<Self>;
+
+    /// Called after somebody has started to listen: a trace instance or perf.
+    fn attached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
+
+    /// Called after somebody has stopped to listen.
+    fn detached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
+
+    /// Prints a record for the `trace` file.
+    ///
+    /// Called without `event_mutex`; it must not take it. Without this the fields are printed one
+    /// after the other.
+    fn print(&self, _line: &mut Line<'_>) {
+        build_error!(crate::error::VTABLE_DEFAULT_ERROR)
+    }
+}
+
+/// An event, embedded in a `T`.
+///
+/// # Invariants
+///
+/// While `registered` is set:
+///
+/// - The event is in a `T` as [`HasEvent`] says, and that is in an [`Arc`] one reference of which
+///   is owned by this registration. `data` of `call` is the pointer of that [`Arc`].
+/// - `call`, `class`, `dynamic` and the name of `tracepoint` are set as [`link`](Self::link) does.
+///   But for `event.type`, which is set under `event_mutex`, they are C's.
+///
+/// `registered` and `attached_before` only change with `event_mutex` held. All probes of
+/// `tracepoint` were added by [`Callbacks`].
+#[pin_data]
+pub struct Event<T> {
+    #[pin]
+    tracepoint: Tracepoint,
+    #[pin]
+    call: Opaque<bindings::trace_event_call>,
+    #[pin]
+    class: Opaque<bindings::trace_event_class>,
+    #[pin]
+    dynamic: Opaque<bindings::dyn_event>,
+    fields: field::List,
+    registered: Atomic<bool>,
+    /// There may be readers that have seen a listener.
+    attached_before: Atomic<bool>,
+    system: &'static CStr,
+    name: CString,
+    print_fmt: CString,
+    _owner: PhantomData<fn() -> T>,
+}
+
+// SAFETY: Nothing of an event is tied to the thread that made it. That the `T` goes to other threads
+// is a matter of `register`, which asks for a `T` that can.
+unsafe impl<T> Send for Event<T> {}
+// SAFETY: What is not constant is either changed with `event_mutex` held only, or accessed
+// atomically.
+unsafe impl<T> Sync for Event<T> {}
+
+impl<T> Event<T> {
+    /// Makes an event that is not registered yet.
+    pub fn new(definition: Definition) -> impl PinInit<Self, Error> {
+        let Definition {
+            system,
+            name,
+            print_fmt,
+            fields,
+        } = definition;
+
+        // INVARIANT: It is not registered and has no probes.
+        try_pin_init!(Self {
+            fields: field::List::new(fields)?,
+            tracepoint: Tracepoint::new(),
+            call: Opaque::zeroed(),
+            class: Opaque::zeroed(),
+            dynamic: Opaque::zeroed(),
+            registered: Atomic::new(false),
+            attached_before: Atomic::new(false),
+            system,
+            name,
+            print_fmt,
+            _owner: PhantomData,
+        }? Error)
+    }
+
+    /// The directory under `events/` that it appears in.
+    pub fn system(&self) -> &'static CStr {
+        self.system
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &CStr {
+        &self.name
+    }
+
+    /// Its fields, in the order of the definition.
+    pub fn fields(&self) -> &[FieldDef] {
+        self.fields.defs()
+    }
+
+    /// The head of the list that C sees.
+    #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
+    pub(super) fn field_list(&self) -> *mut bindings::list_head {
+        self.fields.for_current()
+    }
+
+    /// The number that its records carry, while it is registered.
+    pub fn type_id(&self) -> u16 {
+        // SAFETY: The call is initialised. Registering and unregistering may write to the type at
+        // the same time, so this is one load.
+        let id = unsafe { Atomic::<c_int>::from_ptr(&raw mut (*self.call.get()).event.type_) };
+
+        // CAST: C gives out types that fit in the `type` of a record.
+        id.load(Relaxed) as u16
+    }
+
+    /// Whether it is registered. A hint unless `event_mutex` is held.
+    pub fn is_registered(&self) -> bool {
+        self.registered.load(Relaxed)
+    }
+
+    /// Whether event probes or triggers refer to it; they keep it registered.
+    ///
+    /// A hint unless `event_mutex` is held.
+    pub fn is_referenced(&self) -> bool {
+        // SAFETY: The call is initialised; C reads one atomic counter, which is zero in an event
+        // that was never registered.
+        self.registered.load(Relaxed) && unsafe { is_busy(self.call.get()) }
+    }
+
+    /// Whether somebody listens.
+    ///
+    /// A hint: it can change at any time. Costs one load.
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        self.tracepoint.is_enabled()
+    }
+
+    /// Who listens.
+    ///
+    /// What comes or goes meanwhile may be among them or not.
+    #[inline]
+    pub fn listeners<'g>(&'g self, guard: &'g ReadGuard) -> Listeners<'g> {
+        // SAFETY: `tracepoint` and `call` are those of one event, whose probes are added by
+        // `Callbacks` only, by the type invariant. An event waits for all guards before it is
+        // unregistered.
+        unsafe { Listeners::new(&self.tracepoint, self.call.get(), guard) }
+    }
+}
+
+impl<T: Operations> Event<T> {
+    /// Registers the event of `this`: it appears in tracefs and can be listened to.
+    ///
+    /// `this` is kept until the event is unregistered.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if its kind is not registered or there are too many events, `EBUSY` if it is
+    /// registered already, `ENOMEM`.
+    pub fn register(this: ArcBorrow<'_, T>, held: Held<'_>) -> Result {
+        if !T::kind().is_registered() {
+            return Err(ENODEV);
+        }
+
+        let owner = Arc::into_raw(Arc::from(this));
+        let result = Self::register_owned(owner, held);
+        if result.is_err() {
+            // SAFETY: The pointer comes from `Arc::into_raw` above. As this has failed it is not in
+            // use as that of a registration.
+            drop(unsafe { Arc::from_raw(owner) });
+        }
+        result
+    }
+
+    /// Registers the event of `owner`, taking over the reference that it stands for on success.
+    fn register_owned(owner: *const T, held: Held<'_>) -> Result {
+        // SAFETY: `owner` is the pointer of an `Arc`.
+        let event = unsafe { T::raw_event(owner.cast_mut()) };
+        // SAFETY: The event is initialised and the caller's reference keeps it.
+        let registered = unsafe { &(*event).registered };
+
+        // With `held` there is nobody else who registers or unregisters it.
+        if registered.load(Relaxed) {
+            return Err(EBUSY);
+        }
+
+        // SAFETY: The event is in an `Arc`, so it does not move, and `owner` is its pointer. It is
+        // not registered, so C does not know it.
+        unsafe { Self::link(event, owner) };
+        // SAFETY: The event was just linked, is not registered, and the reference that the caller
+        // hands over keeps it and what it points to.
+        unsafe { add(&raw mut (*event).call, &raw mut (*event).dynamic, held)? };
+
+        // INVARIANT: It was linked, and the reference of `owner` is the registration's from here on.
+        registered.store(true, Relaxed);
+        Ok(())
+    }
+
+    /// Sets what C needs to know.
+    ///
+    /// All pointers that C is given are derived from `owner`, so that the way back to it is one C
+    /// is entitled to.
+    ///
+    /// # Safety
+    ///
+    /// `owner` must come from [`Arc::into_raw`] and `event` be its event, which must not be
+    /// registered. `event_mutex` must be held.
+    unsafe fn link(event: *mut Self, owner: *const T) {
+        // SAFETY: The caller promises a valid event that C does not know, and `event_mutex` keeps
+        // others from registering it, so nobody else accesses these fields but for the atomic
+        // accesses of `type_id` and `is_enabled`, which concern fields that are not written here.
+        unsafe {
+            let tracepoint = (*event).tracepoint.as_raw();
+            let class = Opaque::cast_into(&raw const (*event).class);
+            let call = Opaque::cast_into(&raw const (*event).call);
+            let dynamic = Opaque::cast_into(&raw const (*event).dynamic);
+
+            field::List::link(&raw mut (*event).fields);
+
+            (*tracepoint).name = (*event).name.as_char_ptr();
+
+            (*class).system = (*event).system.as_char_ptr();
+            (*class).fields_array = NO_FIELDS.0.get();
+            Callbacks::<T>::fill(class);
+
+            (*call).class = class;
+            (*call).__bindgen_anon_1.tp = tracepoint;
+            (*call).event.funcs = Callbacks::<T>::functions();
+            (*call).print_fmt = (*event).print_fmt.as_char_ptr().cast_mut();
+            (*call).data = owner.cast_mut().cast();
+            (*call).flags = bindings::TRACE_EVENT_FL_TRACEPOINT as c_int;
+
+            (*dynamic).list.next = &raw mut (*dynamic).list;
+            (*dynamic).list.prev = &raw mut (*dynamic).list;
+            (*dynamic).ops = T::kind().as_raw();
+        }
+    }
+
+    /// Unregisters the event. Nothing has changed if it fails.
+    ///
+    /// Waits for all readers if there was a listener since it was registered.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` if it is not registered; `EBUSY` if it is listened to or referred to, or if this is
+    /// a callback in which it cannot be unregistered; `ENOMEM`.
+    pub fn unregister(&self, held: Held<'_>) -> Result {
+        if !self.registered.load(Relaxed) {
+            return Err(ENOENT);
+        }
+        if !Permission::covers(self.permission_id(), held)
+            || self.is_enabled()
+            || self.is_referenced()
+        {
+            return Err(EBUSY);
+        }
+
+        // C frees the files of an event at once. Nobody can attach, which needs `event_mutex`, but
+        // readers may have listeners that are gone meanwhile.
+        if self.attached_before.load(Relaxed) {
+            tracepoint::synchronize();
+            self.attached_before.store(false, Relaxed);
+        }
+
+        self.fields.hidden(|| {
+            // SAFETY: By the type invariant the event is registered. The fields, which are not C's
+            // to free, are hidden from it.
+            unsafe { remove(&self.call, &self.dynamic, held) }
+        })?;
+
+        // INVARIANT: C does not know the event any more, so the reference can be given back.
+        self.registered.store(false, Relaxed);
+        // SAFETY: By the type invariant `data` is the pointer of an `Arc` that the registration
+        // owned a reference of, and C does not write to it. Whoever called this with a reference to
+        // the event has another reference of that `Arc`: in a callback that does not, permission is
+        // not given.
+        drop(unsafe { Arc::from_raw((*self.call.get()).data.cast::<T>().cast_const()) });
+
+        Ok(())
+    }
+}
+
+impl<T> Event<T> {
+    /// What [`Permission`] knows the event by.
+    fn permission_id(&self) -> usize {
+        self.dynamic.get().addr()
+    }
+
+    /// The event that a `struct dyn_event` is in.
+    ///
+    /// # Safety
+    ///
+    /// `ptr` must be the `dynamic` of an `Event<T>` that is registered.
+    pub(super) unsafe fn owner_of(ptr: *mut bindings::dyn_event) -> *const T {
+        // SAFETY: The caller promises that this is a field of an event; the pointer that C has was
+        // derived from one to the whole `T`.
+        let event = unsafe { crate::container_of!(Opaque::cast_from(ptr), Self, dynamic) };
+
+        // SAFETY: As above; `data` is constant while it is registered.
+        unsafe { (*(*event).call.get()).data.cast::<T>().cast_const() }
+    }
+}
+
+/// The fields that events without any are given by C: none.
+///
+/// # Invariants
+///
+/// All zeroes, which is the end of such an array, and never written to.
+struct NoFields(Opaque<bindings::trace_event_fields>);
+
+// SAFETY: It is never written to by the type invariant.
+unsafe impl Sync for NoFields {}
+
+// INVARIANT: Zeroed; C only reads it.
+static NO_FIELDS: NoFields = NoFields(Opaque::zeroed());
+
+// The symbols that the following functions use are not all exported, so they must not be inlined
+// into modules.
+
+/// # Safety
+///
+/// `call` must be initialised.
+#[inline(never)]
+unsafe fn is_busy(call: *mut bindings::trace_event_call) -> bool {
+    // SAFETY: The caller promises a valid call.
+    unsafe { bindings::trace_event_dyn_busy(call) }
+}
+
+/// Makes an event known to C.
+///
+/// # Safety
+///
+/// `call` and `dynamic` must be linked and not registered, and stay valid until they are removed
+/// again if this succeeds.
+#[inline(never)]
+unsafe fn add(
+    call: *mut Opaque<bindings::trace_event_call>,
+    dynamic: *mut Opaque<bindings::dyn_event>,
+    _held: Held<'_>,
+) -> Result {
+    let call = Opaque::cast_into(call);
+    let dynamic = Opaque::cast_into(dynamic);
+
+    // SAFETY: The caller promises a call that is linked, with all print functions, and with a type
+    // of 0, which asks for a new one.
+    if unsafe { bindings::register_trace_event(&raw mut (*call).event) } == 0 {
+        return Err(ENODEV);
+    }
+
+    // The process that makes an event need not be allowed to make files in tracefs.
+    //
+    // SAFETY: The caller promises a linked call, and `event_mutex` is held.
+    let added = with_root_fsuid(|| to_result(unsafe { bindings::trace_add_event_call(call) }));
+    if let Err(e) = added.and_then(|result| result) {
+        // SAFETY: It was just registered.
+        unsafe { bindings::unregister_trace_event(&raw mut (*call).event) };
+        // SAFETY: C does not know the call any more.
+        unsafe { clear_type(call) };
+        return Err(e);
+    }
+
+    // SAFETY: The operations of `dynamic` are set, it is in no list, and `event_mutex` is held.
+    to_result(unsafe { bindings::dyn_event_add(dynamic, call) })
+}
+
+/// Makes C forget about an event.
+///
+/// # Safety
+///
+/// `call` and `dynamic` must be registered, and the fields hidden.
+#[inline(never)]
+unsafe fn remove(
+    call: &Opaque<bindings::trace_event_call>,
+    dynamic: &Opaque<bindings::dyn_event>,
+    _held: Held<'_>,
+) -> Result {
+    let call = call.get();
+
+    // SAFETY: The caller promises a registered call, and `event_mutex` is held.
+    with_root_fsuid(|| to_result(unsafe { bindings::trace_remove_event_call(call) }))??;
+
+    // SAFETY: The caller promises that it is registered, so it is in the list, and `event_mutex` is
+    // held.
+    unsafe { bindings::dyn_event_remove(dynamic.get()) };
+    // SAFETY: C does not know the call any more.
+    unsafe { clear_type(call) };
+
+    Ok(())
+}
+
+/// Has the next registration get a new type.
+///
+/// # Safety
+///
+/// `call` must be valid, not registered, and `event_mutex` held.
+unsafe fn clear_type(call: *mut bindings::trace_event_call) {
+    // SAFETY: The caller promises a valid call; `type_id` may read at the same time, so this is one
+    // store.
+    unsafe { Atomic::<c_int>::from_ptr(&raw mut (*call).event.type_) }.store(0, Relaxed);
+}

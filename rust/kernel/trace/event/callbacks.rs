@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What C calls about an event.
+
+use super::{
+    super::{
+        event_mutex::Held,
+        output::{
+            self,
+            Line, //
+        },
+    },
+    listeners,
+    removal::Permission,
+    Event,
+    Operations, //
+};
+use crate::{
+    bindings,
+    prelude::*,
+    sync::{
+        atomic::Relaxed,
+        ArcBorrow, //
+    },
+};
+use core::marker::PhantomData;
+
+/// The functions of an event of `T`.
+pub(super) struct Callbacks<T>(PhantomData<T>);
+
+impl<T: Operations> Callbacks<T> {
+    /// Sets the functions and the probes of a class.
+    ///
+    /// # Safety
+    ///
+    /// `class` must be valid, of an `Event<T>`, and not be accessed by anybody else.
+    pub(super) unsafe fn fill(class: *mut bindings::trace_event_class) {
+        // SAFETY: The caller promises a valid class that is ours.
+        unsafe {
+            (*class).probe = listeners::FILE.as_func();
+            #[cfg(CONFIG_PERF_EVENTS)]
+            {
+                (*class).perf_probe = listeners::PERF.as_func();
+            }
+            (*class).reg = Some(Self::reg);
+            (*class).get_fields = Some(Self::get_fields);
+        }
+    }
+
+    /// The functions that print, which are not written to.
+    pub(super) fn functions() -> *mut bindings::trace_event_functions {
+        core::ptr::from_ref(&Self::FUNCTIONS).cast_mut()
+    }
+
+    /// C writes to entries that are not set, so all are.
+    const FUNCTIONS: bindings::trace_event_functions = bindings::trace_event_functions {
+        trace: if T::HAS_PRINT {
+            Some(Self::print)
+        } else {
+            Some(output::print_fields)
+        },
+        raw: Some(output::print_nothing),
+        hex: Some(output::print_nothing),
+        binary: Some(output::print_nothing),
+    };
+
+    /// The owner of an event.
+    ///
+    /// # Safety
+    ///
+    /// `call` must be that of an `Event<T>` that is registered, or being registered or unregistered,
+    /// and stay so during `'a`.
+    unsafe fn owner<'a>(call: *mut bindings::trace_event_call) -> ArcBorrow<'a, T> {
+        // SAFETY: By the invariant of `Event` `data` is the pointer of an `Arc` that has a reference
+        // which is owned by the registration, so there is no `UniqueArc` either.
+        unsafe { ArcBorrow::from_raw((*call).data.cast::<T>().cast_const()) }
+    }
+
+    /// The event in its owner.
+    fn event<'a>(owner: &ArcBorrow<'a, T>) -> &'a Event<T> {
+        let owner = core::ptr::from_ref::<T>(owner);
+
+        // SAFETY: `owner` is valid during `'a`, and its event is a field of it.
+        unsafe { &*T::raw_event(owner.cast_mut()) }
+    }
+
+    /// Attaches or detaches a listener.
+    ///
+    /// # Safety
+    ///
+    /// `call` must be that of an `Event<T>` that is registered. `event_mutex` must be held unless
+    /// `what` is about a single perf event. For `TRACE_REG_REGISTER` and `TRACE_REG_UNREGISTER`
+    /// `data` must be the `trace_event_file` that listens.
+    unsafe extern "C" fn reg(
+        call: *mut bindings::trace_event_call,
+        what: bindings::trace_reg,
+        data: *mut c_void,
+    ) -> c_int {
+        let (marker, attach) = match what {
+            bindings::trace_reg::TRACE_REG_REGISTER => (&listeners::FILE, true),
+            bindings::trace_reg::TRACE_REG_UNREGISTER => (&listeners::FILE, false),
+            #[cfg(CONFIG_PERF_EVENTS)]
+            bindings::trace_reg::TRACE_REG_PERF_REGISTER => (&listeners::PERF, true),
+            #[cfg(CONFIG_PERF_EVENTS)]
+            bindings::trace_reg::TRACE_REG_PERF_UNREGISTER => (&listeners::PERF, false),
+            // The default of each is fine. These can come without `event_mutex`.
+            _ => return 0,
+        };
+
+        // SAFETY: The caller promises that the event is registered. It stays so as
+        // `event_mutex` is held and `permission` forbids to unregister it.
+        let owner = unsafe { Self::owner(call) };
+        // SAFETY: C holds the mutex for all that attaches and detaches.
+        let held = unsafe { Held::assume() };
+        let event = Self::event(&owner);
+        let _permission = Permission::none(held);
+
+        if attach {
+            event.attached_before.store(true, Relaxed);
+            // SAFETY: The marker says what `data` is: a file, which C keeps for readers after the
+            // probe is removed, as the event does; or perf, which also waits for them.
+            if let Err(e) = unsafe { event.tracepoint.add_probe(marker.as_func(), data) } {
+                return e.to_errno();
+            }
+            T::attached(owner, held);
+        } else {
+            event.tracepoint.remove_probe(marker.as_func(), data);
+            T::detached(owner, held);
+        }
+        0
+    }
+
+    /// Tells C the fields.
+    ///
+    /// # Safety
+    ///
+    /// `call` must be that of an `Event<T>` that is registered, or being registered or unregistered.
+    unsafe extern "C" fn get_fields(
+        call: *mut bindings::trace_event_call,
+    ) -> *mut bindings::list_head {
+        // SAFETY: Promised by the caller.
+        let owner = unsafe { Self::owner(call) };
+
+        Self::event(&owner).fields.for_current()
+    }
+
+    /// Prints a record.
+    ///
+    /// # Safety
+    ///
+    /// `event` must be that of the call of an `Event<T>` that is registered and stays so during the
+    /// call, and `iter` have a record of it.
+    unsafe extern "C" fn print(
+        iter: *mut bindings::trace_iterator,
+        _flags: c_int,
+        event: *mut bindings::trace_event,
+    ) -> bindings::print_line_t {
+        // SAFETY: The caller promises that this is a field of a call.
+        let call = unsafe { crate::container_of!(event, bindings::trace_event_call, event) };
+        // SAFETY: The event is registered: C holds `trace_event_sem`, which unregistering takes.
+        let owner = unsafe { Self::owner(call) };
+        // SAFETY: The caller promises a record, and that the iterator is ours meanwhile.
+        let mut line = unsafe { Line::from_raw(iter, event) };
+
+        T::print(&owner, &mut line);
+        line.finish()
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which events can be unregistered in a callback.
+//!
+//! C walks lists of events, or uses the event that it calls about, before and after a callback. An
+//! event must not be removed from under it.
+
+use super::super::event_mutex::Held;
+use crate::sync::atomic::{
+    Atomic,
+    Relaxed, //
+};
+
+/// Not in a callback.
+const ANY: usize = 0;
+/// In a callback in which no event can be unregistered. Not the address of anything.
+const NONE: usize = 1;
+
+/// [`ANY`], [`NONE`], or the event that alone can be unregistered.
+///
+/// Only accessed with `event_mutex` held, so by the task that is in the callback.
+static PERMITTED: Atomic<usize> = Atomic::new(ANY);
+
+/// Says, while it exists, what can be unregistered.
+///
+/// These are nested: the previous value is restored by the drop.
+pub(in crate::trace) struct Permission<'a> {
+    before: usize,
+    _held: Held<'a>,
+}
+
+impl<'a> Permission<'a> {
+    /// For a callback in which no event can be unregistered.
+    pub(in crate::trace) fn none(held: Held<'a>) -> Self {
+        Self::set(NONE, held)
+    }
+
+    /// For a callback in which the event with this [id](super::Event::permission_id) can be.
+    pub(in crate::trace) fn only(id: usize, held: Held<'a>) -> Self {
+        Self::set(id, held)
+    }
+
+    fn set(value: usize, held: Held<'a>) -> Self {
+        let before = PERMITTED.load(Relaxed);
+        PERMITTED.store(value, Relaxed);
+
+        Self {
+            before,
+            _held: held,
+        }
+    }
+
+    /// Whether the event with this id can be unregistered now.
+    pub(super) fn covers(id: usize, _held: Held<'_>) -> bool {
+        let permitted = PERMITTED.load(Relaxed);
+
+        permitted == ANY || permitted == id
+    }
+}
+
+impl Drop for Permission<'_> {
+    fn drop(&mut self) {
+        PERMITTED.store(self.before, Relaxed);
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! An event in one trace instance.
+//!
+//! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
+
+use super::{
+    ring_buffer::Reservation,
+    tracepoint::ReadGuard,
+    HEADER_SIZE, //
+};
+use crate::{
+    bindings,
+    ffi::c_ulong,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    types::Opaque,
+};
+
+/// With one of these set there is more to do than to look at `ENABLED`.
+const CHECK: c_ulong = (bindings::EVENT_FILE_FL_TRIGGER_MODE
+    | bindings::EVENT_FILE_FL_SOFT_DISABLED
+    | bindings::EVENT_FILE_FL_PID_FILTER) as c_ulong;
+
+const ENABLED: c_ulong = bindings::EVENT_FILE_FL_ENABLED as c_ulong;
+const TRIGGER_COND: c_ulong = bindings::EVENT_FILE_FL_TRIGGER_COND as c_ulong;
+
+/// An event in one trace instance, a `struct trace_event_file`: where its records go, its filter
+/// and its triggers.
+///
+/// References come from [`Event::listeners`](super::event::Event::listeners) and live no longer than
+/// the [`ReadGuard`] that was given there.
+///
+/// # Invariants
+///
+/// A reference to this type points to a `struct trace_event_file` that is not freed while the
+/// reference lives, in a section with a [`ReadGuard`].
+#[repr(transparent)]
+pub struct File(Opaque<bindings::trace_event_file>);
+
+impl File {
+    /// # Safety
+    ///
+    /// `ptr` must be valid during `'g`, and a [`ReadGuard`] must exist during `'g`.
+    #[inline]
+    pub(super) unsafe fn from_raw<'g>(ptr: *mut bindings::trace_event_file) -> &'g Self {
+        // SAFETY: Promised by the caller; the type is transparent.
+        //
+        // INVARIANT: As the caller promises.
+        unsafe { &*ptr.cast() }
+    }
+
+    /// Whether a record has to be written.
+    ///
+    /// Runs the triggers of the event that need no record, so call it once each time the event
+    /// happens.
+    #[inline]
+    pub fn is_recording(&self) -> bool {
+        // SAFETY: The file is valid by the type invariant. C changes the flags with atomic
+        // operations.
+        let flags = unsafe { Atomic::<c_ulong>::from_ptr(&raw mut (*self.0.get()).flags) };
+        let flags = flags.load(Relaxed);
+
+        if flags & ENABLED == 0 {
+            return false;
+        }
+        // Triggers that need the record run when it is committed.
+        if flags & CHECK == 0 || flags & TRIGGER_COND != 0 {
+            return true;
+        }
+        // SAFETY: The file is valid by the type invariant, which also has the caller in a section
+        // that keeps the triggers.
+        !unsafe { bindings::__trace_trigger_soft_disabled(self.0.get()) }
+    }
+
+    /// The longest payload that the buffer of the instance can take, in bytes.
+    #[inline]
+    pub fn max_payload(&self) -> usize {
+        // SAFETY: The file is valid by the type invariant, and so is its instance, which C removes
+        // after the file. A buffer has a size from when it was made.
+        let max = unsafe { bindings::trace_event_max_size(self.0.get()) };
+
+        max.saturating_sub(HEADER_SIZE)
+    }
+
+    /// Reserves a record with room for `payload_len` bytes behind the header.
+    ///
+    /// `None` if there is no room, tracing is off, the current process is filtered out, or this is
+    /// a recursion.
+    #[inline]
+    pub fn reserve<'g>(
+        &'g self,
+        guard: &'g ReadGuard,
+        payload_len: usize,
+    ) -> Option<Reservation<'g>> {
+        // SAFETY: The file is valid during `'g` by the type invariant.
+        unsafe { Reservation::new(self.0.get(), guard, payload_len) }
+    }
+}

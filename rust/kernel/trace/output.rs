@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Printing records for the `trace` and `trace_pipe` files.
+//!
+//! C headers: [`include/linux/trace_seq.h`](srctree/include/linux/trace_seq.h),
+//! [`kernel/trace/trace_output.h`](srctree/kernel/trace/trace_output.h).
+
+use super::HEADER_SIZE;
+use crate::{
+    bindings,
+    fmt,
+    prelude::*,
+    types::NotThreadSafe, //
+};
+use core::{
+    marker::PhantomData,
+    slice, //
+};
+
+/// A record and the line that it is printed to.
+///
+/// What is too long for the buffer is cut by C, which then prints the line as a whole at the next
+/// try.
+///
+/// # Invariants
+///
+/// `iter` is valid during `'a`, accessed by this thread only, and has a record of `event`, which is
+/// registered.
+pub struct Line<'a> {
+    iter: *mut bindings::trace_iterator,
+    event: *mut bindings::trace_event,
+    _iter: PhantomData<&'a mut bindings::trace_iterator>,
+    _not_thread_safe: NotThreadSafe,
+}
+
+impl<'a> Line<'a> {
+    /// # Safety
+    ///
+    /// `iter` must be valid during `'a`, accessed by nobody else, and have a record of `event`,
+    /// which must be registered. `trace_event_sem` must be held for reading.
+    pub(super) unsafe fn from_raw(
+        iter: *mut bindings::trace_iterator,
+        event: *mut bindings::trace_event,
+    ) -> Self {
+        // INVARIANT: Promised by the caller.
+        Self {
+            iter,
+            event,
+            _iter: PhantomData,
+            _not_thread_safe: NotThreadSafe,
+        }
+    }
+
+    /// The record with its header, which field offsets count from.
+    pub fn record(&self) -> &[u8] {
+        // SAFETY: By the type invariant the iterator has a record, of the size that it says.
+        unsafe {
+            slice::from_raw_parts(
+                (*self.iter).ent.cast::<u8>(),
+                usize::try_from((*self.iter).ent_size).unwrap_or(0),
+            )
+        }
+    }
+
+    /// What comes behind the header.
+    pub fn payload(&self) -> &[u8] {
+        self.record().get(HEADER_SIZE..).unwrap_or_default()
+    }
+
+    /// Prints the name of the event and all fields one after the other, as is done for events
+    /// without a [`print`](super::event::Operations::print).
+    pub fn print_fields(&mut self) {
+        // SAFETY: By the type invariant these are a record and its event.
+        unsafe { print_fields(self.iter, 0, self.event) };
+    }
+
+    /// Used by `write!`.
+    pub fn write_fmt(&mut self, args: fmt::Arguments<'_>) {
+        // SAFETY: By the type invariant the iterator is valid and ours. `%pA` takes a pointer to
+        // `Arguments`.
+        unsafe {
+            bindings::trace_seq_printf(
+                &raw mut (*self.iter).seq,
+                c"%pA".as_char_ptr(),
+                core::ptr::from_ref(&args).cast::<c_void>(),
+            )
+        };
+    }
+
+    /// What C wants to know at the end.
+    pub(super) fn finish(self) -> bindings::print_line_t {
+        // SAFETY: By the type invariant the iterator is valid.
+        unsafe { handle_return(&raw mut (*self.iter).seq) }
+    }
+}
+
+// The symbols that the following functions use are not all exported, so they must not be inlined
+// into modules.
+
+/// # Safety
+///
+/// `seq` must be valid.
+#[inline(never)]
+unsafe fn handle_return(seq: *mut bindings::trace_seq) -> bindings::print_line_t {
+    // SAFETY: The caller promises a valid buffer.
+    unsafe { bindings::trace_handle_return(seq) }
+}
+
+/// Prints all fields.
+///
+/// # Safety
+///
+/// As for a `trace_print_func`: `iter` must have a record of `event`.
+#[inline(never)]
+pub(super) unsafe extern "C" fn print_fields(
+    iter: *mut bindings::trace_iterator,
+    _flags: c_int,
+    event: *mut bindings::trace_event,
+) -> bindings::print_line_t {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::print_event_fields(iter, event) }
+}
+
+/// Prints no more than the number of the event.
+///
+/// # Safety
+///
+/// As for a `trace_print_func`: `iter` must have a record of `event`.
+#[inline(never)]
+pub(super) unsafe extern "C" fn print_nothing(
+    iter: *mut bindings::trace_iterator,
+    flags: c_int,
+    event: *mut bindings::trace_event,
+) -> bindings::print_line_t {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::trace_nop_print(iter, flags, event) }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Records for perf.
+//!
+//! perf has one listener for all its events of a trace event. A record is put together in a buffer
+//! of the CPU, one for each of task, softirq, hardirq and NMI, and handed to every perf event that
+//! wants it.
+//!
+//! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
+
+use super::{
+    tracepoint::ReadGuard,
+    HEADER_SIZE, //
+};
+use crate::{
+    bindings,
+    ffi::c_int,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+};
+use core::{
+    marker::PhantomData,
+    mem::ManuallyDrop,
+    ptr,
+    slice, //
+};
+
+const MAX_RECORD: usize = bindings::PERF_MAX_TRACE_SIZE as usize;
+
+/// The longest payload of a record for perf, in bytes.
+pub const MAX_PAYLOAD: usize = MAX_RECORD - HEADER_SIZE;
+
+/// perf, as a listener of an event.
+///
+/// # Invariants
+///
+/// `call` is valid during `'g`, and was attached to perf when a [`ReadGuard`] that lives during
+/// `'g` existed already: its `perf_events` and perf's buffers are not freed during `'g`.
+#[derive(Clone, Copy)]
+pub struct Listener<'g> {
+    call: *mut bindings::trace_event_call,
+    _guard: PhantomData<&'g ReadGuard>,
+}
+
+impl<'g> Listener<'g> {
+    /// # Safety
+    ///
+    /// `call` must be valid during `'g`. A [`ReadGuard`] must exist during `'g` under which perf was
+    /// seen as a probe of the event.
+    #[inline]
+    pub(super) unsafe fn new(call: *mut bindings::trace_event_call) -> Self {
+        // INVARIANT: perf waits for all guards after it has removed the probe and before it frees
+        // `perf_events` and the buffers. The rest is as the caller promises.
+        Self {
+            call,
+            _guard: PhantomData,
+        }
+    }
+
+    /// The perf events of this CPU.
+    #[inline]
+    fn head(&self) -> *mut bindings::hlist_head {
+        // SAFETY: By the type invariant `perf_events` is allocated, and the guard has preemption
+        // disabled.
+        unsafe { bindings::trace_event_perf_head(self.call) }
+    }
+
+    /// Whether perf wants records of the event on this CPU.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        // SAFETY: By the type invariant the heads are not freed. perf changes them on this CPU,
+        // with one store.
+        let first = unsafe { Atomic::from_ptr(&raw mut (*self.head()).first) };
+
+        !first.load(Relaxed).is_null()
+    }
+
+    /// Starts a record with room for `payload_len` bytes behind the header.
+    ///
+    /// `None` if that is more than [`MAX_PAYLOAD`], or if a record is being put together already in
+    /// this context.
+    #[inline]
+    pub fn reserve(self, payload_len: usize) -> Option<Reservation<'g>> {
+        if payload_len > MAX_PAYLOAD {
+            return None;
+        }
+        let len = HEADER_SIZE + payload_len;
+        let mut regs = ptr::null_mut();
+        let mut context: c_int = -1;
+
+        // SAFETY: By the type invariant perf's buffers are there, and the guard has preemption
+        // disabled. The size is at most that of a buffer.
+        let record = unsafe {
+            bindings::perf_trace_buf_alloc(
+                len.next_multiple_of(size_of::<u64>()) as c_int,
+                &mut regs,
+                &mut context,
+            )
+        };
+        if record.is_null() {
+            return None;
+        }
+        // SAFETY: `regs` was set to registers of this CPU and context as a buffer was given out.
+        unsafe { bindings::perf_fetch_caller_regs(regs) };
+
+        // INVARIANT: The buffer is the context's own, and the context was just taken.
+        Some(Reservation {
+            listener: self,
+            record: record.cast(),
+            len,
+            context,
+            regs,
+        })
+    }
+}
+
+/// A record for perf that is being put together.
+///
+/// Its payload has whatever was in the buffer before; fill all of it before
+/// [committing](Self::commit). Dropping it takes the record back.
+///
+/// # Invariants
+///
+/// perf's recursion context `context` of this CPU is taken for this instance, so the `len` bytes at
+/// `record` and `regs` are its own. `len` is at least [`HEADER_SIZE`] and at most the size of
+/// perf's buffer.
+#[must_use = "the record is discarded if it is not committed"]
+pub struct Reservation<'g> {
+    listener: Listener<'g>,
+    record: *mut u8,
+    len: usize,
+    context: c_int,
+    regs: *mut bindings::pt_regs,
+}
+
+impl Reservation<'_> {
+    /// What comes behind the header.
+    #[inline]
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        // SAFETY: By the type invariant there are `len` bytes of our own, the header being the
+        // first; the borrow of `self` keeps it so.
+        unsafe { slice::from_raw_parts_mut(self.record.add(HEADER_SIZE), self.len - HEADER_SIZE) }
+    }
+
+    /// The record with its header, which field offsets count from.
+    ///
+    /// Other than in a trace buffer the header has no values yet.
+    #[inline]
+    pub fn record(&self) -> &[u8] {
+        // SAFETY: By the type invariant there are `len` bytes of our own; the borrow of `self` keeps
+        // them from being written to.
+        unsafe { slice::from_raw_parts(self.record, self.len) }
+    }
+
+    /// Hands the record to the perf events of this CPU.
+    #[inline]
+    pub fn commit(self) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: The call is valid by the invariant of the listener; its type is set as long as it
+        // is registered, which it is while perf is attached to it.
+        let kind = unsafe { (*this.listener.call).event.type_ };
+
+        // SAFETY: By the type invariant the record and the registers are our own, and `len` fits in
+        // an `int`. This gives back the context; `this` is not used or dropped any more. The perf
+        // events of the head are kept by the disabled preemption.
+        unsafe {
+            bindings::perf_tp_event(
+                kind as u16,
+                1,
+                this.record.cast(),
+                this.len as c_int,
+                this.regs,
+                this.listener.head(),
+                this.context,
+                ptr::null_mut(),
+            )
+        };
+    }
+}
+
+impl Drop for Reservation<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        release(self.context);
+    }
+}
+
+/// Not inlined as modules cannot have what it calls.
+#[cold]
+#[inline(never)]
+fn release(context: c_int) {
+    // SAFETY: Only called for a `Reservation`, whose invariant is that the context is taken.
+    unsafe { bindings::perf_swevent_put_recursion_context(context) };
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! KUnit tests of the life of an event.
+
+use super::{
+    dynevent::{
+        self,
+        Args,
+        Kind, //
+    },
+    event::{
+        self,
+        Definition,
+        Event,
+        HasEvent,
+        Listener, //
+    },
+    event_mutex::{
+        self,
+        Held, //
+    },
+    field::{
+        FieldDef,
+        FilterKind, //
+    },
+    tracepoint::ReadGuard,
+    HEADER_SIZE, //
+};
+use crate::{
+    bindings,
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
+    impl_has_event,
+    prelude::*,
+    seq_file::SeqFile,
+    seq_print,
+    str::CString,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        ArcBorrow, //
+    },
+};
+
+const SYSTEM: &CStr = c"rust_trace_test";
+
+/// An event that counts its callbacks.
+macro_rules! test_event {
+    ($name:ident, $kind:ident) => {
+        #[pin_data]
+        struct $name {
+            #[pin]
+            event: Event<Self>,
+            attached: Atomic<u32>,
+            detached: Atomic<u32>,
+            refused: Atomic<u32>,
+        }
+
+        impl_has_event! {
+            impl HasEvent for $name { self.event }
+        }
+
+        static $kind: Kind<$name> = Kind::new();
+
+        #[vtable]
+        impl event::Operations for $name {
+            fn kind() -> &'static Kind<Self> {
+                &$kind
+            }
+
+            fn attached(this: ArcBorrow<'_, Self>, held: Held<'_>) {
+                this.attached.add(1, Relaxed);
+                this.try_to_leave(held);
+            }
+
+            fn detached(this: ArcBorrow<'_, Self>, held: Held<'_>) {
+                this.detached.add(1, Relaxed);
+                this.try_to_leave(held);
+            }
+        }
+
+        #[vtable]
+        impl dynevent::Operations for $name {
+            fn create(_command: &CStr) -> Result {
+                Err(ECANCELED)
+            }
+
+            fn show(&self, m: &SeqFile, _held: Held<'_>) {
+                seq_print!(m, "rust_trace_test:{}\n", self.event.name());
+            }
+
+            fn is_busy(&self, _held: Held<'_>) -> bool {
+                self.event.is_enabled()
+            }
+
+            fn free(this: ArcBorrow<'_, Self>, held: Held<'_>) -> Result {
+                this.event.unregister(held)
+            }
+
+            fn matches(
+                &self,
+                system: Option<&CStr>,
+                event: &CStr,
+                args: Args<'_>,
+                _held: Held<'_>,
+            ) -> bool {
+                system.is_none_or(|system| system == SYSTEM)
+                    && event == self.event.name()
+                    && args.is_empty()
+            }
+        }
+
+        impl $name {
+            fn new(name: &CStr) -> Result<Arc<Self>> {
+                let definition = definition(name)?;
+
+                Arc::pin_init(
+                    try_pin_init!(Self {
+                        event <- Event::new(definition),
+                        attached: Atomic::new(0),
+                        detached: Atomic::new(0),
+                        refused: Atomic::new(0),
+                    }? Error),
+                    GFP_KERNEL,
+                )
+            }
+
+            /// In a callback this has to fail.
+            fn try_to_leave(&self, held: Held<'_>) {
+                if self.event.unregister(held) == Err(EBUSY) {
+                    self.refused.add(1, Relaxed);
+                }
+            }
+        }
+    };
+}
+
+test_event!(TestEvent, KIND);
+test_event!(Kindless, UNUSED_KIND);
+
+fn field(ty: &CStr, name: &CStr, offset: u32, size: u32, len: u32) -> Result<FieldDef> {
+    Ok(FieldDef {
+        ty: CString::try_from(ty)?,
+        name: CString::try_from(name)?,
+        offset,
+        size,
+        signed: false,
+        len,
+        filter: FilterKind::Auto,
+    })
+}
+
+fn definition(name: &CStr) -> Result<Definition> {
+    let mut fields = KVec::new();
+
+    fields.push(field(c"u32", c"first", 8, 4, 0)?, GFP_KERNEL)?;
+    fields.push(field(c"char[20]", c"second", 12, 20, 20)?, GFP_KERNEL)?;
+    fields.push(field(c"__data_loc char[]", c"third", 32, 4, 0)?, GFP_KERNEL)?;
+
+    Ok(Definition {
+        system: SYSTEM,
+        name: CString::try_from(name)?,
+        print_fmt: CString::try_from(c"\"\"")?,
+        fields,
+    })
+}
+
+/// The kind can be registered once for all tests.
+fn register_kind() -> Result {
+    match KIND.register() {
+        Err(e) if e != EBUSY => Err(e),
+        _ => Ok(()),
+    }
+}
+
+fn registered(name: &CStr) -> Result<Arc<TestEvent>> {
+    register_kind()?;
+    let event = TestEvent::new(name)?;
+    let guard = event_mutex::lock();
+    Event::register(event.as_arc_borrow(), guard.held())?;
+
+    Ok(event)
+}
+
+fn unregister(event: &TestEvent) -> Result {
+    let guard = event_mutex::lock();
+
+    event.event.unregister(guard.held())
+}
+
+/// Whether tracing knows an event.
+fn is_found(name: &CStr) -> bool {
+    // SAFETY: Both are strings that are looked up in the top instance.
+    let file = from_err_ptr(unsafe {
+        bindings::trace_get_event_file(core::ptr::null(), SYSTEM.as_char_ptr(), name.as_char_ptr())
+    });
+
+    match file {
+        Ok(file) => {
+            // SAFETY: It was just got.
+            unsafe { bindings::trace_put_event_file(file) };
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+/// Starts or stops recording in the top instance.
+fn enable(name: &CStr, on: bool) -> Result {
+    // SAFETY: Both are strings that C looks up.
+    to_result(unsafe {
+        bindings::trace_set_clr_event(SYSTEM.as_char_ptr(), name.as_char_ptr(), on.into())
+    })
+}
+
+fn listeners(event: &TestEvent) -> usize {
+    let guard = ReadGuard::new();
+
+    event.event.listeners(&guard).count()
+}
+
+/// The names of the fields in the order of the `format` file, which goes from the end of the list.
+fn listed_fields(event: &Arc<TestEvent>) -> Result<KVec<(KVec<u8>, i32)>> {
+    let mut names = KVec::new();
+    let _guard = event_mutex::lock();
+    // SAFETY: The pointer is that of the `Arc`.
+    let raw = unsafe { TestEvent::raw_event(Arc::as_ptr(event).cast_mut()) };
+    // SAFETY: The event is initialised.
+    let head = unsafe { (*raw).field_list() };
+    // SAFETY: The list is linked as the event is registered, and its nodes are fields.
+    let mut link = unsafe { (*head).prev };
+
+    while link != head {
+        // SAFETY: As above.
+        unsafe {
+            let node = crate::container_of!(link, bindings::ftrace_event_field, link);
+            let mut name = KVec::new();
+            name.extend_from_slice(CStr::from_char_ptr((*node).name).to_bytes(), GFP_KERNEL)?;
+            names.push((name, (*node).len), GFP_KERNEL)?;
+            link = (*link).prev;
+        }
+    }
+    Ok(names)
+}
+
+#[macros::kunit_tests(rust_kernel_trace)]
+mod suite {
+    use super::*;
+
+    #[test]
+    fn made() -> Result {
+        let event = TestEvent::new(c"made")?;
+
+        assert!(event.event.name() == c"made");
+        assert!(event.event.system() == SYSTEM);
+        assert!(!event.event.is_registered());
+        assert!(!event.event.is_enabled());
+        assert!(!event.event.is_referenced());
+        assert_eq!(event.event.fields().len(), 3);
+        assert!(&*event.event.fields()[0].name == c"first");
+        assert!(&*event.event.fields()[2].name == c"third");
+        assert_eq!(unregister(&event), Err(ENOENT));
+        Ok(())
+    }
+
+    #[test]
+    fn kind_first() -> Result {
+        let event = Kindless::new(c"kindless")?;
+        let guard = event_mutex::lock();
+
+        assert_eq!(
+            Event::register(event.as_arc_borrow(), guard.held()),
+            Err(ENODEV)
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn kind_once() -> Result {
+        register_kind()?;
+
+        assert_eq!(KIND.register(), Err(EBUSY));
+        Ok(())
+    }
+
+    #[test]
+    fn register_and_unregister() -> Result {
+        assert!(!is_found(c"life"));
+        let event = registered(c"life")?;
+
+        assert!(is_found(c"life"));
+        assert!(event.event.is_registered());
+        assert!(event.event.type_id() != 0);
+        assert_eq!(listeners(&event), 0);
+
+        let again = {
+            let guard = event_mutex::lock();
+            Event::register(event.as_arc_borrow(), guard.held())
+        };
+        assert_eq!(again, Err(EBUSY));
+
+        // The registration is an owner.
+        let event = Arc::into_unique_or_drop(event);
+        assert!(event.is_none());
+        assert!(is_found(c"life"));
+        // SAFETY: The string is a command that C only looks at.
+        let removed = to_result(unsafe {
+            bindings::dyn_event_release(c"-:rust_trace_test/life".as_char_ptr(), KIND.as_raw())
+        });
+        assert_eq!(removed, Ok(()));
+        assert!(!is_found(c"life"));
+        Ok(())
+    }
+
+    #[test]
+    fn register_again() -> Result {
+        let event = registered(c"again")?;
+        unregister(&event)?;
+        assert!(!is_found(c"again"));
+        assert_eq!(event.event.type_id(), 0);
+
+        {
+            let guard = event_mutex::lock();
+            Event::register(event.as_arc_borrow(), guard.held())?;
+        }
+        assert!(is_found(c"again"));
+        assert_eq!(listed_fields(&event)?.len(), 3);
+        unregister(&event)?;
+        assert!(Arc::into_unique_or_drop(event).is_some());
+        Ok(())
+    }
+
+    #[test]
+    fn field_order() -> Result {
+        let event = registered(c"order")?;
+        let fields = listed_fields(&event)?;
+        unregister(&event)?;
+
+        assert_eq!(fields.len(), 3);
+        assert!(fields[0].0.as_slice() == b"first");
+        assert!(fields[1].0.as_slice() == b"second");
+        assert!(fields[2].0.as_slice() == b"third");
+        assert_eq!(fields[0].1, 0);
+        assert_eq!(fields[1].1, 20);
+        assert_eq!(fields[2].1, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn listen() -> Result {
+        let event = registered(c"listen")?;
+
+        enable(c"listen", true)?;
+        assert_eq!(event.attached.load(Relaxed), 1);
+        assert_eq!(event.refused.load(Relaxed), 1);
+        assert!(event.event.is_enabled());
+        assert_eq!(listeners(&event), 1);
+        assert_eq!(unregister(&event), Err(EBUSY));
+        assert!(is_found(c"listen"));
+
+        enable(c"listen", false)?;
+        assert_eq!(event.detached.load(Relaxed), 1);
+        assert_eq!(event.refused.load(Relaxed), 2);
+        assert!(!event.event.is_enabled());
+        assert_eq!(listeners(&event), 0);
+        unregister(&event)?;
+        Ok(())
+    }
+
+    #[test]
+    fn write() -> Result {
+        let event = registered(c"write")?;
+        let mut files = 0;
+        let mut records = 0;
+
+        enable(c"write", true)?;
+        {
+            let guard = ReadGuard::new();
+
+            for listener in event.event.listeners(&guard) {
+                let Listener::File(file) = listener else {
+                    continue;
+                };
+                files += 1;
+                if !file.is_recording() {
+                    continue;
+                }
+                let max = file.max_payload();
+                if file.reserve(&guard, max + 1).is_some()
+                    || file.reserve(&guard, usize::MAX).is_some()
+                {
+                    continue;
+                }
+                // This one is taken back.
+                drop(file.reserve(&guard, 4));
+
+                if let Some(mut record) = file.reserve(&guard, 4) {
+                    record.payload_mut().copy_from_slice(&[1, 2, 3, 4]);
+                    if record.record().len() == HEADER_SIZE + 4
+                        && record.record().get(HEADER_SIZE..) == Some(&[1, 2, 3, 4])
+                    {
+                        records += 1;
+                    }
+                    record.commit();
+                }
+            }
+        }
+        enable(c"write", false)?;
+        unregister(&event)?;
+
+        assert_eq!(files, 1);
+        // Tracing may be off.
+        assert!(records <= 1);
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tracepoints that are made at run time, and how to read who is attached to one.
+//!
+//! The probes of a tracepoint are an array that is replaced as a whole whenever one comes or goes.
+//! Readers walk it under a [`ReadGuard`]; the old array is freed when all guards that could see it
+//! are gone.
+//!
+//! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
+
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    types::{
+        NotThreadSafe,
+        Opaque, //
+    },
+};
+use core::marker::PhantomData;
+
+/// Keeps the probes of tracepoints, and what they write to, while it exists.
+///
+/// It is an SRCU-fast reader of `tracepoint_srcu`, and preemption is disabled, as in a probe that a
+/// tracepoint in C calls: the ring buffer and perf write to buffers of the current CPU. It can be
+/// taken in any context and must not be held across anything that sleeps.
+///
+/// # Invariants
+///
+/// The current task is in a read-side section of `tracepoint_srcu` that was entered with `section`,
+/// and has disabled preemption once for this instance.
+#[must_use = "the probes are only kept while the guard is"]
+pub struct ReadGuard {
+    section: *mut bindings::srcu_ctr,
+    _not_thread_safe: NotThreadSafe,
+}
+
+impl ReadGuard {
+    /// Starts a section in which probes can be walked.
+    #[inline]
+    pub fn new() -> Self {
+        // INVARIANT: This enters a section and disables preemption.
+        Self {
+            // SAFETY: `tracepoint_srcu` is initialised at build time; there are no other
+            // requirements.
+            section: unsafe { bindings::tracepoint_read_lock() },
+            _not_thread_safe: NotThreadSafe,
+        }
+    }
+}
+
+impl Default for ReadGuard {
+    #[inline]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for ReadGuard {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the section was entered with this value, in this task.
+        unsafe { bindings::tracepoint_read_unlock(self.section) };
+    }
+}
+
+/// Waits until all [`ReadGuard`]s that exist now are gone. Sleeps.
+pub(super) fn synchronize() {
+    // SAFETY: `tracepoint_srcu` is initialised at build time.
+    unsafe { bindings::synchronize_srcu(&raw mut bindings::tracepoint_srcu) };
+}
+
+/// A tracepoint without static call: whoever hits it walks the probes.
+///
+/// # Invariants
+///
+/// All but the name is only changed by the C functions for tracepoints.
+#[repr(transparent)]
+pub struct Tracepoint(Opaque<bindings::tracepoint>);
+
+// SAFETY: A tracepoint is not tied to the thread that made it.
+unsafe impl Send for Tracepoint {}
+// SAFETY: The methods on `&self` read single words that may change at any time, or call C
+// functions that lock.
+unsafe impl Sync for Tracepoint {}
+
+impl Tracepoint {
+    /// A tracepoint without probes, and without name.
+    pub(super) const fn new() -> Self {
+        // INVARIANT: All zeroes is what `DEFINE_TRACE` gives but for the name, the static call and
+        // the function that only the latter uses: a key that is off and no probes.
+        Self(Opaque::zeroed())
+    }
+
+    #[inline]
+    pub(super) fn as_raw(&self) -> *mut bindings::tracepoint {
+        self.0.get()
+    }
+
+    /// Whether a probe is attached.
+    ///
+    /// A hint: it can change at any time. Costs one load.
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        // SAFETY: By the type invariant the tracepoint is initialised. C accesses the counter with
+        // atomic operations only.
+        let count =
+            unsafe { Atomic::<i32>::from_ptr(&raw mut (*self.0.get()).key.key.enabled.counter) };
+
+        // Negative while it is being enabled.
+        count.load(Relaxed) != 0
+    }
+
+    /// The probes that are attached.
+    #[inline]
+    pub(super) fn probes<'g>(&'g self, _guard: &'g ReadGuard) -> Probes<'g> {
+        // SAFETY: By the type invariant the tracepoint is initialised, and C stores the pointer
+        // with `rcu_assign_pointer()`. The load is relaxed as `rcu_dereference()` is: what is read
+        // through the pointer depends on it by address.
+        let funcs = unsafe { Atomic::from_ptr(&raw mut (*self.0.get()).funcs) }.load(Relaxed);
+
+        // INVARIANT: C frees an array only after all guards that existed when it was replaced, so
+        // this one is valid during `'g`. It ends with an entry without function.
+        Probes {
+            next: funcs,
+            _guard: PhantomData,
+        }
+    }
+
+    /// Attaches a probe. Sleeps.
+    ///
+    /// # Safety
+    ///
+    /// `func` and `data` must be what the readers of this tracepoint take them for until
+    /// [`synchronize`] has been called after the probe was removed.
+    pub(super) unsafe fn add_probe(&self, func: *mut c_void, data: *mut c_void) -> Result {
+        // SAFETY: By the type invariant the tracepoint is initialised; it is never called, so the
+        // type of the function does not matter.
+        to_result(unsafe { bindings::tracepoint_probe_register(self.0.get(), func, data) })
+    }
+
+    /// Detaches a probe. Sleeps. Readers may see it until the next [`synchronize`].
+    pub(super) fn remove_probe(&self, func: *mut c_void, data: *mut c_void) {
+        // C warns if there is none, which is all that can be done about it.
+        //
+        // SAFETY: By the type invariant the tracepoint is initialised. The probe is only looked up.
+        unsafe { bindings::tracepoint_probe_unregister(self.0.get(), func, data) };
+    }
+}
+
+/// A probe that was attached when it was read.
+#[derive(Clone, Copy)]
+pub(super) struct Probe {
+    pub(super) func: *mut c_void,
+    pub(super) data: *mut c_void,
+}
+
+/// Iterator over the probes of a [`Tracepoint`].
+///
+/// # Invariants
+///
+/// `next` is null or points to an entry of an array of probes that is valid during `'g` and whose
+/// last entry has no function.
+pub(super) struct Probes<'g> {
+    next: *mut bindings::tracepoint_func,
+    _guard: PhantomData<&'g ReadGuard>,
+}
+
+impl Iterator for Probes<'_> {
+    type Item = Probe;
+
+    #[inline]
+    fn next(&mut self) -> Option<Probe> {
+        if self.next.is_null() {
+            return None;
+        }
+        // SAFETY: By the type invariant the entry is valid. C may replace the function of a probe
+        // that goes by a stub, in place and with one store.
+        let func = unsafe { Atomic::from_ptr(&raw mut (*self.next).func) }.load(Relaxed);
+        if func.is_null() {
+            return None;
+        }
+        // SAFETY: By the type invariant the entry is valid; nothing writes to this field after the
+        // array was published.
+        let data = unsafe { (*self.next).data };
+
+        // INVARIANT: This entry has a function, so it is not the last one.
+        //
+        // SAFETY: For the same reason the next one is in the same array.
+        self.next = unsafe { self.next.add(1) };
+
+        Some(Probe { func, data })
+    }
+}
