@@ -23,21 +23,14 @@
 //! is forked meanwhile after its parent.
 
 use super::{
-    defs::{
-        BitKey,
-        EnableBit,
-        Width, //
-    },
+    defs::EnableBit,
     event::{
         EventUse,
         UserEvent, //
     },
     mm::MmState,
     seed,
-    table::{
-        Key,
-        OpenTable, //
-    },
+    table::OpenTable, //
 };
 use kernel::{
     new_mutex,
@@ -64,38 +57,8 @@ pub(super) fn next_id() -> u64 {
     NEXT_ID.fetch_add(1, Relaxed)
 }
 
-/// The key of an enabled address. The width of its word comes along, but does not tell two apart.
-#[derive(Clone, Copy)]
-struct Slot(EnableBit);
-
-impl PartialEq for Slot {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        self.0.key() == other.0.key()
-    }
-}
-
-impl Eq for Slot {}
-
-impl Key for Slot {
-    #[inline]
-    fn fold(self) -> u64 {
-        self.0.key().fold()
-    }
-}
-
-impl From<BitKey> for Slot {
-    fn from(key: BitKey) -> Self {
-        Self(EnableBit {
-            addr: key.addr,
-            bit: key.bit,
-            width: Width::Bits32,
-        })
-    }
-}
-
-/// The events that addresses follow.
-type Enablers = OpenTable<EventUse, Slot>;
+/// The events that addresses follow, by [`EnableBit::key`].
+type Enablers = OpenTable<EventUse>;
 
 /// Enabled addresses, of one address space or of several that were forked from it.
 #[pin_data]
@@ -115,7 +78,7 @@ struct Inner {
 impl EnablerSet {
     /// A set without addresses whose one user is `mm`.
     pub(crate) fn new(mm: &Arc<MmState>) -> Result<Arc<Self>> {
-        Self::with(OpenTable::new(seed()), mm)
+        Self::with(OpenTable::with_seed(seed()), mm)
     }
 
     fn with(enablers: Enablers, mm: &Arc<MmState>) -> Result<Arc<Self>> {
@@ -148,66 +111,66 @@ impl EnablerSet {
         self.inner.lock().users > 1
     }
 
-    /// Whether the bit is in use.
-    pub(crate) fn contains(&self, key: BitKey) -> bool {
-        self.inner.lock().enablers.contains(key.into())
-    }
-
-    /// The address as it was registered, with the width of its word.
-    pub(crate) fn find(&self, key: BitKey) -> Option<EnableBit> {
-        self.inner
-            .lock()
-            .enablers
-            .get_entry(key.into())
-            .map(|(Slot(bit), _)| bit)
-    }
-
-    /// Calls `f` with the event that the bit follows, if it follows one.
-    pub(crate) fn with_event<R>(&self, key: BitKey, f: impl FnOnce(&UserEvent) -> R) -> Option<R> {
-        self.inner
-            .lock()
-            .enablers
-            .get(key.into())
-            .map(|event| f(event))
-    }
-
-    /// The event that the bit follows.
-    pub(crate) fn event(&self, key: BitKey) -> Option<EventUse> {
-        self.inner.lock().enablers.get(key.into()).cloned()
-    }
-
-    /// All bits, for a pass over them without the lock.
-    pub(crate) fn bits(&self) -> Result<KVVec<EnableBit>> {
+    /// Whether the bit is in use, whatever the width of its word.
+    pub(crate) fn contains(&self, bit: &EnableBit) -> bool {
         let inner = self.inner.lock();
-        let mut bits = KVVec::with_capacity(inner.enablers.len(), GFP_KERNEL)?;
 
-        for (Slot(bit), _) in inner.enablers.iter() {
-            bits.push(bit, GFP_KERNEL)?;
+        bit.keys().iter().any(|key| inner.enablers.contains(*key))
+    }
+
+    /// The bit as it was registered, with the width of its word.
+    pub(crate) fn find(&self, addr: usize, bit: u8) -> Option<EnableBit> {
+        let inner = self.inner.lock();
+
+        EnableBit::both_widths(addr, bit).find(|bit| inner.enablers.contains(bit.key()))
+    }
+
+    /// Whether the bit with this key follows `event`.
+    pub(crate) fn follows(&self, key: u64, event: &UserEvent) -> bool {
+        self.inner
+            .lock()
+            .enablers
+            .get(key)
+            .is_some_and(|followed| followed.is_of(event))
+    }
+
+    /// The event that the bit with this key follows.
+    pub(crate) fn event(&self, key: u64) -> Option<EventUse> {
+        self.inner.lock().enablers.get(key).cloned()
+    }
+
+    /// The keys of all bits, for a pass over them without the lock.
+    pub(crate) fn keys(&self) -> Result<KVVec<u64>> {
+        let inner = self.inner.lock();
+        let mut keys = KVVec::with_capacity(inner.enablers.len(), GFP_KERNEL)?;
+
+        for (key, _) in inner.enablers.iter() {
+            keys.push(key, GFP_KERNEL)?;
         }
-        Ok(bits)
+        Ok(keys)
     }
 
     /// Adds an address. The caller has checked that it is not there, and that the set may change.
     ///
     /// From here on whoever switches the event finds the address.
-    pub(crate) fn insert(this: &Arc<Self>, bit: EnableBit, event: EventUse) -> Result {
+    pub(crate) fn insert(this: &Arc<Self>, key: u64, event: EventUse) -> Result {
         let mut inner = this.inner.lock();
         let site = Site {
             set: this.clone(),
-            bit,
+            key,
         };
 
-        inner.enablers.reserve(1, GFP_KERNEL_ACCOUNT)?;
+        inner.enablers.reserve(1)?;
         event.sites().lock().insert(site)?;
-        // There is room, and no such entry.
-        inner.enablers.insert_within_capacity(Slot(bit), event)?;
+        // There is room for it, and no such entry that it would replace.
+        inner.enablers.insert_within_capacity(key, event);
         Ok(())
     }
 
     /// Takes an address out and returns the use of its event.
-    pub(crate) fn remove(&self, key: BitKey) -> Option<EventUse> {
+    pub(crate) fn remove(&self, key: u64) -> Option<EventUse> {
         let mut inner = self.inner.lock();
-        let event = inner.enablers.remove(key.into())?;
+        let event = inner.enablers.remove(key)?;
 
         let site = event.sites().lock().remove((self.id, key));
         drop(inner);
@@ -231,22 +194,20 @@ impl EnablerSet {
     /// The sites of the copy are known to the events when this returns, so that no switch is lost
     /// whichever of the two sets `mm` is found in.
     pub(crate) fn copy_for(&self, mm: &Arc<MmState>) -> Result<Arc<Self>> {
-        let enablers = self.inner.lock().enablers.try_clone(GFP_KERNEL_ACCOUNT)?;
+        let enablers = self.inner.lock().enablers.try_clone()?;
         let copy = Self::with(enablers, mm)?;
         let mut done = 0;
 
-        let result = {
-            let inner = copy.inner.lock();
-
-            inner.enablers.iter().try_for_each(|(Slot(bit), event)| {
-                event.sites().lock().insert(Site {
-                    set: copy.clone(),
-                    bit,
-                })?;
-                done += 1;
-                Ok(())
-            })
-        };
+        let inner = copy.inner.lock();
+        let result: Result = inner.enablers.iter().try_for_each(|(key, event)| {
+            event.sites().lock().insert(Site {
+                set: copy.clone(),
+                key,
+            })?;
+            done += 1;
+            Ok(())
+        });
+        drop(inner);
         if let Err(e) = result {
             copy.forget_sites(done);
             return Err(e);
@@ -259,8 +220,8 @@ impl EnablerSet {
         let mut inner = self.inner.lock();
 
         // No reference of the set goes under its own lock: the caller holds one.
-        for (Slot(bit), event) in inner.enablers.iter().take(count) {
-            drop(event.sites().lock().remove((self.id, bit.key())));
+        for (key, event) in inner.enablers.iter().take(count) {
+            drop(event.sites().lock().remove((self.id, key)));
         }
         inner.mms = RBTree::new();
         inner.users = 0;
@@ -275,7 +236,7 @@ impl EnablerSet {
             };
 
             inner.users -= 1;
-            let rest = OpenTable::new(0);
+            let rest = OpenTable::with_seed(0);
             let enablers = if inner.users == 0 {
                 core::mem::replace(&mut inner.enablers, rest)
             } else {
@@ -284,8 +245,8 @@ impl EnablerSet {
             (state, enablers)
         };
 
-        for (Slot(bit), event) in enablers.iter() {
-            drop(event.sites().lock().remove((this.id, bit.key())));
+        for (key, event) in enablers.iter() {
+            drop(event.sites().lock().remove((this.id, key)));
         }
         // The uses of the events go here, without a lock.
         drop(enablers);
@@ -313,20 +274,20 @@ impl EnablerSet {
     }
 }
 
-/// Where an enabled address of an event is: in which set, and which.
+/// Where an enabled address of an event is: in which set, under which key.
 #[derive(Clone)]
 pub(crate) struct Site {
     pub(crate) set: Arc<EnablerSet>,
-    pub(crate) bit: EnableBit,
+    pub(crate) key: u64,
 }
 
 /// The order in which the sites of an event are visited.
-pub(crate) type Position = (u64, BitKey);
+pub(crate) type Position = (u64, u64);
 
 impl Site {
     /// Its place in the order of visits.
     pub(crate) fn position(&self) -> Position {
-        (self.set.id(), self.bit.key())
+        (self.set.id(), self.key)
     }
 }
 
@@ -379,9 +340,7 @@ impl Sites {
                 let at = sites.partition_point(|other| other.position() < site.position());
 
                 sites.reserve(1, GFP_KERNEL_ACCOUNT)?;
-                sites
-                    .insert_within_capacity(at, site)
-                    .map_err(|_| ENOMEM)?;
+                sites.insert_within_capacity(at, site).map_err(|_| ENOMEM)?;
             }
         }
         Ok(())
@@ -392,9 +351,7 @@ impl Sites {
         match self {
             Self::Few(slot) => slot.take_if(|site| site.position() == position),
             Self::Many(sites) => {
-                let at = sites
-                    .binary_search_by_key(&position, Site::position)
-                    .ok()?;
+                let at = sites.binary_search_by_key(&position, Site::position).ok()?;
                 let site = sites.remove(at).ok();
 
                 if sites.is_empty() {

@@ -26,9 +26,7 @@ use super::{
     validate::Validator, //
 };
 use kernel::{
-    impl_has_work,
-    new_mutex,
-    new_work,
+    impl_has_work, new_mutex, new_work,
     prelude::*,
     str::CString,
     sync::{
@@ -253,7 +251,7 @@ impl UserEvent {
             };
 
             EnablerSet::for_each_mm(&site.set, |mm: &Arc<MmState>| {
-                MmState::sync(mm, self, site.bit)
+                MmState::sync(mm, self, site.key)
             });
             last = Some(site.position());
         }

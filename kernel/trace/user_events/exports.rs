@@ -81,8 +81,12 @@ fn install(mm: &Mm, state: Arc<MmState>) -> bool {
 }
 
 /// Starts the subsystem, at the fs level of the initcalls.
+///
+/// # Safety
+///
+/// None: it is unsafe because C functions are.
 #[export]
-pub extern "C" fn user_events_rust_init() -> c_int {
+unsafe extern "C" fn user_events_rust_init() -> c_int {
     kernel::error::from_result(|| super::init().map(|()| 0))
 }
 
@@ -95,7 +99,7 @@ pub extern "C" fn user_events_rust_init() -> c_int {
 /// Both are valid, `oldmm` has a user for the time of the call, and nobody else knows `mm`, whose
 /// `user_events` is null.
 #[export]
-pub unsafe extern "C" fn user_event_mm_dup(
+unsafe extern "C" fn user_event_mm_dup(
     mm: *mut bindings::mm_struct,
     oldmm: *mut bindings::mm_struct,
 ) -> c_int {
@@ -120,7 +124,7 @@ pub unsafe extern "C" fn user_event_mm_dup(
 ///
 /// `mm` is valid and has a user for the time of the call.
 #[export]
-pub unsafe extern "C" fn user_event_mm_forked(mm: *mut bindings::mm_struct) {
+unsafe extern "C" fn user_event_mm_forked(mm: *mut bindings::mm_struct) {
     // SAFETY: By the caller's promise.
     let mm = unsafe { MmWithUser::from_raw(mm) };
 
@@ -135,7 +139,7 @@ pub unsafe extern "C" fn user_event_mm_forked(mm: *mut bindings::mm_struct) {
 ///
 /// `mm` is valid, nobody is a user of it any more, and nobody will be.
 #[export]
-pub unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
+unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
     // SAFETY: `mm` is valid by the caller's promise.
     let mm = unsafe { Mm::from_raw(mm) };
     let ptr = slot(mm).xchg(core::ptr::null_mut(), Full);

@@ -51,11 +51,11 @@ impl DataFile {
 
         let i = index.len();
         let number = u32::try_from(i)?;
-        index.reserve(1, GFP_KERNEL_ACCOUNT)?;
+        index.reserve(1)?;
         self.events.reserve(i)?;
         publish(number)?;
 
-        index.insert_within_capacity(event.id(), number)?;
+        index.insert_within_capacity(event.id(), number);
         self.events.set(i, event);
         Ok(())
     }
@@ -69,7 +69,7 @@ impl FileOps for DataFile {
         KBox::try_pin_init(
             try_pin_init!(Self {
                 events: AppendVec::new(),
-                index <- new_mutex!(OpenTable::new(seed()), "DataFile::index"),
+                index <- new_mutex!(OpenTable::with_seed(seed()), "DataFile::index"),
             }),
             GFP_KERNEL_ACCOUNT,
         )
@@ -83,10 +83,7 @@ impl FileOps for DataFile {
     /// and if the record is not valid; `EINVAL` for a negative index or less than the fields need;
     /// `ENOENT` for an index that has not been given out; `EBADF` if nobody listens; `E2BIG` if
     /// nobody who listens has room for it.
-    fn write_iter(
-        kiocb: Kiocb<'_, Self::Data>,
-        iov: &mut IovIterSource<'_>,
-    ) -> Result<usize> {
+    fn write_iter(kiocb: Kiocb<'_, Self::Data>, iov: &mut IovIterSource<'_>) -> Result<usize> {
         if kiocb.ki_pos() != 0 {
             return Err(EFAULT);
         }

@@ -6,7 +6,7 @@
 
 use super::{
     defs::{
-        Command,
+        self,
         UserReg,
         UserUnreg,
         MAX_EVENT_DESC, //
@@ -20,6 +20,7 @@ use super::{
     },
 };
 use kernel::{
+    page::PAGE_SIZE,
     prelude::*,
     transmute::FromBytes,
     uaccess::{
@@ -31,65 +32,93 @@ use kernel::{
     },
 };
 
+/// What is asked for.
+enum Command {
+    Register,
+    Delete,
+    Unregister,
+}
+
 /// An ioctl of a task whose pointers are as wide as the kernel's.
 pub(crate) fn native(file: &DataFile, cmd: u32, arg: usize) -> Result<isize> {
-    run(file, Command::native(cmd), UserPtr::from_addr(arg))
+    let command = match cmd {
+        defs::DIAG_IOCSREG => Command::Register,
+        defs::DIAG_IOCSDEL => Command::Delete,
+        defs::DIAG_IOCSUNREG => Command::Unregister,
+        _ => return Err(ENOTTY),
+    };
+
+    run(file, command, UserPtr::from_addr(arg))
 }
 
-/// An ioctl of a 32-bit task.
+/// An ioctl of a 32-bit task: the structures are the same, but the numbers have the size of its
+/// pointers in them.
 #[cfg(CONFIG_COMPAT)]
 pub(crate) fn compat(file: &DataFile, cmd: u32, arg: usize) -> Result<isize> {
-    run(file, Command::compat(cmd), UserPtr::from_addr(arg))
+    let command = match cmd {
+        defs::COMPAT_DIAG_IOCSREG => Command::Register,
+        defs::COMPAT_DIAG_IOCSDEL => Command::Delete,
+        defs::COMPAT_DIAG_IOCSUNREG => Command::Unregister,
+        _ => return Err(ENOTTY),
+    };
+
+    run(file, command, UserPtr::from_addr(arg))
 }
 
-fn run(file: &DataFile, command: Option<Command>, arg: UserPtr) -> Result<isize> {
+fn run(file: &DataFile, command: Command, arg: UserPtr) -> Result<isize> {
     match command {
-        Some(Command::Register) => register(file, arg)?,
-        Some(Command::Delete) => {
+        Command::Register => register(file, arg)?,
+        Command::Delete => {
             let name = strndup_user(arg, MAX_EVENT_DESC)?;
 
             registry::get()?.delete(name.to_bytes())?;
         }
-        Some(Command::Unregister) => unregister(arg)?,
-        None => return Err(ENOTTY),
+        Command::Unregister => unregister(arg)?,
     }
     Ok(0)
 }
 
 /// Reads a structure that begins with its size, as the program was built with it.
-fn read_sized<T: FromBytes>(
-    arg: UserPtr,
-    check_size: impl FnOnce(u32) -> Result<usize>,
-) -> Result<T> {
-    let size = UserSlice::new(arg, size_of::<u32>()).reader().read()?;
+fn read_sized<T: FromBytes>(arg: UserPtr) -> Result<T> {
+    let size: u32 = UserSlice::new(arg, size_of::<u32>()).reader().read()?;
+    let size = size as usize;
 
-    copy_struct_from_user(arg, check_size(size)?)
+    if size > PAGE_SIZE {
+        return Err(E2BIG);
+    }
+    if size < size_of::<T>() {
+        return Err(EINVAL);
+    }
+    copy_struct_from_user(arg, size)
 }
 
 /// `DIAG_IOCSREG`: finds or makes an event, gives it an index, and has a bit follow it.
 ///
 /// All or nothing: what was made for a registration that fails goes again.
 fn register(file: &DataFile, arg: UserPtr) -> Result {
-    let reg: UserReg = read_sized(arg, UserReg::check_size)?;
-    let reg = reg.validate(|addr, len| access_ok(UserPtr::from_addr(addr), len))?;
+    let reg: UserReg = read_sized(arg)?;
+    let bit = reg.enable_bit()?;
+    if !access_ok(UserPtr::from_addr(bit.addr()), bit.bytes()) {
+        return Err(EFAULT);
+    }
 
     let task = current!();
     let mm = task.mm().ok_or(ESRCH)?;
     let state = exports::state_or_new(mm)?;
     // Before anything is made for it; `enable` looks again.
-    if state.contains(reg.bit.key()) {
+    if state.contains(&bit) {
         return Err(EADDRINUSE);
     }
 
-    let name_args = usize::try_from(reg.name_args).map_err(|_| EFAULT)?;
+    let name_args = usize::try_from(reg.name_args()).map_err(|_| EFAULT)?;
     let text = strndup_user(UserPtr::from_addr(name_args), MAX_EVENT_DESC)?;
     let wanted = Wanted {
-        persist: reg.persist,
-        multi: reg.multi,
+        persist: reg.is_persist(),
+        multi: reg.is_multi_format(),
     };
     let event = registry::get()?.find_or_create(text.to_bytes(), wanted)?;
 
-    MmState::enable(&state, mm, reg.bit, event.clone())?;
+    MmState::enable(&state, mm, &bit, event.clone())?;
     file.add(event, |index| {
         let at = arg.wrapping_byte_add(UserReg::WRITE_INDEX);
 
@@ -98,18 +127,19 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
     .inspect_err(|_| {
         // The word was just written: what could fail now, a page that is gone, only concerns a bit
         // that nobody has been told of.
-        let _ = MmState::disable(&state, mm, reg.bit.key());
+        let _ = MmState::disable(&state, mm, bit.addr(), bit.bit());
     })
 }
 
 /// `DIAG_IOCSUNREG`: a bit does not follow its event any more.
 fn unregister(arg: UserPtr) -> Result {
-    let unreg: UserUnreg = read_sized(arg, UserUnreg::check_size)?;
-    let key = unreg.validate()?;
+    let unreg: UserUnreg = read_sized(arg)?;
+    unreg.validate()?;
 
     let task = current!();
     let mm = task.mm().ok_or(ESRCH)?;
     let state = exports::state(mm).ok_or(ENOENT)?;
+    let addr = usize::try_from(unreg.disable_addr()).map_err(|_| ENOENT)?;
 
-    MmState::disable(&state, mm, key)
+    MmState::disable(&state, mm, addr, unreg.disable_bit())
 }

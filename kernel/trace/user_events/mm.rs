@@ -22,10 +22,7 @@
 //! ([`MmState::forked`]).
 
 use super::{
-    defs::{
-        BitKey,
-        EnableBit, //
-    },
+    defs::EnableBit,
     enabler::{
         next_id,
         EnablerSet, //
@@ -44,9 +41,9 @@ use kernel::{
         MmWithUserAsync,
         MmapReadGuard, //
     },
-    new_mutex,
-    new_work,
+    new_mutex, new_work,
     page::PAGE_SIZE,
+    pr_warn_once,
     prelude::*,
     sync::{
         aref::ARef,
@@ -98,7 +95,7 @@ struct Inner {
 
 /// A word to be written, and how often that has failed.
 struct Pending {
-    bit: EnableBit,
+    key: u64,
     attempts: usize,
 }
 
@@ -197,10 +194,10 @@ impl MmState {
     }
 
     /// Whether the bit is registered already.
-    pub(crate) fn contains(&self, key: BitKey) -> bool {
+    pub(crate) fn contains(&self, bit: &EnableBit) -> bool {
         let inner = self.inner.lock();
 
-        inner.set.as_ref().is_some_and(|set| set.contains(key))
+        inner.set.as_ref().is_some_and(|set| set.contains(bit))
     }
 
     /// Has the bit follow `event`, and writes its present state. `mm` is that of this state.
@@ -212,17 +209,17 @@ impl MmState {
     pub(crate) fn enable(
         this: &Arc<Self>,
         mm: &MmWithUser,
-        bit: EnableBit,
+        bit: &EnableBit,
         event: EventUse,
     ) -> Result {
         Self::with_page(mm, bit, |page| {
             let mut inner = this.inner.lock();
             let set = Self::own_set(this, &mut inner)?;
 
-            if set.contains(bit.key()) {
+            if set.contains(bit) {
                 return Err(EADDRINUSE);
             }
-            EnablerSet::insert(&set, bit, event.clone())?;
+            EnablerSet::insert(&set, bit.key(), event.clone())?;
             // Who switches the event from here on finds the bit, and waits for the lock.
             write(page, bit, event.status() != 0)
         })
@@ -234,26 +231,26 @@ impl MmState {
     ///
     /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is
     /// not followed any more all the same.
-    pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, key: BitKey) -> Result {
+    pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, addr: usize, bit: u8) -> Result {
         let (bit, event) = {
             let mut inner = this.inner.lock();
-            let found = inner.set.as_ref().and_then(|set| set.find(key));
+            let found = inner.set.as_ref().and_then(|set| set.find(addr, bit));
             let bit = found.ok_or(ENOENT)?;
             let set = Self::own_set(this, &mut inner)?;
 
-            (bit, set.remove(key))
+            (bit, set.remove(bit.key()))
         };
         // May queue work, takes no lock.
         drop(event);
 
-        Self::with_page(mm, bit, |page| {
+        Self::with_page(mm, &bit, |page| {
             let inner = this.inner.lock();
 
             // Another thread may have registered it anew.
-            if inner.set.as_ref().is_some_and(|set| set.contains(key)) {
+            if inner.set.as_ref().is_some_and(|set| set.contains(&bit)) {
                 return Ok(());
             }
-            write(page, bit, false)
+            write(page, &bit, false)
         })
     }
 
@@ -275,10 +272,10 @@ impl MmState {
     /// `f` runs under `mmap_lock` and must not fault.
     fn with_page(
         mm: &MmWithUser,
-        bit: EnableBit,
+        bit: &EnableBit,
         f: impl FnOnce(&mut PinnedPage) -> Result,
     ) -> Result {
-        let addr = bit.target().addr;
+        let (addr, _) = bit.target();
 
         for _ in 0..MAX_ATTEMPTS {
             let mut guard = mm.mmap_read_lock();
@@ -291,10 +288,10 @@ impl MmState {
         Err(EFAULT)
     }
 
-    /// Writes the state of `event` to the bit, if it still follows the event.
+    /// Writes the state of `event` to the bit with this key, if it still follows the event.
     ///
     /// Does not wait for the process: what cannot be written at once is written later.
-    pub(crate) fn sync(this: &Arc<Self>, event: &UserEvent, bit: EnableBit) {
+    pub(crate) fn sync(this: &Arc<Self>, event: &UserEvent, key: u64) {
         let Some(mm) = this.user() else {
             return;
         };
@@ -306,23 +303,23 @@ impl MmState {
                     inner.resync = true;
                     return;
                 }
-                let follows = inner.set.as_ref().is_some_and(|set| {
-                    set.with_event(bit.key(), |followed| core::ptr::eq(followed, event))
-                        .unwrap_or(false)
-                });
+                let follows = inner
+                    .set
+                    .as_ref()
+                    .is_some_and(|set| set.follows(key, event));
                 if !follows {
                     return;
                 }
 
                 match mm.mmap_read_trylock() {
                     Some(guard) => {
-                        if !write_now(&guard, bit, event) {
-                            Self::write_later(this, &mut inner, Pending { bit, attempts: 0 });
+                        if !write_now(&guard, key, event) {
+                            Self::write_later(this, &mut inner, Pending { key, attempts: 0 });
                         }
                         return;
                     }
                     None if tries == 0 => {
-                        Self::write_later(this, &mut inner, Pending { bit, attempts: 0 });
+                        Self::write_later(this, &mut inner, Pending { key, attempts: 0 });
                         return;
                     }
                     None => {}
@@ -333,9 +330,9 @@ impl MmState {
     }
 
     fn write_later(this: &Arc<Self>, inner: &mut Inner, pending: Pending) {
-        let key = pending.bit.key();
+        let key = pending.key;
 
-        if !inner.pending.iter().any(|other| other.bit.key() == key) {
+        if !inner.pending.iter().any(|other| other.key == key) {
             if inner.pending.push(pending, GFP_NOWAIT).is_err() {
                 inner.resync = true;
             }
@@ -351,17 +348,17 @@ impl MmState {
     /// Faults the page of a word in and writes it; puts it back on the list if the page has gone
     /// again.
     fn write_pending(this: &Arc<Self>, mm: &MmWithUser, pending: Pending) {
-        let addr = pending.bit.target().addr;
+        let (addr, _) = EnableBit::from_key(pending.key).target();
         let mut guard = mm.mmap_read_lock();
         let result = guard.fault_in_writeable(addr);
 
         let mut inner = this.inner.lock();
-        let Some(event) = inner.set.as_ref().and_then(|set| set.event(pending.bit.key())) else {
+        let Some(event) = inner.set.as_ref().and_then(|set| set.event(pending.key)) else {
             return;
         };
 
         if result.is_ok() {
-            if write_now(&guard, pending.bit, &event) {
+            if write_now(&guard, pending.key, &event) {
                 return;
             }
             if pending.attempts < MAX_ATTEMPTS {
@@ -389,9 +386,9 @@ impl MmState {
             return Ok(());
         };
 
-        for bit in set.bits()?.iter() {
+        for key in set.keys()?.iter() {
             let pending = Pending {
-                bit: *bit,
+                key: *key,
                 attempts: 0,
             };
             Self::write_pending(this, mm, pending);
@@ -423,16 +420,19 @@ impl WorkItem for MmState {
     }
 }
 
-/// Writes the state of `event` to the bit, if its page is there.
-fn write_now(guard: &MmapReadGuard<'_>, bit: EnableBit, event: &UserEvent) -> bool {
+/// Writes the state of `event` to the bit with this key, if its page is there.
+fn write_now(guard: &MmapReadGuard<'_>, key: u64, event: &UserEvent) -> bool {
+    let bit = EnableBit::from_key(key);
+    let (addr, _) = bit.target();
+
     guard
-        .pin_page_nofault(bit.target().addr)
-        .is_some_and(|mut page| write(&mut page, bit, event.status() != 0).is_ok())
+        .pin_page_nofault(addr)
+        .is_some_and(|mut page| write(&mut page, &bit, event.status() != 0).is_ok())
 }
 
 /// Sets or clears the bit in its page, atomically, as programs that share the word expect it.
-fn write(page: &mut PinnedPage, bit: EnableBit, on: bool) -> Result {
-    let target = bit.target();
+fn write(page: &mut PinnedPage, bit: &EnableBit, on: bool) -> Result {
+    let (addr, nr) = bit.target();
 
-    page.set_bit(target.addr % PAGE_SIZE, target.bit, on)
+    page.set_bit(addr % PAGE_SIZE, nr, on)
 }

@@ -41,17 +41,14 @@ pub(crate) fn listeners(event: &UserEvent) -> u32 {
 
     let guard = ReadGuard::new();
 
-    event
-        .trace()
-        .listeners(&guard)
-        .fold(0, |status, listener| {
-            status
-                | match listener {
-                    Listener::File(_) => listens::FTRACE,
-                    Listener::Perf(_) => listens::PERF,
-                    Listener::Other => listens::OTHER,
-                }
-        })
+    event.trace().listeners(&guard).fold(0, |status, listener| {
+        status
+            | match listener {
+                Listener::File(_) => listens::FTRACE,
+                Listener::Perf(_) => listens::PERF,
+                Listener::Other => listens::OTHER,
+            }
+    })
 }
 
 /// Room for a record in the buffer of a listener. Dropped, it is given back.

@@ -26,12 +26,9 @@ use super::{
     print_fmt,
     signature, //
 };
-use core::cmp::Ordering;
 use kernel::{
     capability::perfmon_capable,
-    impl_has_delayed_work,
-    new_delayed_work,
-    new_mutex,
+    impl_has_delayed_work, new_delayed_work, new_mutex,
     prelude::*,
     rbtree::{
         RBTree,
@@ -134,7 +131,7 @@ fn node(event: Arc<UserEvent>) -> Result<Node> {
     let key = unsafe { own_key(&event) };
 
     // INVARIANT: The key borrows from the value of the node.
-    RBTreeNode::new(key, event, GFP_KERNEL_ACCOUNT).map_err(Into::into)
+    RBTreeNode::new(key, event, GFP_KERNEL_ACCOUNT)
 }
 
 struct Events {
@@ -154,16 +151,15 @@ impl Events {
     /// The events called `name`, the single-format one first.
     fn named<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a Arc<UserEvent>> {
         let tree: &'a RBTree<Key<'a>, Arc<UserEvent>> = &self.tree;
-        let mut cursor = tree.cursor_lower_bound(&Key::first_of(name));
+        let mut next = tree
+            .cursor_lower_bound(&Key::first_of(name))
+            .map(|cursor| *cursor.current().0);
 
         core::iter::from_fn(move || {
-            let here = cursor.take()?;
-            let (key, _) = here.current();
-            if key.name.cmp(name) != Ordering::Equal {
-                return None;
-            }
-            let key = *key;
-            cursor = here.move_next();
+            let key = next.filter(|key| key.name == name)?;
+            let cursor = tree.cursor_lower_bound(&key)?;
+
+            next = cursor.peek_next().map(|(key, _)| *key);
             tree.get(&key)
         })
     }
@@ -382,7 +378,10 @@ impl Registry {
             for event in events.named(name) {
                 Self::check_deletable(event)?;
             }
-            while let Some(event) = events.named(name).next().cloned() {
+            loop {
+                let Some(event) = events.named(name).next().cloned() else {
+                    break;
+                };
                 if let Some(node) = events.remove(&event) {
                     doomed.insert(node);
                 }
@@ -390,7 +389,10 @@ impl Registry {
         }
 
         let mut result = Ok(());
-        while let Some(event) = doomed.values().next().cloned() {
+        loop {
+            let Some(event) = doomed.values().next().cloned() else {
+                break;
+            };
             // SAFETY: `event` lives until the end of the loop's body, and so longer than the key.
             let key = unsafe { own_key(&event) };
             let Some(node) = doomed.remove_node(&key) else {

@@ -18,6 +18,7 @@ use kernel::{
 
 struct Status;
 
+#[vtable]
 impl Show for Status {
     fn show(m: &SeqFile) -> Result {
         let mut active = 0u32;

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Settings and helpers shared by the scripts in this folder. Sourced, not run.
+
+set -euo pipefail
+
+# The work tree, and the cache outside of it: everything that is downloaded or
+# that is worth keeping between clones lives there.
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+CACHE=${TRACE_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/linux-trace-rust}
+BUILD=$TOP/build
+
+# The Debian release that the toolchain comes from, and the kernel series. The
+# point release is whatever the archive has: old ones are dropped from it.
+SUITE=trixie
+KVER=7.3
+MIRROR=${DEBIAN_MIRROR:-}
+
+# shellcheck disable=SC2034 # used by the scripts that source this file
+ROOT=$CACHE/root
+# shellcheck disable=SC2034
+SRC=$CACHE/linux-$KVER
+
+say() { printf '%s\n' "$*" >&2; }
+step() { printf '== %s\n' "$*" >&2; }
+die() {
+	printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2
+	exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Runs a command with progress: its output goes to a log, a dot a few seconds
+# is shown, and the end of the log if it fails.
+quietly() { # LOG COMMAND...
+	local log=$1 pid rc=0 n=0
+	shift
+	mkdir -p "$(dirname "$log")"
+	"$@" >"$log" 2>&1 </dev/null &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 1
+		n=$((n + 1))
+		if ((n % 10 == 0)); then printf '.' >&2; fi
+	done
+	wait "$pid" || rc=$?
+	if ((n >= 10)); then printf '\n' >&2; fi
+	if ((rc)); then
+		tail -n 40 "$log" >&2
+		say "(whole log: $log)"
+	fi
+	return "$rc"
+}
+
+# Takes a lock in the cache, so that two clones do not set it up at once.
+cache_lock() {
+	mkdir -p "$CACHE"
+	exec 9>"$CACHE/lock"
+	flock 9
+}
