@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/preempt.h>
+#include <linux/srcu.h>
+#include <linux/trace_events.h>
+#include <linux/tracepoint.h>
+
+#include "../../kernel/trace/trace.h"
+#include "../../kernel/trace/trace_dynevent.h"
+
+__rust_helper bool rust_helper_trace_pin_module(struct module *module)
+{
+	return try_module_get(module);
+}
+
+__rust_helper struct srcu_ctr __percpu *rust_helper_tracepoint_read_lock(void)
+{
+	struct srcu_ctr __percpu *scp;
+
+	scp = srcu_read_lock_fast_notrace(&tracepoint_srcu);
+	preempt_disable_notrace();
+	return scp;
+}
+
+__rust_helper void rust_helper_tracepoint_read_unlock(struct srcu_ctr __percpu *scp)
+{
+	preempt_enable_notrace();
+	srcu_read_unlock_fast_notrace(&tracepoint_srcu, scp);
+}
+
+__rust_helper void rust_helper_trace_event_discard(struct trace_event_buffer *fbuffer)
+{
+	__trace_event_discard_commit(fbuffer->buffer, fbuffer->event);
+}
+
+__rust_helper unsigned long rust_helper_trace_event_max_size(struct trace_event_file *file)
+{
+	return ring_buffer_max_event_size(file->tr->array_buffer.buffer);
+}
+
+#ifdef CONFIG_PERF_EVENTS
+__rust_helper struct hlist_head *
+rust_helper_trace_event_perf_head(struct trace_event_call *call)
+{
+	return this_cpu_ptr(call->perf_events);
+}
+
+__rust_helper void rust_helper_perf_fetch_caller_regs(struct pt_regs *regs)
+{
+	perf_fetch_caller_regs(regs);
+}
+#endif
+
+#ifdef CONFIG_DYNAMIC_EVENTS
+__rust_helper int rust_helper_dyn_event_init(struct dyn_event *ev,
+					     struct dyn_event_operations *ops)
+{
+	return dyn_event_init(ev, ops);
+}
+
+__rust_helper int rust_helper_dyn_event_add(struct dyn_event *ev,
+					    struct trace_event_call *call)
+{
+	return dyn_event_add(ev, call);
+}
+
+__rust_helper void rust_helper_dyn_event_remove(struct dyn_event *ev)
+{
+	dyn_event_remove(ev);
+}
+#endif
