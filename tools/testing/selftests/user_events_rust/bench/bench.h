@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the parts of the user_events benchmark share.
+ */
+#ifndef USER_EVENTS_BENCH_H
+#define USER_EVENTS_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACEFS "/sys/kernel/tracing/"
+#define EVENT_DIR TRACEFS "events/user_events/"
+
+/* As many metrics as one measurement may give at once. */
+#define MAX_METRICS 8
+
+/* Fewer sizes and repetitions. */
+extern bool quick;
+
+/* The groups of metrics, one file each. */
+void bench_write(void);
+void bench_register(void);
+void bench_fork(void);
+void bench_memory(void);
+void bench_hist(void);
+
+/* util.c: time, results, processes. */
+_Noreturn void die(const char *format, ...);
+double now_ns(void);
+double median(double *values, size_t count);
+void report(const char *metric, double value, const char *unit);
+
+/*
+ * Runs @measure @times times, each in a process of its own that finds no user
+ * events, and reports the median of each value that it fills in.
+ */
+void measure_alone(void (*measure)(double *values), int times,
+		   const char *const *metrics, const char *unit);
+
+/* util.c: files. */
+void write_file(const char *path, const char *text);
+int try_write_file(const char *path, const char *text);
+/* The whole of a file; free() it. */
+char *read_file(const char *path);
+/* The number after @label in @text. */
+unsigned long long number_after(const char *text, const char *label);
+/* How many records the ring buffers of all CPUs have ever taken. */
+unsigned long long records_taken(void);
+
+/* util.c: user_events. */
+int open_data(void);
+uint32_t event_register(int fd, const char *command, uint32_t *word);
+void event_unregister(int fd, uint32_t *word);
+bool event_is_enabled(const uint32_t *word);
+void wait_for_no_events(void);
+
+/* Many events of one process and file, prepared so that only ioctls remain. */
+struct many {
+	int fd;
+	unsigned int count;
+	char (*commands)[64];
+};
+
+void many_init(struct many *many, unsigned int count);
+/* Zeroed enable words in pages that are there. */
+uint32_t *many_words(const struct many *many);
+/* Registers events @from to @to at @words. */
+void many_register(struct many *many, uint32_t *words, unsigned int from, unsigned int to);
+
+#endif

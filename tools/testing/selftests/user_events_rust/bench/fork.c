@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What events cost those who do not write them: fork() of a process that has
+ * many, and the toggling of one event while many processes have it.
+ */
+
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "bench.h"
+
+/* Each of them registered at two addresses: 4,000 enablers. */
+#define EVENTS 2000
+#define FORKS 15
+#define CHILDREN 50
+#define TOGGLES 5
+#define TOGGLED "bench_1000"
+/*
+ * Before each measurement: for the objects of the last one to be freed, and for
+ * an RCU grace period that the next would otherwise have to wait for. Waiting is
+ * not what is measured.
+ */
+#define PAUSE_US 200000
+
+static uint32_t *words[2];
+
+static void register_all(struct many *many)
+{
+	int i;
+
+	many_init(many, EVENTS);
+	for (i = 0; i < 2; i++) {
+		words[i] = many_words(many);
+		many_register(many, words[i], 0, EVENTS);
+	}
+}
+
+static void time_forks(double *values)
+{
+	double forked[FORKS], whole[FORKS], start;
+	pid_t pid;
+	int i;
+
+	for (i = 0; i < FORKS; i++) {
+		usleep(PAUSE_US);
+		start = now_ns();
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		forked[i] = now_ns() - start;
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			die("cannot fork");
+		whole[i] = now_ns() - start;
+	}
+	values[0] = median(forked, FORKS);
+	values[1] = median(whole, FORKS);
+}
+
+/* The same pages, and no event. */
+static void measure_fork_0(double *values)
+{
+	struct many many;
+
+	many_init(&many, EVENTS);
+	words[0] = many_words(&many);
+	words[1] = many_words(&many);
+	time_forks(values);
+}
+
+static void measure_fork(double *values)
+{
+	struct many many;
+
+	register_all(&many);
+	time_forks(values);
+}
+
+/*
+ * Gives this process its own writable copy of the enable words, which it shares
+ * with parents and children after fork(). The kernel writes to such a page at
+ * once, and to others later.
+ */
+static void touch_words(void)
+{
+	int i, j;
+
+	for (i = 0; i < 2; i++) {
+		for (j = 0; j < EVENTS; j++)
+			__atomic_fetch_or(&words[i][j], 0, __ATOMIC_RELAXED);
+	}
+}
+
+/* A process like this one, which waits to be killed. */
+static pid_t start_child(void)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(ready))
+		die("cannot make a pipe");
+	pid = fork();
+	if (pid < 0)
+		die("cannot fork");
+	if (!pid) {
+		touch_words();
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		die("a child did not start");
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static bool enabled_in(pid_t pid, uint32_t *word)
+{
+	struct iovec remote = { word, sizeof(*word) };
+	uint32_t value;
+	struct iovec local = { &value, sizeof(value) };
+
+	if (process_vm_readv(pid, &local, 1, &remote, 1, 0) != sizeof(value))
+		die("cannot read an enable word");
+	return event_is_enabled(&value);
+}
+
+static double toggle(int fd, bool on)
+{
+	double start;
+
+	usleep(PAUSE_US);
+	start = now_ns();
+	if (pwrite(fd, on ? "1" : "0", 1, 0) != 1)
+		die("cannot write to an enable file");
+	return now_ns() - start;
+}
+
+static void time_toggles(double *values, const pid_t *children, int count)
+{
+	double times[2][TOGGLES];
+	int fd, i, on, child;
+
+	fd = open(EVENT_DIR TOGGLED "/enable", O_WRONLY);
+	if (fd < 0)
+		die("cannot open an enable file");
+	/* The first pair sets up buffers. */
+	for (i = -1; i < TOGGLES; i++) {
+		for (on = 1; on >= 0; on--) {
+			double time = toggle(fd, on);
+
+			if (i >= 0)
+				times[on][i] = time;
+			for (child = 0; child < 2 * count; child++) {
+				uint32_t *word = &words[child & 1][1000];
+
+				if (enabled_in(children[child / 2], word) != on)
+					die("an enable bit is not %d", on);
+			}
+		}
+	}
+	close(fd);
+	values[0] = (median(times[0], TOGGLES) + median(times[1], TOGGLES)) / 2;
+}
+
+/* One event, one process, one address. */
+static void measure_toggle_1(double *values)
+{
+	struct many many;
+	pid_t self = getpid();
+
+	many_init(&many, EVENTS);
+	words[0] = words[1] = many_words(&many);
+	many_register(&many, words[0], 1000, 1001);
+	time_toggles(values, &self, 1);
+}
+
+static void measure_toggle(double *values)
+{
+	pid_t processes[CHILDREN + 1];
+	struct many many;
+	int i;
+
+	register_all(&many);
+	for (i = 0; i < CHILDREN; i++)
+		processes[i] = start_child();
+	processes[CHILDREN] = getpid();
+	touch_words();
+	time_toggles(values, processes, CHILDREN + 1);
+	for (i = 0; i < CHILDREN; i++) {
+		kill(processes[i], SIGKILL);
+		waitpid(processes[i], NULL, 0);
+	}
+}
+
+void bench_fork(void)
+{
+	static const char *const fork_0[] = { "fork_0", "fork_exit_wait_0", NULL };
+	static const char *const fork_4000[] = { "fork_4000", "fork_exit_wait_4000", NULL };
+	static const char *const toggle_1[] = { "toggle_1x1", NULL };
+	static const char *const toggle_50[] = { "toggle_50x4000", NULL };
+	int times = quick ? 1 : 3;
+
+	measure_alone(measure_fork_0, times, fork_0, "ns");
+	measure_alone(measure_fork, times, fork_4000, "ns");
+	measure_alone(measure_toggle_1, times, toggle_1, "ns");
+	measure_alone(measure_toggle, 1, toggle_50, "ns");
+}

@@ -1,0 +1,1079 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the Rust implementation does other than the C one, where that one is
+ * defective. The first part of each name, up to the double underscore, is the
+ * row of Documentation/trace/rust/deviations.rst (with - for _) that it shows.
+ *
+ * All of these fail on the C implementation.
+ */
+#define _GNU_SOURCE
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "kselftest_harness.h"
+#include "ue.h"
+#include "uring.h"
+
+UE_FIXTURE(dev)
+
+/* Runs a function in a thread of its own and returns what it returned. */
+struct call {
+	long (*fn)(int fd, volatile uint32_t *w, const char *event);
+	int fd;
+	volatile uint32_t *w;
+	const char *event;
+	long ret;
+};
+
+static void *call_thread(void *arg)
+{
+	struct call *c = arg;
+
+	c->ret = c->fn(c->fd, c->w, c->event);
+	return NULL;
+}
+
+static long in_thread(long (*fn)(int, volatile uint32_t *, const char *), int fd,
+		      volatile uint32_t *w, const char *event)
+{
+	struct call c = { fn, fd, w, event, -1 };
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, call_thread, &c))
+		return -EAGAIN;
+	pthread_join(t, NULL);
+	return c.ret;
+}
+
+static long do_register(int fd, volatile uint32_t *w, const char *event)
+{
+	return ue_reg(fd, w, 0, event);
+}
+
+static long do_unregister(int fd, volatile uint32_t *w, const char *event)
+{
+	return ue_unreg(fd, w, 0);
+}
+
+/* mm-wide-enable: enable words belong to the process, not to a thread of it. */
+
+TEST_F(dev, mm_wide_enable__registering_thread_exits)
+{
+	EXPECT_EQ(0, in_thread(do_register, self->fd, self->w, "mwe1 u32 a"));
+	EXPECT_EQ(0, ue_enable("mwe1", true));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, ue_enable("mwe1", false));
+	EXPECT_EQ(0, self->w[0]);
+}
+
+TEST_F(dev, mm_wide_enable__unregister_from_another_thread)
+{
+	EXPECT_EQ(0, in_thread(do_register, self->fd, &self->w[0], "mwe2 u32 a"));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 0));
+}
+
+/* A thread that is there before the process registers anything. */
+static volatile int early_step;
+static volatile long early_ret;
+
+static void *early_thread(void *arg)
+{
+	struct call *c = arg;
+
+	while (!early_step)
+		usleep(100);
+	early_ret = c->fn(c->fd, c->w, c->event);
+	early_step = 2;
+	while (early_step == 2)
+		usleep(100);
+	return NULL;
+}
+
+static long early_call(struct call *c, int (*first)(struct call *c))
+{
+	pthread_t t;
+	int ret;
+
+	early_step = 0;
+	if (pthread_create(&t, NULL, early_thread, c))
+		return -EAGAIN;
+	ret = first(c);
+	early_step = 1;
+	while (early_step == 1)
+		usleep(100);
+	early_step = 3;
+	pthread_join(t, NULL);
+	return ret ? -1000 : early_ret;
+}
+
+static int first_register(struct call *c)
+{
+	return ue_reg(c->fd, c->w, 0, c->event);
+}
+
+TEST_F(dev, mm_wide_enable__duplicate_from_another_thread)
+{
+	struct call c = { do_register, self->fd, self->w, "mwe3 u32 a", 0 };
+
+	EXPECT_EQ(-EADDRINUSE, early_call(&c, first_register));
+}
+
+TEST_F(dev, mm_wide_enable__unregister_from_an_older_thread)
+{
+	struct call c = { do_unregister, self->fd, self->w, "mwe4 u32 a", 0 };
+
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:mwe4 u32 a"));
+	EXPECT_EQ(0, ue_enable("mwe4", true));
+	EXPECT_EQ(0, early_call(&c, first_register));
+	EXPECT_EQ(0, self->w[0]);
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, self->w, 0));
+}
+
+static long do_fork(int fd, volatile uint32_t *w, const char *event)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		/* Bit by bit: it is there, and it follows. */
+		int bad = !ue_poll(w[0] == 1);
+
+		bad |= (ue_enable("mwe5", false) != 0) << 1;
+		bad |= !ue_poll_ms(w[0] == 0, 3000) << 2;
+		bad |= (ue_unreg(fd, w, 0) != 0) << 3;
+		_exit(bad);
+	}
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+TEST_F(dev, mm_wide_enable__fork_from_another_thread)
+{
+	struct call c = { do_fork, self->fd, self->w, "mwe5 u32 a", 0 };
+
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:mwe5 u32 a"));
+	EXPECT_EQ(0, ue_enable("mwe5", true));
+	EXPECT_EQ(0, early_call(&c, first_register));
+}
+
+/* fork-in-sync: a change while a fork is under way reaches the child. */
+
+struct toggler {
+	volatile int go, done;
+	volatile unsigned int delay;
+};
+
+static void *toggle_once(void *arg)
+{
+	struct toggler *t = arg;
+	int on = 0;
+
+	for (;;) {
+		uint64_t end;
+
+		while (!t->go)
+			sched_yield();
+		if (t->go < 0)
+			return NULL;
+		end = ue_now() + t->delay * 1000ull;
+		while (ue_now() < end)
+			;
+		on = !on;
+		ue_enable("fis", on);
+		t->go = 0;
+		t->done = 1 + on;
+	}
+}
+
+TEST_F_TIMEOUT(dev, fork_in_sync__toggle_during_fork, 120)
+{
+	struct toggler tog = {};
+	int status, stale = 0, forks = 0;
+	uint64_t start, took;
+	pthread_t t;
+	pid_t pid;
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "fis u32 a"));
+	ASSERT_EQ(0, pthread_create(&t, NULL, toggle_once, &tog));
+	/* A network namespace of its own makes the fork last. */
+	start = ue_now();
+	pid = syscall(__NR_clone, CLONE_NEWNET | SIGCHLD, 0, 0, 0, 0);
+	if (!pid)
+		_exit(0);
+	took = (ue_now() - start) / 1000;
+	ASSERT_LT(0, pid);
+	waitpid(pid, &status, 0);
+	for (int i = 0; i < 60; i++) {
+		int pipes[2];
+		char c = 0;
+
+		ASSERT_EQ(0, pipe(pipes));
+		tog.done = 0;
+		tog.delay = took * (i % 20) / 20;
+		tog.go = 1;
+		pid = syscall(__NR_clone, CLONE_NEWNET | SIGCHLD, 0, 0, 0, 0);
+		if (!pid) {
+			/* The change is complete: what does this process see? */
+			if (read(pipes[0], &c, 1) != 1)
+				_exit(2);
+			_exit(!ue_poll_ms(self->w[0] == (uint32_t)(c - 'a'), 1000));
+		}
+		ASSERT_LT(0, pid);
+		while (!tog.done)
+			sched_yield();
+		c = 'a' + tog.done - 1;
+		ASSERT_EQ(1, write(pipes[1], &c, 1));
+		waitpid(pid, &status, 0);
+		ASSERT_NE(2, WEXITSTATUS(status));
+		stale += WEXITSTATUS(status);
+		forks++;
+		EXPECT_TRUE(ue_poll(self->w[0] == (uint32_t)(c - 'a')));
+		close(pipes[0]);
+		close(pipes[1]);
+	}
+	tog.go = -1;
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, stale) {
+		TH_LOG("%d of %d children have a stale bit", stale, forks);
+	}
+}
+
+/* name-charset: an event name is a file name, and has a known form. */
+
+TEST_F(dev, name_charset__rejected)
+{
+	static const char * const bad[] = {
+		" u32 a", "", " ", "nc/a u32 a", "/ u32 a", ". u32 a", ".. u32 a", ".nc u32 a",
+		"-nc u32 a", "enable u32 a", "filter u32 a", "nc*a u32 a", "nc\ta u32 a",
+		"nc\na u32 a", "nc\303\251 u32 a", "nc% u32 a", "nc\"a u32 a", "nc;a u32 a",
+		"nc,a u32 a", "nc=a u32 a", "nc(a) u32 a", "nc\001 u32 a", "nc\177 u32 a",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, bad[i])) TH_LOG("[%s]", bad[i]);
+		ue_unreg(self->fd, &self->w[0], 0);
+		/* With a number at the end these two hide nothing. */
+		if (!strncmp(bad[i], "enable", 6) || !strncmp(bad[i], "filter", 6))
+			continue;
+		EXPECT_EQ(-EINVAL, ue_reg_flags(self->fd, &self->w[0], 0,
+						USER_EVENT_REG_MULTI_FORMAT, bad[i])) {
+			TH_LOG("multi [%s]", bad[i]);
+		}
+		ue_unreg(self->fd, &self->w[0], 0);
+	}
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:nc/d u32 a"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:enable u32 a"));
+}
+
+TEST_F(dev, name_charset__length)
+{
+	char desc[512];
+	DIR *dir;
+	int n = 0;
+
+	/* 255 bytes are what a directory entry holds. */
+	memset(desc, 'n', sizeof(desc));
+	strcpy(desc + 256, " u32 a");
+	EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, desc));
+	ue_unreg(self->fd, &self->w[0], 0);
+	strcpy(desc + 255, " u32 a");
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 1, desc));
+	desc[255] = '\0';
+	EXPECT_TRUE(ue_exists(desc));
+	/* The number of a format has to fit as well. */
+	desc[255] = ' ';
+	EXPECT_EQ(-EINVAL, ue_reg_flags(self->fd, &self->w[0], 2, USER_EVENT_REG_MULTI_FORMAT, desc));
+	ue_unreg(self->fd, &self->w[0], 2);
+	strcpy(desc + 230, " u32 a");
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 3, USER_EVENT_REG_MULTI_FORMAT, desc));
+
+	/* Whatever the names are, the directory can be read. */
+	dir = opendir(UE_EVENTS);
+	ASSERT_NE(NULL, dir);
+	errno = 0;
+	while (readdir(dir))
+		n++;
+	EXPECT_EQ(0, errno);
+	EXPECT_LE(5, n);
+	closedir(dir);
+}
+
+/* field-charset: a field has a name that format, filters and triggers can hold. */
+
+TEST_F(dev, field_charset__rejected)
+{
+	static const char * const bad[] = {
+		"u32 ", "u32 a%d", "u32 a\"", "u32 a'", "u32 a\\", "u32 a\tb", "u32 a\n",
+		"u32 a,b", "u32 a(b)", "u32 a[2]", "u32 a]", "u32 a\001", "u32 \303\251",
+		"u32 common_pid", "u8 common_type", "u32 a; u64 a", "u32 a; u32 b; char a",
+	};
+	static const char * const good[] = {
+		"char *p", "u32 a+b", "u32 a.b; u32 a_b", "u32 1st", "u32 common",
+	};
+	char desc[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(desc, sizeof(desc), "fn%zu %s", i, bad[i]);
+		EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, desc)) TH_LOG("[%s]", bad[i]);
+		ue_unreg(self->fd, &self->w[0], 0);
+	}
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:fn_d u32 a,b"));
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		snprintf(desc, sizeof(desc), "fn_good%zu %s", i, good[i]);
+		EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], i, desc)) TH_LOG("[%s]", good[i]);
+	}
+}
+
+/* array-suffix: nothing comes after the ] of an array. */
+
+TEST_F(dev, array_suffix__rejected)
+{
+	EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, "as1 char[5]zzz a"));
+	EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 1, "as2 unsigned char[5]] a"));
+	EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 2, "as3 char[5][2] a"));
+}
+
+/* array-length: the length of an array is what the format file shows. */
+
+TEST_F(dev, array_length__shown)
+{
+	for (int i = 0; i < 20; i++) {
+		ASSERT_EQ(0, ue_put(UE_DYN, "u:al char[20] a; unsigned char[0x10] b; u8 c"));
+		EXPECT_STREQ("\tfield:char a[20];\toffset:8;\tsize:20;\tsigned:1;\n"
+			     "\tfield:unsigned char b[16];\toffset:28;\tsize:16;\tsigned:0;\n"
+			     "\tfield:u8 c;\toffset:44;\tsize:1;\tsigned:0;\n", ue_format_fields("al"));
+		ASSERT_EQ(0, ue_del(self->fd, "al"));
+	}
+}
+
+/* payload-bound: sizes are bounded, and never taken for an errno. */
+
+TEST_F(dev, payload_bound__rejected)
+{
+	static const char * const bad[] = {
+		"struct x f 70000", "struct x f 2147483647", "struct x f 2147483648",
+		"struct x f 4294967295", "struct x f 4294967274", "struct x f 4294967284",
+		"struct x f 40000; struct x g 40000",
+		"struct a a 2147483647; __data_loc char[] c; struct b b 2147483647",
+		"struct a a 2147483647; struct b b 2147483647; u32 c",
+	};
+	char desc[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(desc, sizeof(desc), "pb%zu %s", i, bad[i]);
+		EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, desc)) TH_LOG("[%s]", bad[i]);
+		ue_unreg(self->fd, &self->w[0], 0);
+	}
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "pb_ok struct x f 60000"));
+}
+
+/* enable-fault: a word that cannot be written is EFAULT, and leaves nothing. */
+
+TEST_F(dev, enable_fault__read_only_word)
+{
+	volatile uint32_t *ro = self->w + 1024;
+
+	ASSERT_EQ(0, mprotect((void *)ro, 4096, PROT_READ));
+	EXPECT_EQ(-EFAULT, ue_reg(self->fd, ro, 0, "ef1 u32 a"));
+	EXPECT_TRUE(ue_gone("ef1"));
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, ro, 0));
+	/* The index is free. */
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "ef1_next u32 a"));
+	/* An event that was there before stays. */
+	EXPECT_EQ(-EFAULT, ue_reg(self->fd, ro, 0, "ef1_next u32 a"));
+	EXPECT_TRUE(ue_exists("ef1_next"));
+	EXPECT_EQ(0, ue_enable("ef1_next", true));
+	EXPECT_EQ(1, self->w[0]);
+}
+
+TEST_F(dev, enable_fault__no_mapping)
+{
+	volatile uint32_t *none = self->w + 1024;
+
+	ASSERT_EQ(0, munmap((void *)none, 4096));
+	EXPECT_EQ(-EFAULT, ue_reg(self->fd, none, 0, "ef2 u32 a"));
+	EXPECT_EQ(-EFAULT, ue_reg_flags(self->fd, none, 0, USER_EVENT_REG_PERSIST, "ef2p u32 a"));
+	EXPECT_TRUE(ue_gone("ef2"));
+	EXPECT_TRUE(ue_gone("ef2p"));
+	/* Address 0 is one of them. */
+	EXPECT_EQ(-EFAULT, ue_reg(self->fd, NULL, 0, "ef2 u32 a"));
+}
+
+/* write-index-fault: a caller that cannot get the index has registered nothing. */
+
+TEST_F(dev, write_index_fault__nothing_registered)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct user_reg *reg = (void *)(page + 4096 - offsetof(struct user_reg, write_index));
+
+	ASSERT_NE(MAP_FAILED, (void *)page);
+	*reg = (struct user_reg) {
+		.size = sizeof(*reg), .enable_bit = 0, .enable_size = 4,
+		.enable_addr = (uintptr_t)self->w, .name_args = (uintptr_t)"wif u32 a",
+	};
+	ASSERT_EQ(0, mprotect(page + 4096, 4096, PROT_READ));
+	EXPECT_EQ(-EFAULT, ue_err(ioctl(self->fd, DIAG_IOCSREG, reg)));
+	EXPECT_TRUE(ue_gone("wif"));
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 0));
+	EXPECT_EQ(-ENOENT, ue_write_u32(self->fd, 0, 1));
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "wif_next u32 a"));
+
+	/* The same for an event that is there, and that somebody listens to. */
+	EXPECT_EQ(0, ue_enable("wif_next", true));
+	EXPECT_EQ(1, self->w[0]);
+	reg->enable_bit = 1;
+	reg->name_args = (uintptr_t)"wif_next u32 a";
+	EXPECT_EQ(-EFAULT, ue_err(ioctl(self->fd, DIAG_IOCSREG, reg)));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 1));
+}
+
+/* oversize-record: what no listener can take is not reported as written. */
+
+TEST_F(dev, oversize_record__ftrace)
+{
+	static const int sizes[] = { 100, 2000, 3500, 4000, 4096, 5000, 8192, 20000, 65536, 200000 };
+	char *payload = calloc(1, 200000);
+	int taken = 0, refused = 0;
+	long ret;
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "or1 u32 a"));
+	ASSERT_EQ(0, ue_enable("or1", true));
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		ret = ue_write(self->fd, 0, payload, sizes[i]);
+		EXPECT_EQ(ret, ue_writev(self->fd, 0, payload, sizes[i]));
+		if (ret == sizes[i] + 4) {
+			taken += 2;
+		} else {
+			EXPECT_EQ(-E2BIG, ret) TH_LOG("size %d", sizes[i]);
+			refused++;
+		}
+		EXPECT_EQ(taken, ue_records("or1")) TH_LOG("size %d", sizes[i]);
+	}
+	EXPECT_LE(4, taken);
+	EXPECT_LE(4, refused);
+	free(payload);
+}
+
+TEST_F(dev, oversize_record__perf)
+{
+	static const int sizes[] = { 100, 4000, 8000, 8176, 8190, 9000, 20000, 65536 };
+	char *payload = calloc(1, 65536), *raw = malloc(1 << 17);
+	struct ue_perf perf;
+	int refused = 0;
+	long ret;
+
+	UE_RUST_ONLY("it warns about a record of more than 8 KiB");
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "or2 u32 a"));
+	ASSERT_EQ(0, ue_perf_open(&perf, "or2"));
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		ret = ue_write(self->fd, 0, payload, sizes[i]);
+		if (ret == sizes[i] + 4) {
+			EXPECT_LE(8 + sizes[i], ue_perf_next(&perf, raw, 1 << 17)) TH_LOG("size %d", sizes[i]);
+		} else {
+			EXPECT_EQ(-E2BIG, ret) TH_LOG("size %d", sizes[i]);
+			refused++;
+		}
+		EXPECT_EQ(-ENOENT, ue_perf_next(&perf, raw, 1 << 17));
+	}
+	EXPECT_LE(3, refused);
+	EXPECT_GE(4, refused);
+	ue_perf_close(&perf);
+	free(payload);
+	free(raw);
+}
+
+TEST_F(dev, oversize_record__one_listener_takes_it)
+{
+	char *payload = calloc(1, 65536), *raw = malloc(1 << 17);
+	struct ue_perf perf;
+
+	UE_RUST_ONLY("it warns about a record of more than 8 KiB");
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "or3 u32 a"));
+	ASSERT_EQ(0, ue_enable("or3", true));
+	ASSERT_EQ(0, ue_perf_open(&perf, "or3"));
+	/* More than a sub-buffer, less than what perf takes. */
+	EXPECT_EQ(6004, ue_write(self->fd, 0, payload, 6000));
+	EXPECT_LE(6008, ue_perf_next(&perf, raw, 1 << 17));
+	EXPECT_EQ(0, ue_records("or3"));
+	EXPECT_EQ(-E2BIG, ue_write(self->fd, 0, payload, 9000));
+	EXPECT_EQ(-ENOENT, ue_perf_next(&perf, raw, 1 << 17));
+	EXPECT_EQ(0, ue_records("or3"));
+	ue_perf_close(&perf);
+	free(payload);
+	free(raw);
+}
+
+/* all-or-nothing: every listener has the whole record, or none has any. */
+
+struct faulter {
+	int uffd;
+	char *lose, *block;
+};
+
+static int open_uffd(void *addr, size_t len)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)addr, len }, .mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &reg))
+		return -errno;
+	return fd;
+}
+
+/* Waits for a fault. */
+static bool wait_fault(int uffd)
+{
+	struct pollfd pfd = { .fd = uffd, .events = POLLIN };
+	struct uffd_msg msg;
+
+	return poll(&pfd, 1, UE_PATIENCE) == 1 && read(uffd, &msg, sizeof(msg)) == sizeof(msg);
+}
+
+static char fill[4096] __attribute__((aligned(4096)));
+
+/* Makes a page present, with one letter all over. */
+static int fill_page(int uffd, char *page, char letter)
+{
+	struct uffdio_copy copy = {
+		.src = (uintptr_t)fill, .dst = (uintptr_t)page, .len = sizeof(fill),
+	};
+
+	memset(fill, letter, sizeof(fill));
+	return ue_err(ioctl(uffd, UFFDIO_COPY, &copy));
+}
+
+/*
+ * The kernel sees to it that the whole payload is present, and copies it after
+ * that. While it waits for the last page, one that it has seen goes away.
+ */
+static void *lose_a_page(void *arg)
+{
+	struct faulter *f = arg;
+
+	if (!wait_fault(f->uffd))
+		return NULL;
+	madvise(f->lose, 4096, MADV_DONTNEED);
+	if (fill_page(f->uffd, f->block, 'C'))
+		return NULL;
+	/* It comes back, with something else in it, for who asks again. */
+	if (!wait_fault(f->uffd))
+		return NULL;
+	fill_page(f->uffd, f->lose, 'X');
+	return NULL;
+}
+
+TEST_F(dev, all_or_nothing__page_lost_before_the_copy)
+{
+	const char *in = "instances/ue_aon/";
+	const char *shown = " a=AAAAAAAAAAAAAAAA b=XXXXXXXXXXXXXXXX c=CCCCCCCCCCCCCCCC";
+	struct faulter f;
+	struct iovec io[3];
+	struct ue_perf perf;
+	uint32_t index = 0;
+	char *m, raw[128];
+	pthread_t t;
+	long ret;
+	int got;
+
+	mkdir(UE_TRACEFS "/instances/ue_aon", 0750);
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "aon char[16] a; char[16] b; char[16] c"));
+	ASSERT_EQ(0, ue_enable("aon", true));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/ue_aon/events/user_events/aon/enable", "1"));
+	ASSERT_EQ(0, ue_perf_open(&perf, "aon"));
+
+	/* 16 bytes each from three pages; the last one is not there. */
+	m = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)m);
+	f.uffd = open_uffd(m + 4096, 2 * 4096);
+	if (f.uffd < 0)
+		SKIP(return, "no userfaultfd");
+	f.lose = m + 4096;
+	f.block = m + 2 * 4096;
+	memset(m, 'A', 4096);
+	ASSERT_EQ(0, fill_page(f.uffd, f.lose, 'B'));
+	io[0] = (struct iovec) { &index, sizeof(index) };
+	io[1] = (struct iovec) { m + 4096 - 16, 32 };
+	io[2] = (struct iovec) { f.block, 16 };
+	ASSERT_EQ(0, pthread_create(&t, NULL, lose_a_page, &f));
+	ret = ue_err(writev(self->fd, io, 3));
+	/* Asked for again, or given up: but what is recorded is what was written. */
+	EXPECT_TRUE(ret == 52 || ret == -EFAULT);
+	got = ret == 52;
+	EXPECT_EQ(got, ue_records("aon"));
+	EXPECT_EQ(got, ue_records_in(in, "aon"));
+	if (got) {
+		EXPECT_STREQ(shown, ue_last_record("aon"));
+		EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/instances/ue_aon/trace"), shown));
+		EXPECT_LE(56, ue_perf_next(&perf, raw, sizeof(raw)));
+		for (int i = 0; i < 48; i++) {
+			EXPECT_EQ("AXC"[i / 16], raw[8 + i]);
+		}
+	}
+	EXPECT_EQ(-ENOENT, ue_perf_next(&perf, raw, sizeof(raw)));
+	/* The helper waits still if nobody has asked. */
+	*(volatile char *)f.lose;
+	pthread_join(t, NULL);
+	ue_perf_close(&perf);
+	EXPECT_EQ(0, ue_put(UE_TRACEFS "/instances/ue_aon/events/user_events/aon/enable", "0"));
+	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_aon"));
+}
+
+/* position: there is none, for no way of writing. */
+
+TEST_F(dev, position__pwritev)
+{
+	uint32_t rec[2] = { 0, 7 };
+	struct iovec io = { rec, sizeof(rec) };
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "pos1 u32 a"));
+	ASSERT_EQ(0, ue_enable("pos1", true));
+	EXPECT_EQ(-EFAULT, ue_err(pwrite(self->fd, rec, sizeof(rec), 4)));
+	EXPECT_EQ(-EFAULT, ue_err(pwritev(self->fd, &io, 1, 4)));
+	EXPECT_EQ(-EFAULT, ue_err(pwritev2(self->fd, &io, 1, 1, 0)));
+	EXPECT_EQ(8, ue_err(pwrite(self->fd, rec, sizeof(rec), 0)));
+	EXPECT_EQ(8, ue_err(pwritev(self->fd, &io, 1, 0)));
+	EXPECT_EQ(8, ue_err(pwritev2(self->fd, &io, 1, -1, 0)));
+	EXPECT_EQ(3, ue_records("pos1"));
+}
+
+TEST_F(dev, position__io_uring)
+{
+	uint32_t rec[2] = { 0, 7 };
+	struct iovec io = { rec, sizeof(rec) };
+	struct uring u;
+
+	if (uring_open(&u))
+		SKIP(return, "no io_uring");
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "pos2 u32 a"));
+	ASSERT_EQ(0, ue_enable("pos2", true));
+	EXPECT_EQ(-EFAULT, uring_writev(&u, self->fd, &io, 1, 4));
+	EXPECT_EQ(8, uring_writev(&u, self->fd, &io, 1, 0));
+	EXPECT_EQ(8, uring_writev(&u, self->fd, &io, 1, -1));
+	EXPECT_EQ(2, ue_records("pos2"));
+}
+
+/* zero-size-string: without a byte there is no NUL at the end. */
+
+TEST_F(dev, zero_size_string__always_refused)
+{
+	struct __attribute__((packed)) { uint32_t loc; char text[8]; } rec = { 0, "abc" };
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "zs_d __data_loc char[] s"));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "zs_r __rel_loc char[] s"));
+	ASSERT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
+	for (int offset = 0; offset <= 20; offset++) {
+		rec.loc = DYN_LOC(offset, 0);
+		EXPECT_EQ(-EFAULT, ue_write(self->fd, 0, &rec, sizeof(rec))) TH_LOG("data_loc %d", offset);
+		if (offset <= 8) {
+			EXPECT_EQ(-EFAULT, ue_write(self->fd, 1, &rec, sizeof(rec))) {
+				TH_LOG("rel_loc %d", offset);
+			}
+		}
+	}
+	/* What came before does not matter. */
+	for (int i = 0; i < 200; i++) {
+		rec.loc = 0;
+		usleep(rand() % 500);
+		ASSERT_EQ(-EFAULT, ue_write(self->fd, 0, &rec, sizeof(rec)));
+	}
+	EXPECT_EQ(0, ue_records("zs_d") + ue_records("zs_r"));
+}
+
+/* delete-all-formats: deleting a name deletes all its formats, or none. */
+
+TEST_F(dev, delete_all_formats__all_or_none)
+{
+	int fd = ue_open();
+	unsigned int id = 0;
+	char *list;
+
+	/* The older one is in use, so that the newer one would go first. */
+	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0,
+				  USER_EVENT_REG_MULTI_FORMAT | USER_EVENT_REG_PERSIST, "daf u32 a"));
+	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 1,
+				  USER_EVENT_REG_MULTI_FORMAT | USER_EVENT_REG_PERSIST, "daf u64 a"));
+	list = strstr(ue_slurp(UE_STATUS), "daf.");
+	ASSERT_NE(NULL, list);
+	ASSERT_EQ(1, sscanf(list, "daf.%x", &id));
+	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 1));
+	close(self->fd);
+	self->fd = ue_open();
+	for (int round = 0; round < 2; round++) {
+		/* Each of them in turn, for it is not said which comes first. */
+		const char *desc = round ? "daf u64 a" : "daf u32 a";
+
+		ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_MULTI_FORMAT, desc));
+		usleep(200000);
+		EXPECT_EQ(-EBUSY, ue_del(fd, "daf"));
+		EXPECT_EQ(2, ue_count(ue_slurp(UE_STATUS), "daf."));
+		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+		close(self->fd);
+		self->fd = ue_open();
+	}
+	EXPECT_EQ(0, ue_del_wait(fd, "daf"));
+	EXPECT_EQ(0, ue_count(ue_slurp(UE_STATUS), "daf."));
+	close(fd);
+}
+
+/* delete-unused: an event that nobody uses any more is not busy. */
+
+TEST_F(dev, delete_unused__right_after_the_last_close)
+{
+	int fd = ue_open(), ret, busy = 0;
+
+	for (int i = 0; i < 100; i++) {
+		ASSERT_EQ(0, ue_reg(fd, &self->w[0], 0, "du u32 a"));
+		ASSERT_EQ(0, ue_unreg(fd, &self->w[0], 0));
+		/* Long enough for what unregistering leaves to be done later. */
+		usleep(i ? 20000 : 200000);
+		close(fd);
+		ret = ue_del(self->fd, "du");
+		busy += ret == -EBUSY;
+		EXPECT_TRUE(ret == 0 || ret == -ENOENT || ret == -EBUSY);
+		ASSERT_TRUE(ue_gone("du"));
+		fd = ue_open();
+	}
+	EXPECT_EQ(0, busy);
+	close(fd);
+}
+
+/* eprobe-busy: an event that an event probe is attached to stays. */
+
+TEST_F(dev, eprobe_busy__delete)
+{
+	UE_RUST_ONLY("it frees the event under the probe");
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:eb u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "e:ueb/ep user_events.eb v=$a:u32"));
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "eb"));
+	EXPECT_EQ(-EBUSY, ue_put(UE_DYN, "-:eb u32 a"));
+	EXPECT_TRUE(ue_exists("eb"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:ueb/ep"));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "eb"));
+}
+
+TEST_F(dev, eprobe_busy__auto_delete)
+{
+	UE_RUST_ONLY("it frees the event under the probe");
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "eb2 u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "e:ueb/ep2 user_events.eb2 v=$a:u32"));
+	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	usleep(300000);
+	EXPECT_TRUE(ue_exists("eb2"));
+	/* It still works, for who comes back. */
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "eb2 u32 a"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/events/ueb/ep2/enable", "1"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 9));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/trace"), "v=9"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/events/ueb/ep2/enable", "0"));
+	EXPECT_EQ(0, self->w[0]);
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:ueb/ep2"));
+}
+
+/* persist-upgrade: who asks for a persistent event gets one. */
+
+TEST_F(dev, persist_upgrade__existing_event)
+{
+	int fd = ue_open();
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "pu1 u32 a"));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "pu2 u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:pu1 u32 a"));
+	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 2, USER_EVENT_REG_PERSIST, "pu2 u32 a"));
+	for (int bit = 0; bit < 3; bit++) {
+		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], bit));
+	}
+	close(self->fd);
+	self->fd = ue_open();
+	usleep(300000);
+	EXPECT_TRUE(ue_exists("pu1"));
+	EXPECT_TRUE(ue_exists("pu2"));
+	EXPECT_EQ(0, ue_del_wait(fd, "pu1"));
+	EXPECT_EQ(0, ue_del_wait(fd, "pu2"));
+	close(fd);
+}
+
+/* delete-by-name: the name is enough, and blanks do not matter. */
+
+TEST_F(dev, delete_by_name__any_fields)
+{
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:dbn u32 a; u64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:dbn"));
+	EXPECT_FALSE(ue_exists("dbn"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:dbn2 u32 a; u64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:user_events/dbn2"));
+	EXPECT_FALSE(ue_exists("dbn2"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:dbn2 u32 a; u64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "!u:dbn2"));
+	EXPECT_FALSE(ue_exists("dbn2"));
+	/* Fields that are given still count. */
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:dbn3 u32 a; u64 b"));
+	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:dbn3 u32 a"));
+	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:other/dbn3"));
+	EXPECT_TRUE(ue_exists("dbn3"));
+}
+
+TEST_F(dev, delete_by_name__any_spacing)
+{
+	static const char * const spelled[] = {
+		"-:dbn4 u32 a;u64 b", "-:dbn4 u32 a; u64 b", "-:dbn4 u32 a;u64 b;",
+		"-:dbn4 u32  a;  u64 b", "!u:dbn4 u32 a;u64 b",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(spelled); i++) {
+		ASSERT_EQ(0, ue_put(UE_DYN, "u:dbn4 u32 a; u64 b"));
+		EXPECT_EQ(0, ue_put(UE_DYN, spelled[i])) TH_LOG("[%s]", spelled[i]);
+	}
+}
+
+/* truncate-unused: nor do such events stop dynamic_events from being emptied. */
+
+TEST_F(dev, truncate_unused__right_after_the_last_close)
+{
+	int ret, busy = 0, fd;
+
+	for (int i = 0; i < 50; i++) {
+		fd = ue_open();
+		ASSERT_EQ(0, ue_reg(fd, &self->w[0], 0, "tu u32 a"));
+		ASSERT_EQ(0, ue_unreg(fd, &self->w[0], 0));
+		usleep(i ? 20000 : 200000);
+		EXPECT_EQ(-EBUSY, ue_trunc(UE_DYN));
+		close(fd);
+		ret = ue_trunc(UE_DYN);
+		busy += ret == -EBUSY;
+		EXPECT_TRUE(ret == 0 || ret == -EBUSY);
+		ASSERT_TRUE(ue_gone("tu"));
+	}
+	EXPECT_EQ(0, busy);
+}
+
+/* unwanted-payload: what nobody takes is not looked at. */
+
+TEST_F(dev, unwanted_payload__not_read)
+{
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "up u32 a"));
+	ASSERT_EQ(0, ue_enable("up", true));
+	EXPECT_EQ(-EFAULT, ue_writev(self->fd, 0, (void *)8, 8));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/tracing_on", "0"));
+	EXPECT_EQ(12, ue_writev(self->fd, 0, (void *)8, 8));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/tracing_on", "1"));
+	EXPECT_EQ(0, ue_records("up"));
+}
+
+/* filter-kind: a filter takes for a string or a mask what is checked to be one. */
+
+TEST_F(dev, filter_kind__no_masks)
+{
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "fk1 __data_loc cpumask_t[] m"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_EVENTS "/fk1/filter", "m & CPUS{0}"));
+	ue_put(UE_EVENTS "/fk1/filter", "0");
+}
+
+TEST_F(dev, filter_kind__no_strings)
+{
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "fk2 struct __data_loc_char f 4"));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "fk3 struct x_char[2] f 4; char[4] s"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_EVENTS "/fk2/filter", "f == \"x\""));
+	EXPECT_EQ(-EINVAL, ue_put(UE_EVENTS "/fk3/filter", "f == \"x\""));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/fk3/filter", "s == \"x\""));
+	ue_put(UE_EVENTS "/fk2/filter", "0");
+	ue_put(UE_EVENTS "/fk3/filter", "0");
+}
+
+/* multi-id: a description that is refused uses no number. */
+
+static int multi_id(const char *name)
+{
+	char *line = strstr(ue_slurp(UE_STATUS), name);
+	unsigned int id;
+
+	return line && sscanf(line + strlen(name), ".%x", &id) == 1 ? (int)id : -1;
+}
+
+TEST_F(dev, multi_id__refused_fields)
+{
+	int id;
+
+	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_MULTI_FORMAT, "mi_a u32 a"));
+	id = multi_id("mi_a");
+	ASSERT_LE(0, id);
+	for (int i = 0; i < 5; i++) {
+		EXPECT_EQ(-EINVAL, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT,
+						"mi_b bogus a"));
+	}
+	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT, "mi_b u32 a"));
+	EXPECT_EQ(id + 1, multi_id("mi_b"));
+}
+
+/* fault-warning: a process cannot fill the log. */
+
+static int fault_messages(void)
+{
+	static char log[1 << 20];
+	int len = syscall(__NR_syslog, 3 /* all of it */, log, sizeof(log) - 1);
+
+	if (len < 0)
+		return -errno;
+	log[len] = '\0';
+	return ue_count(log, "user_events: Fault");
+}
+
+TEST_F(dev, fault_warning__once)
+{
+	volatile uint32_t *ro = self->w + 1024;
+	int before;
+
+	ASSERT_EQ(0, ue_reg(self->fd, ro, 0, "fw u32 a"));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "fw u32 a"));
+	ASSERT_EQ(0, mprotect((void *)ro, 4096, PROT_READ));
+	before = fault_messages();
+	ASSERT_LE(0, before);
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, ue_enable("fw", i % 2 == 0));
+		/* The other word is written, and the attempt at this one made. */
+		EXPECT_EQ(i % 2 == 0, self->w[0]);
+		usleep(100000);
+	}
+	EXPECT_GE(1, fault_messages() - before);
+	EXPECT_GE(1, fault_messages());
+	ASSERT_EQ(0, mprotect((void *)ro, 4096, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(0, ue_unreg(self->fd, ro, 0));
+}
+
+/* status-order: user_events_status is sorted. */
+
+TEST_F(dev, status_order__by_name)
+{
+	char prev[300] = "", *text, *line;
+	int lines = 0;
+
+	for (int i = 0; i < 32; i++) {
+		char desc[64];
+
+		snprintf(desc, sizeof(desc), "so_%c%d u32 a", 'a' + i * 7 % 26, i);
+		ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], i, desc));
+	}
+	text = strdup(ue_slurp(UE_STATUS));
+	while ((line = strsep(&text, "\n")) && *line) {
+		EXPECT_GT(0, strcmp(prev, line)) TH_LOG("%s after %s", line, prev);
+		snprintf(prev, sizeof(prev), "%s", line);
+		lines++;
+	}
+	EXPECT_EQ(32, lines);
+}
+
+/* stuck-memory: whoever waits for memory of its own holds up nobody else. */
+
+/* Registers in a process of its own; the result, or -EAGAIN when it hangs. */
+static int register_elsewhere(const char *event)
+{
+	int status, ret = -EAGAIN;
+	pid_t pid = fork();
+
+	if (!pid) {
+		static uint32_t word;
+		int fd = ue_open();
+
+		_exit(ue_reg(fd, &word, 0, event) || ue_unreg(fd, &word, 0));
+	}
+	if (ue_poll_ms(waitpid(pid, &status, WNOHANG) == pid, 3000))
+		ret = WEXITSTATUS(status);
+	return ret;
+}
+
+struct stuck {
+	int fd, uffd;
+	volatile void *word;
+	const char *name;
+	int ret;
+	volatile bool done;
+};
+
+static void *register_stuck(void *arg)
+{
+	struct stuck *s = arg;
+
+	s->ret = ue_reg(s->fd, s->word, 0, s->name);
+	s->done = true;
+	return NULL;
+}
+
+static void stuck_case(struct __test_metadata *_metadata, int fd, volatile uint32_t *word,
+		       bool name_is_stuck)
+{
+	char *m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static char page[4096] __attribute__((aligned(4096)));
+	struct uffdio_copy copy = { .src = (uintptr_t)page, .len = 4096, .dst = (uintptr_t)m };
+	struct stuck s = { .fd = fd, .word = word, .name = m };
+	pthread_t t;
+	int elsewhere, status;
+	pid_t pid;
+
+	memset(page, 0, sizeof(page));
+	if (name_is_stuck) {
+		strcpy(page, "sm_late u32 a");
+	} else {
+		s.word = (void *)m;
+		s.name = "sm_late u32 a";
+	}
+	s.uffd = open_uffd(m, 4096);
+	if (s.uffd < 0)
+		SKIP(return, "no userfaultfd");
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_there u32 a"));
+	ASSERT_EQ(0, pthread_create(&t, NULL, register_stuck, &s));
+	ASSERT_TRUE(wait_fault(s.uffd));
+	ASSERT_FALSE(s.done);
+
+	elsewhere = register_elsewhere("sm_other u32 a");
+	EXPECT_EQ(0, elsewhere);
+	/* The same for the files and for tracing control, with a time limit. */
+	pid = fork();
+	if (!pid) {
+		int bad = 0;
+
+		bad |= !strstr(ue_slurp(UE_STATUS), "sm_there");
+		bad |= (ue_enable("sm_there", true) != 0) << 1;
+		bad |= (ue_enable("sm_there", false) != 0) << 2;
+		bad |= (ue_put(UE_DYN, "u:sm_more u32 a") != 0) << 3;
+		_exit(bad);
+	}
+	EXPECT_TRUE(ue_poll_ms(waitpid(pid, &status, WNOHANG) == pid, 3000)) {
+		TH_LOG("status, enable or dynamic_events hang");
+	}
+	EXPECT_FALSE(s.done);
+
+	/* The page comes: all goes on. */
+	ASSERT_EQ(0, ioctl(s.uffd, UFFDIO_COPY, &copy));
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, s.ret);
+	EXPECT_TRUE(ue_exists("sm_late"));
+	while (waitpid(-1, &status, 0) > 0)
+		;
+	close(s.uffd);
+	ue_unreg(fd, s.word, 0);
+}
+
+TEST_F(dev, stuck_memory__name)
+{
+	stuck_case(_metadata, self->fd, &self->w[0], true);
+}
+
+TEST_F(dev, stuck_memory__enable_word)
+{
+	stuck_case(_metadata, self->fd, &self->w[0], false);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Makes the n-th allocation of the calling thread fail. */
+#ifndef _USER_EVENTS_RUST_FAULT_H
+#define _USER_EVENTS_RUST_FAULT_H
+
+#include "ue.h"
+
+#define FAULT_DEBUGFS "/sys/kernel/debug"
+
+/* False on a kernel without fault injection, where the test has to be skipped. */
+static inline bool fault_setup(void)
+{
+	if (access("/proc/thread-self/fail-nth", W_OK) || access(FAULT_DEBUGFS "/failslab", F_OK))
+		return false;
+	/* Allocations that may sleep and single pages as well; say nothing. */
+	ue_put(FAULT_DEBUGFS "/failslab/ignore-gfp-wait", "0");
+	ue_put(FAULT_DEBUGFS "/failslab/verbose", "0");
+	ue_put(FAULT_DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "0");
+	ue_put(FAULT_DEBUGFS "/fail_page_alloc/ignore-gfp-highmem", "0");
+	ue_put(FAULT_DEBUGFS "/fail_page_alloc/min-order", "0");
+	ue_put(FAULT_DEBUGFS "/fail_page_alloc/verbose", "0");
+	return true;
+}
+
+static inline int fault_open(void)
+{
+	return open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+}
+
+static inline void fault_arm(int fd, int n)
+{
+	char buf[16];
+
+	/* Opened before, so that the write itself is all that comes first. */
+	if (pwrite(fd, buf, snprintf(buf, sizeof(buf), "%d", n), 0) < 0)
+		abort();
+}
+
+/* Disarms; the result is whether an allocation did fail. */
+static inline bool fault_hit(int fd)
+{
+	char buf[16] = "";
+
+	if (pread(fd, buf, sizeof(buf) - 1, 0) < 0)
+		abort();
+	fault_arm(fd, 0);
+	return atoi(buf) == 0;
+}
+
+/* A sweep ends when an operation goes through with nothing left to fail. */
+#define fault_sweep(fd, n, max)	for (int n = 1, __hit = 1; __hit && n < (max); n++)
+#define fault_done(fd)		(__hit = fault_hit(fd))
+
+#endif /* _USER_EVENTS_RUST_FAULT_H */

@@ -1,0 +1,1304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The user_events ABI, one area after the other: files, ioctls, validation,
+ * names, fields, format and trace text, the write path, matching, status,
+ * dynamic_events, life time, enable words and the tracing features on top.
+ *
+ * All of it holds for the C and for the Rust implementation. What they differ
+ * in is in deviations_test.c.
+ */
+#define _GNU_SOURCE
+#include <linux/capability.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+
+#include "kselftest_harness.h"
+#include "ue.h"
+
+UE_FIXTURE(user)
+
+/* A.1 Files, modes, file operations. */
+
+TEST_F(user, a1_files_and_modes)
+{
+	static const struct {
+		const char *path;
+		mode_t mode;
+	} files[] = {
+		{ UE_DATA, 0640 },
+		{ UE_STATUS, 0440 },
+		{ UE_DYN, 0640 },
+		{ "/proc/sys/kernel/user_events_max", 0644 },
+		{ UE_EVENTS "/a1/enable", 0640 },
+		{ UE_EVENTS "/a1/filter", 0640 },
+		{ UE_EVENTS "/a1/trigger", 0640 },
+		{ UE_EVENTS "/a1/format", 0440 },
+		{ UE_EVENTS "/a1/id", 0440 },
+		{ UE_EVENTS "/enable", 0640 },
+		{ UE_EVENTS "/filter", 0640 },
+	};
+	struct stat st;
+
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:a1 u32 a"));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		ASSERT_EQ(0, stat(files[i].path, &st)) TH_LOG("%s", files[i].path);
+		EXPECT_EQ(files[i].mode, st.st_mode & 07777) TH_LOG("%s", files[i].path);
+		EXPECT_EQ(0, st.st_uid) TH_LOG("%s", files[i].path);
+	}
+	/* The system comes with the first event and goes with the last. */
+	EXPECT_EQ(0, ue_del(self->fd, "a1"));
+	EXPECT_EQ(-ENOENT, access(UE_EVENTS, F_OK) ? -errno : 0);
+	EXPECT_EQ(32768, atoi(ue_slurp("/proc/sys/kernel/user_events_max")));
+}
+
+TEST_F(user, a1_file_operations)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN | POLLOUT };
+	char buf[8];
+	int fd, pipes[2];
+
+	EXPECT_EQ(-EINVAL, ue_err(read(self->fd, buf, sizeof(buf))));
+	EXPECT_EQ(-ESPIPE, ue_err(lseek(self->fd, 0, SEEK_SET)));
+	EXPECT_EQ(-ENODEV, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd, 0) == MAP_FAILED ?
+			   -errno : 0);
+	EXPECT_EQ(1, poll(&pfd, 1, 0));
+	EXPECT_EQ(0, pipe(pipes));
+	EXPECT_EQ(4, write(pipes[1], "\0\0\0\0", 4));
+	EXPECT_EQ(-EINVAL, ue_err(splice(pipes[0], NULL, self->fd, NULL, 4, 0)));
+
+	/* All but the writing works on a descriptor for reading. */
+	fd = open(UE_DATA, O_RDONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, ue_reg(fd, &self->w[0], 0, "a1_ro u32 a"));
+	EXPECT_EQ(-EBADF, ue_write_u32(fd, 0, 1));
+	EXPECT_EQ(0, ue_unreg(fd, &self->w[0], 0));
+	close(fd);
+	EXPECT_TRUE(ue_gone("a1_ro"));
+}
+
+TEST_F(user, a1_instances_have_the_event)
+{
+	mkdir(UE_TRACEFS "/instances/ue_a1", 0750);
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a1_in u32 a"));
+	EXPECT_EQ(0, access(UE_TRACEFS "/instances/ue_a1/events/user_events/a1_in/enable", F_OK));
+	EXPECT_EQ(0, ue_del(self->fd, "a1_in"));
+	EXPECT_NE(0, access(UE_TRACEFS "/instances/ue_a1/events/user_events/a1_in/enable", F_OK));
+	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_a1"));
+}
+
+/* A.2 Numbers and structures. */
+
+TEST_F(user, a2_ioctl_numbers_and_layout)
+{
+	static const unsigned int unknown[] = {
+		0x5401, 0x2a00, 0x40082a03, 0xc0082a04, 0x80082a00, 0xc0102a00,
+	};
+
+	EXPECT_EQ(0xc0082a00, (unsigned int)DIAG_IOCSREG);
+	EXPECT_EQ(0x40082a01, (unsigned int)DIAG_IOCSDEL);
+	EXPECT_EQ(0x40082a02, (unsigned int)DIAG_IOCSUNREG);
+	EXPECT_EQ(28, sizeof(struct user_reg));
+	EXPECT_EQ(24, offsetof(struct user_reg, write_index));
+	EXPECT_EQ(16, sizeof(struct user_unreg));
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+		EXPECT_EQ(-ENOTTY, ue_err(ioctl(self->fd, unknown[i], 0)));
+	}
+}
+
+/* A.3 What a registration is refused for, and in which order. */
+
+struct reg_case {
+	const char *what;
+	uint32_t size;
+	int bit, esize, flags;
+	uint64_t addr;
+	const char *name;
+	int ret;
+};
+
+TEST_F(user, a3_registration_is_validated)
+{
+	uint64_t w = (uintptr_t)self->w;
+	const char *good = "a3 u32 a";
+	static char desc511[512], desc512[513];
+	struct reg_case cases[] = {
+		{ "size 0", 0, 0, 4, 0, w, good, -EINVAL },
+		{ "size one short", 27, 0, 4, 0, w, good, -EINVAL },
+		{ "more than a page", 4097, 0, 4, 0, w, good, -E2BIG },
+		{ "unknown flag", 28, 0, 4, 4, w, good, -EINVAL },
+		{ "all flags", 28, 0, 4, 0xffff, w, good, -EINVAL },
+		{ "enable_size 0", 28, 0, 0, 0, w, good, -EINVAL },
+		{ "enable_size 1", 28, 0, 1, 0, w, good, -EINVAL },
+		{ "enable_size 2", 28, 0, 2, 0, w, good, -EINVAL },
+		{ "enable_size 7", 28, 0, 7, 0, w, good, -EINVAL },
+		{ "enable_size 16", 28, 0, 16, 0, w, good, -EINVAL },
+		{ "enable_size 255", 28, 0, 255, 0, w, good, -EINVAL },
+		{ "unaligned", 28, 0, 4, 0, w + 1, good, -EINVAL },
+		{ "unaligned for 8", 28, 0, 8, 0, w + 4, good, -EINVAL },
+		{ "bit 32 of 4", 28, 32, 4, 0, w, good, -EINVAL },
+		{ "bit 64 of 8", 28, 64, 8, 0, w, good, -EINVAL },
+		{ "bit 255", 28, 255, 8, 0, w, good, -EINVAL },
+		{ "kernel address", 28, 0, 4, 0, 0xffff800000000000, good, -EFAULT },
+		{ "no name", 28, 0, 4, 0, w, NULL, -EFAULT },
+		{ "512 characters", 28, 0, 4, 0, w, desc512, -EINVAL },
+		/* The first of two faults decides. */
+		{ "flag before enable_size", 28, 0, 3, 4, w, good, -EINVAL },
+		{ "alignment before range", 28, 64, 8, 0, w + 1, good, -EINVAL },
+		{ "address before name", 28, 0, 4, 0, 0xffff800000000000, NULL, -EFAULT },
+		{ "enable_size before address", 28, 0, 3, 0, 0xffff800000000000, good, -EINVAL },
+	};
+	struct {
+		struct user_reg reg;
+		uint8_t tail[4096];
+	} arg;
+
+	memset(desc511, 'x', 511);
+	memcpy(desc511, "a3_long u32 ", 12);
+	memset(desc512, 'x', 512);
+	memcpy(desc512, "a3_long u32 ", 12);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct reg_case *c = &cases[i];
+
+		memset(&arg, 0, sizeof(arg));
+		arg.reg = (struct user_reg) {
+			.size = c->size, .enable_bit = c->bit, .enable_size = c->esize,
+			.flags = c->flags, .enable_addr = c->addr,
+			.name_args = (uintptr_t)c->name, .write_index = 0x1234,
+		};
+		EXPECT_EQ(c->ret, ue_err(ioctl(self->fd, DIAG_IOCSREG, &arg))) TH_LOG("%s", c->what);
+		/* A failure leaves the output alone, and nothing behind. */
+		EXPECT_EQ(0x1234, arg.reg.write_index) TH_LOG("%s", c->what);
+	}
+	EXPECT_FALSE(ue_exists("a3"));
+	EXPECT_FALSE(ue_exists("a3_long"));
+	EXPECT_EQ(-EFAULT, ue_err(ioctl(self->fd, DIAG_IOCSREG, NULL)));
+
+	/* Longer structures: what this kernel does not know must be 0. */
+	memset(&arg, 0, sizeof(arg));
+	arg.reg = (struct user_reg) {
+		.size = 4096, .enable_bit = 1, .enable_size = 4,
+		.enable_addr = w, .name_args = (uintptr_t)good,
+	};
+	EXPECT_EQ(0, ue_err(ioctl(self->fd, DIAG_IOCSREG, &arg)));
+	arg.reg.enable_bit = 2;
+	arg.tail[4096 - sizeof(arg.reg) - 1] = 1;
+	EXPECT_EQ(-E2BIG, ue_err(ioctl(self->fd, DIAG_IOCSREG, &arg)));
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[1], 31, desc511));
+	EXPECT_EQ(0, ue_reg_full(self->fd, &self->w[2], 63, 8, 0, good, NULL));
+}
+
+TEST_F(user, a3_unreadable_arguments)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct user_reg *reg = (void *)(page + 4096 - 8);
+
+	ASSERT_NE(MAP_FAILED, (void *)page);
+	ASSERT_EQ(0, munmap(page + 4096, 4096));
+	/* Only the size can be read. */
+	reg->size = sizeof(*reg);
+	EXPECT_EQ(-EFAULT, ue_err(ioctl(self->fd, DIAG_IOCSREG, reg)));
+	/* A name without its end. */
+	memset(page, 'n', 4096);
+	EXPECT_EQ(-EFAULT, ue_reg(self->fd, &self->w[0], 0, page + 4096 - 5));
+	/* The same within reach: 511 characters are looked at, and no more. */
+	memset(page, 'n', 4096);
+	EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, page + 4096 - 512));
+}
+
+TEST_F(user, a3_duplicate_word_and_bit)
+{
+	int other = ue_open();
+
+	ASSERT_LE(0, other);
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a3_q1 u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "a3_q1 u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "a3_q2 u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(other, &self->w[0], 0, "a3_q2 u32 a"));
+	EXPECT_FALSE(ue_exists("a3_q2"));
+	/* It is looked at before the name is. */
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, NULL));
+	EXPECT_EQ(0, ue_reg(other, &self->w[0], 1, "a3_q2 u32 a"));
+	EXPECT_EQ(0, ue_reg(other, &self->w[1], 0, "a3_q2 u32 a"));
+	/* Free again after it is unregistered. */
+	EXPECT_EQ(0, ue_unreg(other, &self->w[0], 0));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a3_q3 u32 a"));
+	close(other);
+}
+
+TEST_F(user, a3_write_index)
+{
+	int other = ue_open();
+
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "a3_i0 u32 a"));
+	EXPECT_EQ(1, ue_reg_index(self->fd, &self->w[0], 1, "a3_i1 u32 a"));
+	/* The same event on the same file has the index that it had. */
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 2, "a3_i0 u32 a"));
+	EXPECT_EQ(2, ue_reg_index(self->fd, &self->w[0], 3, "a3_i2 u32 a"));
+	/* Another file counts for itself. */
+	EXPECT_EQ(0, ue_reg_index(other, &self->w[0], 4, "a3_i2 u32 a"));
+	EXPECT_EQ(0, ue_enable("a3_i2", true));
+	EXPECT_EQ(8, ue_write_u32(other, 0, 1));
+	EXPECT_EQ(-ENOENT, ue_write_u32(other, 2, 1));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 2, 1));
+	EXPECT_EQ(-EBADF, ue_write_u32(self->fd, 0, 1));
+	/* Unregistering an enable word takes no index away. */
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 3));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 2, 1));
+	EXPECT_EQ(3, ue_records("a3_i2"));
+	close(other);
+}
+
+/* A.4 Names and flags. */
+
+TEST_F(user, a4_names)
+{
+	static const struct {
+		const char *desc;
+		int ret;
+	} cases[] = {
+		{ "a4_plain u32 a", 0 },
+		{ "a4.dot-dash_09 u32 a", 0 },
+		{ "1st u32 a", 0 },
+		{ "a4_none", 0 },
+		{ "a4_none ", 0 },
+		{ "a4_empty ;;", 0 },
+		{ "a4_colon: u32 a", -EINVAL },
+		{ "a4_colon:x u32 a", -EINVAL },
+		{ "a4_colon:", -EINVAL },
+		{ ":a4_colon", -EINVAL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		EXPECT_EQ(cases[i].ret, ue_reg(self->fd, &self->w[0], i, cases[i].desc))
+			TH_LOG("%s", cases[i].desc);
+	}
+	EXPECT_TRUE(ue_exists("a4.dot-dash_09"));
+	EXPECT_TRUE(ue_exists("1st"));
+	EXPECT_STREQ("", ue_format_fields("a4_none"));
+}
+
+static int drop_privilege(void)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[2] = {};
+
+	if (prctl(PR_SET_KEEPCAPS, 0) || syscall(__NR_capset, &h, d))
+		return -errno;
+	return 0;
+}
+
+TEST_F(user, a4_persist_needs_privilege)
+{
+	int status, dyn;
+	pid_t pid;
+
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "a4_p u32 a"));
+	dyn = open(UE_DYN, O_WRONLY | O_APPEND);
+	ASSERT_LE(0, dyn);
+	pid = fork();
+	if (!pid) {
+		/* The files are open already: only the privilege is missing. */
+		int bad = 0;
+
+		bad |= drop_privilege() != 0;
+		bad |= (ue_reg(self->fd, &self->w[0], 1, "a4_u u32 a") != 0) << 1;
+		bad |= (ue_reg_flags(self->fd, &self->w[0], 2, USER_EVENT_REG_MULTI_FORMAT,
+				     "a4_u u32 a") != 0) << 2;
+		bad |= (ue_reg_flags(self->fd, &self->w[0], 3, USER_EVENT_REG_PERSIST,
+				     "a4_new u32 a") != -EPERM) << 3;
+		/* Even if it exists. */
+		bad |= (ue_reg_flags(self->fd, &self->w[0], 4, USER_EVENT_REG_PERSIST,
+				     "a4_p u32 a") != -EPERM) << 4;
+		/* Created through dynamic_events means persistent. */
+		bad |= (ue_err(write(dyn, "u:a4_dyn u32 a", 14)) != -EPERM) << 5;
+		exit(bad);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status) TH_LOG("step bits 0x%x", WEXITSTATUS(status));
+	EXPECT_FALSE(ue_exists("a4_new"));
+	EXPECT_FALSE(ue_exists("a4_dyn"));
+
+	/* Nor does deletion work without it. */
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	/* Unused by now, which takes a grace period. */
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "a4_u") == NULL));
+	pid = fork();
+	if (!pid) {
+		int ret = 0;
+
+		if (drop_privilege())
+			exit(1);
+		if (!ue_poll((ret = ue_del(self->fd, "a4_p")) != -EBUSY))
+			exit(2);
+		exit(ret == -EPERM ? 0 : 3);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, ue_del_wait(self->fd, "a4_p"));
+	close(dyn);
+}
+
+TEST_F(user, a4_multi_format)
+{
+	unsigned int ids[8], n = 0, t, end;
+	struct dirent *d;
+	char *list;
+	DIR *dir;
+
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_MULTI_FORMAT, "a4m u32 a"));
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT, "a4m u64 a"));
+	/* An equal one is the same tracepoint. */
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 2, USER_EVENT_REG_MULTI_FORMAT, "a4m u32 a"));
+	/* A single format of that name is something else. */
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 3, "a4m u32 a"));
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 4, USER_EVENT_REG_MULTI_FORMAT, "a4m u8 a"));
+
+	list = ue_slurp(UE_STATUS);
+	EXPECT_EQ(4, ue_count(list, "a4m"));
+	EXPECT_EQ(3, ue_count(list, "a4m."));
+	EXPECT_TRUE(ue_exists("a4m"));
+
+	/* The ids are hexadecimal, and rise by one for each new format. */
+	dir = opendir(UE_MULTI);
+	ASSERT_NE(NULL, dir);
+	while ((d = readdir(dir)) && n < 8) {
+		if (sscanf(d->d_name, "a4m.%x%n", &ids[n], &end) == 1 && !d->d_name[end])
+			n++;
+	}
+	closedir(dir);
+	ASSERT_EQ(3, n);
+	for (int i = 0; i < 2; i++) {
+		for (int j = 0; j < 2; j++) {
+			if (ids[j] > ids[j + 1])
+				t = ids[j], ids[j] = ids[j + 1], ids[j + 1] = t;
+		}
+	}
+	EXPECT_EQ(ids[0] + 1, ids[1]);
+	EXPECT_EQ(ids[1] + 1, ids[2]);
+
+	/* The word follows its own format only; two enablers, one tracepoint. */
+	EXPECT_EQ(0, ue_put(ue_path(UE_MULTI "/a4m.%x/enable", ids[0]), "1"));
+	EXPECT_EQ(5, self->w[0]);
+	EXPECT_EQ(0, ue_put(ue_path(UE_MULTI "/a4m.%x/enable", ids[0]), "0"));
+	EXPECT_EQ(0, self->w[0]);
+	EXPECT_EQ(0, ue_put(UE_MULTI "/enable", "1"));
+	EXPECT_EQ(0x17, self->w[0]);
+	EXPECT_EQ(0, ue_put(UE_MULTI "/enable", "0"));
+	/* Another field is another format in there, and an error without. */
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 5, "a4m u64 a"));
+}
+
+/* A.5 Fields. */
+
+TEST_F(user, a5_types_and_layout)
+{
+	static const struct {
+		const char *type;
+		int size, is_signed;
+		const char *fmt;
+	} types[] = {
+		{ "s8", 1, 1, "%d" }, { "u8", 1, 0, "%u" }, { "char", 1, 1, "%d" },
+		{ "unsigned char", 1, 0, "%u" }, { "s16", 2, 1, "%d" }, { "u16", 2, 0, "%u" },
+		{ "short", 2, 1, "%d" }, { "unsigned short", 2, 0, "%u" }, { "s32", 4, 1, "%d" },
+		{ "u32", 4, 0, "%u" }, { "int", 4, 1, "%d" }, { "unsigned int", 4, 0, "%u" },
+		{ "s64", 8, 1, "%lld" }, { "u64", 8, 0, "%llu" },
+	};
+	char desc[512], want[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		/* A byte in front: nothing is aligned. */
+		snprintf(desc, sizeof(desc), "a5_%zu u8 x; %s f; u8 y", i, types[i].type);
+		ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], i, desc)) TH_LOG("%s", desc);
+		snprintf(desc, sizeof(desc), "a5_%zu", i);
+		snprintf(want, sizeof(want),
+			 "\tfield:u8 x;\toffset:8;\tsize:1;\tsigned:0;\n"
+			 "\tfield:%s f;\toffset:9;\tsize:%d;\tsigned:%d;\n"
+			 "\tfield:u8 y;\toffset:%d;\tsize:1;\tsigned:0;\n",
+			 types[i].type, types[i].size, types[i].is_signed, 9 + types[i].size);
+		EXPECT_STREQ(want, ue_format_fields(desc));
+		snprintf(want, sizeof(want), "\"x=%%u f=%s y=%%u\", REC->x, REC->f, REC->y", types[i].fmt);
+		EXPECT_STREQ(want, ue_print_fmt(desc));
+	}
+}
+
+TEST_F(user, a5_arrays_strings_structs)
+{
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a5_l __data_loc char[] e; __data_loc unsigned char[] f; "
+			    "__data_loc u32[] i; __rel_loc u32 h; struct foo j 20; u8 z"));
+	EXPECT_STREQ("\tfield:__data_loc char[] e;\toffset:8;\tsize:4;\tsigned:1;\n"
+		     "\tfield:__data_loc unsigned char[] f;\toffset:12;\tsize:4;\tsigned:1;\n"
+		     "\tfield:__data_loc u32[] i;\toffset:16;\tsize:4;\tsigned:1;\n"
+		     "\tfield:__rel_loc u32 h;\toffset:20;\tsize:4;\tsigned:1;\n"
+		     "\tfield:struct foo j;\toffset:24;\tsize:20;\tsigned:1;\n"
+		     "\tfield:u8 z;\toffset:44;\tsize:1;\tsigned:0;\n", ue_format_fields("a5_l"));
+	EXPECT_STREQ("\"e=%s f=%s i=%llu h=%llu j=%llu z=%u\", __get_str(e), __get_str(f), REC->i, REC->h, REC->j, REC->z",
+		     ue_print_fmt("a5_l"));
+	/* The limits of arrays: 1 to 1024, in any base. */
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a5_a char[1] a; char[1024] b; unsigned char[0x10] c; char[010] d; u8 z"));
+	EXPECT_NE(NULL, strstr(ue_format_fields("a5_a"), "offset:1049;\tsize:8;"));
+	EXPECT_STREQ("\"a=%s b=%s c=%s d=%s z=%u\", REC->a, REC->b, REC->c, REC->d, REC->z",
+		     ue_print_fmt("a5_a"));
+}
+
+TEST_F(user, a5_rejected_fields)
+{
+	static const char * const bad[] = {
+		"long a", "unsigned long a", "size_t a", "bool a", "pid_t a", "float a", "u128 a",
+		"u32", "u32 a b", "u32  a", "u32 a 4", "u32 a ;u32 b", "u32 a ",
+		"unsigned", "unsigned int", "__data_loc", "__data_loc char[]",
+		"__rel_loc unsigned char[]", "struct s", "struct s a", "struct s a 0",
+		"struct s a 0x14", "struct s a 4x", "struct s a -1", "struct s a 99999999999",
+		"char[] a", "char[0] a", "char[1025] a", "char[9999] a", "char[-1] a", "char[aa] a",
+		"char[12", "char[0x0000000000001] a", "u32[2] a", "s8[4] a",
+		"char [4] a", "unsigned  int a", "\tu32 a b",
+	};
+	static const char * const good[] = {
+		"u32 a;;u32 b", ";u32 a", "u32 a;", "   u32 a;   u32 b",
+	};
+	char desc[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(desc, sizeof(desc), "a5_bad %s", bad[i]);
+		EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, desc)) TH_LOG("[%s]", bad[i]);
+	}
+	EXPECT_FALSE(ue_exists("a5_bad"));
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		snprintf(desc, sizeof(desc), "a5_good%zu %s", i, good[i]);
+		EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], i, desc)) TH_LOG("[%s]", good[i]);
+	}
+}
+
+/* A.6 The format file and what trace shows. */
+
+TEST_F(user, a6_format_file)
+{
+	char want[1024];
+
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a6 u32 a; s64 b"));
+	snprintf(want, sizeof(want),
+		 "name: a6\nID: %d\nformat:\n"
+		 "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		 "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+		 "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+		 "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+		 "\n"
+		 "\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n"
+		 "\tfield:s64 b;\toffset:12;\tsize:8;\tsigned:1;\n"
+		 "\nprint fmt: \"a=%%u b=%%lld\", REC->a, REC->b\n", ue_event_id("a6"));
+	EXPECT_STREQ(want, ue_slurp(UE_EVENTS "/a6/format"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a6_none"));
+	EXPECT_STREQ("\"\"", ue_print_fmt("a6_none"));
+}
+
+TEST_F(user, a6_trace_text)
+{
+	struct __attribute__((packed)) {
+		int8_t a; uint8_t b; uint16_t c; int32_t d; uint64_t e; char f[4];
+	} rec = { 'x', 130, 513, -2, 9, "abc" };
+	struct __attribute__((packed)) {
+		uint32_t arr, str; uint8_t data[8]; char text[4];
+	} loc = { DYN_LOC(16, 8), DYN_LOC(24, 4), { 1, 2, 0xff, 0, 0, 0, 0, 9 }, "a\001b" };
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a6_t s8 a; u8 b; u16 c; s32 d; u64 e; char[4] f"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "a6_d __data_loc u8[] arr; __data_loc char[] str"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "a6_z"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
+	EXPECT_EQ(4 + sizeof(rec), ue_write(self->fd, 0, &rec, sizeof(rec)));
+	EXPECT_EQ(4 + sizeof(loc), ue_write(self->fd, 1, &loc, sizeof(loc)));
+	EXPECT_EQ(4, ue_write(self->fd, 2, "", 0));
+	EXPECT_STREQ(" a='x'(120) b=(130) c=0x201 (513) d=0xfffffffe (-2) e=0x9 (9) f=abc",
+		     ue_last_record("a6_t"));
+	EXPECT_STREQ(" arr=01,02,ff,00,00,00,00,09 str=a.b. (61:01:62:00)", ue_last_record("a6_d"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/trace"), "a6_z:No fields found"));
+}
+
+/* A.7 The write path. */
+
+TEST_F(user, a7_errors_in_order)
+{
+	uint64_t rec = 0;
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7 u32 a; u32 b"));
+	EXPECT_EQ(-EFAULT, ue_err(write(self->fd, "", 0)));
+	EXPECT_EQ(-EFAULT, ue_err(write(self->fd, "\0\0\0", 3)));
+	EXPECT_EQ(0, ue_err(writev(self->fd, NULL, 0)));
+	EXPECT_EQ(-EINVAL, ue_write(self->fd, -1, &rec, 8));
+	EXPECT_EQ(-EINVAL, ue_write(self->fd, INT_MIN, &rec, 0));
+	EXPECT_EQ(-ENOENT, ue_write(self->fd, 1, &rec, 0));
+	EXPECT_EQ(-ENOENT, ue_write(self->fd, INT_MAX, &rec, 8));
+	/* The size comes before the question of a listener. */
+	EXPECT_EQ(-EINVAL, ue_write(self->fd, 0, &rec, 7));
+	EXPECT_EQ(-EBADF, ue_write(self->fd, 0, &rec, 8));
+	EXPECT_EQ(-EBADF, ue_writev(self->fd, 0, &rec, 8));
+	EXPECT_EQ(0, ue_enable("a7", true));
+	EXPECT_EQ(-EINVAL, ue_write(self->fd, 0, &rec, 7));
+	EXPECT_EQ(12, ue_write(self->fd, 0, &rec, 8));
+	EXPECT_EQ(12, ue_writev(self->fd, 0, &rec, 8));
+	EXPECT_EQ(-EFAULT, ue_writev(self->fd, 0, (void *)8, 8));
+	EXPECT_EQ(2, ue_records("a7"));
+	/* A file that registered nothing has no index at all. */
+	close(self->fd);
+	self->fd = ue_open();
+	EXPECT_EQ(-ENOENT, ue_write(self->fd, 0, &rec, 8));
+	EXPECT_EQ(-EINVAL, ue_write(self->fd, -5, &rec, 8));
+}
+
+TEST_F(user, a7_recorded_as_given)
+{
+	struct ue_perf perf;
+	uint8_t rec[100], raw[256];
+	int len;
+
+	for (size_t i = 0; i < sizeof(rec); i++)
+		rec[i] = i * 7 + 1;
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_r u32 a; u8 b"));
+	ASSERT_EQ(0, ue_perf_open(&perf, "a7_r"));
+	/* The minimum, an odd size and one beyond the described fields. */
+	for (size_t n = 5; n <= sizeof(rec); n += 19) {
+		EXPECT_EQ(4 + n, ue_write(self->fd, 0, rec, n));
+		len = ue_perf_next(&perf, raw, sizeof(raw));
+		/* Size word and record together are aligned to 8. */
+		EXPECT_EQ((8 + n + 4 + 7) / 8 * 8 - 4, len);
+		EXPECT_EQ(ue_event_id("a7_r"), *(uint16_t *)raw);
+		EXPECT_EQ(getpid(), *(int *)(raw + 4));
+		EXPECT_EQ(0, memcmp(raw + 8, rec, n));
+	}
+	EXPECT_EQ(-ENOENT, ue_perf_next(&perf, raw, sizeof(raw)));
+	ue_perf_close(&perf);
+}
+
+TEST_F(user, a7_scattered_payload)
+{
+	uint32_t index = 0, a = 11, b = 22;
+	struct iovec io[5] = {
+		{ (char *)&index, 1 }, { (char *)&index + 1, 3 }, { &a, 4 }, { NULL, 0 }, { &b, 4 },
+	};
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_v u32 a; u32 b"));
+	EXPECT_EQ(0, ue_enable("a7_v", true));
+	EXPECT_EQ(12, ue_err(writev(self->fd, io, 5)));
+	EXPECT_STREQ(" a=0xb (11) b=0x16 (22)", ue_last_record("a7_v"));
+}
+
+TEST_F(user, a7_dropped_records_are_no_error)
+{
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_d u32 a"));
+	EXPECT_EQ(0, ue_enable("a7_d", true));
+	EXPECT_EQ(0, ue_put(UE_TRACEFS "/tracing_on", "0"));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 1));
+	EXPECT_EQ(0, ue_put(UE_TRACEFS "/tracing_on", "1"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/a7_d/filter", "a == 5"));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 2));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 5));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/a7_d/filter", "0"));
+	EXPECT_EQ(0, ue_put_flags(UE_TRACEFS "/set_event_pid", "1", O_TRUNC));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 3));
+	EXPECT_EQ(0, ue_trunc(UE_TRACEFS "/set_event_pid"));
+	EXPECT_EQ(1, ue_records("a7_d"));
+	EXPECT_STREQ(" a=0x5 (5)", ue_last_record("a7_d"));
+}
+
+TEST_F(user, a7_location_words)
+{
+	struct __attribute__((packed)) { uint32_t loc; char text[4]; } rec;
+	static const struct {
+		const char *what;
+		uint32_t loc;
+		const char *text;
+		bool rel, ok;
+	} cases[] = {
+		{ "all of it", DYN_LOC(12, 4), "abc", false, true },
+		{ "a part", DYN_LOC(13, 3), "abc", false, true },
+		{ "one byte", DYN_LOC(15, 1), "abc", false, true },
+		{ "no end", DYN_LOC(12, 3), "abc", false, false },
+		{ "beyond by one", DYN_LOC(13, 4), "abc", false, false },
+		{ "far beyond", DYN_LOC(12, 0xffff), "abc", false, false },
+		{ "offset beyond", DYN_LOC(0xffff, 1), "abc", false, false },
+		{ "rel: all of it", DYN_LOC(0, 4), "abc", true, true },
+		{ "rel: a part", DYN_LOC(2, 2), "abc", true, true },
+		{ "rel: no end", DYN_LOC(0, 3), "abc", true, false },
+		{ "rel: beyond by one", DYN_LOC(1, 4), "abc", true, false },
+		{ "rel: far beyond", DYN_LOC(0xffff, 0xffff), "abc", true, false },
+	};
+	int records = 0;
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_dl __data_loc char[] s"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "a7_rl __rel_loc char[] s"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "a7_nc __data_loc u8[] s"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		rec.loc = cases[i].loc;
+		memcpy(rec.text, cases[i].text, 4);
+		EXPECT_EQ(cases[i].ok ? 12 : -EFAULT, ue_write(self->fd, cases[i].rel, &rec, 8))
+			TH_LOG("%s", cases[i].what);
+		records += cases[i].ok;
+	}
+	/* The end of what is no text does not matter, its size does. */
+	rec.loc = DYN_LOC(12, 3);
+	EXPECT_EQ(12, ue_write(self->fd, 2, &rec, 8));
+	rec.loc = DYN_LOC(12, 5);
+	EXPECT_EQ(-EFAULT, ue_write(self->fd, 2, &rec, 8));
+	EXPECT_EQ(records, ue_records("a7_dl") + ue_records("a7_rl"));
+	EXPECT_EQ(1, ue_records("a7_nc"));
+}
+
+TEST_F(user, a7_page_that_is_not_there)
+{
+	char *m = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec io[2];
+	uint32_t index = 0;
+
+	ASSERT_NE(MAP_FAILED, (void *)m);
+	ASSERT_EQ(0, munmap(m + 4096, 4096));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_pg u32 a"));
+	ASSERT_EQ(0, ue_enable("a7_pg", true));
+	io[0] = (struct iovec) { &index, sizeof(index) };
+	io[1] = (struct iovec) { m + 4096 - 16, 32 };
+	EXPECT_EQ(-EFAULT, ue_err(writev(self->fd, io, 2)));
+	EXPECT_EQ(0, ue_records("a7_pg"));
+}
+
+TEST_F(user, a7_file_travels)
+{
+	/* Whoever holds the file may write: another process, a copy. */
+	int copy, status;
+	pid_t pid;
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_f u32 a"));
+	EXPECT_EQ(0, ue_enable("a7_f", true));
+	copy = dup(self->fd);
+	EXPECT_EQ(8, ue_write_u32(copy, 0, 1));
+	pid = fork();
+	if (!pid)
+		exit(ue_write_u32(copy, 0, 2) == 8 ? 0 : 1);
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(2, ue_records("a7_f"));
+	close(copy);
+}
+
+/* A.8 Which events are the same. */
+
+TEST_F(user, a8_matching)
+{
+	static const struct {
+		const char *desc;
+		int ret;
+	} cases[] = {
+		{ "a8 u32 a;u32 b", 0 },
+		{ "a8 u32 a; u32 b", 0 },
+		{ "a8 u32 a; u32 b;", 0 },
+		{ "a8 u32  a;  u32 b", 0 },
+		{ "a8 u32\ta;\nu32 b", 0 },
+		{ "a8", -EADDRINUSE },
+		{ "a8 u32 a", -EADDRINUSE },
+		{ "a8 u32 b; u32 a", -EADDRINUSE },
+		{ "a8 u32 a; u64 b", -EADDRINUSE },
+		{ "a8 u32 a; u32 b; u32 c", -EADDRINUSE },
+		{ "a8 nonsense", -EADDRINUSE },
+		{ "a8_s struct s a 8", 0 },
+		{ "a8_s struct s a 8;", 0 },
+		{ "a8_s struct s a 9", -EADDRINUSE },
+		{ "a8_s struct t a 8", -EADDRINUSE },
+		{ "a8_u unsigned int a", 0 },
+		{ "a8_u unsigned  int a", 0 },
+		{ "a8_u u32 a", -EADDRINUSE },
+		{ "a8_0", 0 },
+		{ "a8_0 ", 0 },
+		{ "a8_0 u32 a", -EADDRINUSE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		EXPECT_EQ(cases[i].ret, ue_reg(self->fd, &self->w[0], i, cases[i].desc))
+			TH_LOG("[%s]", cases[i].desc);
+	}
+	EXPECT_EQ(4, ue_count(ue_slurp(UE_DYN), "u:a8"));
+}
+
+TEST_F(user, a8_limit)
+{
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a8_l1 u32 a"));
+	EXPECT_EQ(0, ue_put("/proc/sys/kernel/user_events_max", "1"));
+	EXPECT_EQ(-EMFILE, ue_reg(self->fd, &self->w[0], 0, "a8_l2 u32 a"));
+	EXPECT_EQ(-EMFILE, ue_put(UE_DYN, "u:a8_l2 u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a8_l1 u32 a"));
+	EXPECT_EQ(-EMFILE, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT, "a8_l1 u32 a"));
+	EXPECT_EQ(-EINVAL, ue_put("/proc/sys/kernel/user_events_max", "-1"));
+	EXPECT_EQ(0, ue_put("/proc/sys/kernel/user_events_max", "32768"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "a8_l2 u32 a"));
+}
+
+/* A.9 user_events_status. */
+
+TEST_F(user, a9_status)
+{
+	struct ue_perf perf;
+
+	EXPECT_STREQ("\nActive: 0\nBusy: 0\n", ue_slurp(UE_STATUS));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a9 u32 a"));
+	EXPECT_STREQ("a9\n\nActive: 1\nBusy: 0\n", ue_slurp(UE_STATUS));
+	EXPECT_EQ(0, ue_enable("a9", true));
+	EXPECT_STREQ("a9 # Used by ftrace\n\nActive: 1\nBusy: 1\n", ue_slurp(UE_STATUS));
+	ASSERT_EQ(0, ue_perf_open(&perf, "a9"));
+	EXPECT_STREQ("a9 # Used by ftrace perf", ue_status("a9"));
+	EXPECT_EQ(0, ue_enable("a9", false));
+	EXPECT_STREQ("a9 # Used by perf", ue_status("a9"));
+	ue_perf_close(&perf);
+	EXPECT_TRUE(ue_poll(!strcmp("a9", ue_status("a9"))));
+	/* A trigger listens as well. */
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/a9/trigger", "stacktrace"));
+	EXPECT_STREQ("a9 # Used by ftrace", ue_status("a9"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/a9/trigger", "!stacktrace"));
+	EXPECT_STREQ("a9", ue_status("a9"));
+}
+
+/* A.10 dynamic_events. */
+
+TEST_F(user, a10_create_and_list)
+{
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10a u32 a; u64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u: a10b char[4] s;struct x y 12"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10c"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "# a comment"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10d u32 a# comment"));
+	/* It is there already. */
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10a u32 a; u64 b"));
+	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:a10a u32 a; u32 b"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:a10e long a"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:a10e: u32 a"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "q:a10e u32 a"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/error_log"), "No matching dynamic event type"));
+	EXPECT_STREQ("u:a10a u32 a; u64 b\n"
+		     "u:a10b char[4] s; struct x y 12\n"
+		     "u:a10c\n"
+		     "u:a10d u32 a\n", ue_slurp(UE_DYN));
+	/* Several at once, a line each. */
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10f u32 a\nu:a10g u32 b\n"));
+	EXPECT_EQ(6, ue_count(ue_slurp(UE_DYN), "u:"));
+}
+
+TEST_F(user, a10_delete)
+{
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_1 u32 a; u64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_2 char[4] s"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_3"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_4"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "-a10_3"));
+	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:wrong/a10_3"));
+	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:a10_1 u32 a; u32 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:a10_1 u32 a; u64 b"));
+	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:a10_1 u32 a; u64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:user_events/a10_2 char[4] s"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "!u:a10_4"));
+	EXPECT_EQ(0, ue_enable("a10_3", true));
+	EXPECT_EQ(-EBUSY, ue_put(UE_DYN, "-:a10_3"));
+	EXPECT_EQ(0, ue_enable("a10_3", false));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:user_events_multi/a10_3"));
+	EXPECT_STREQ("", ue_slurp(UE_DYN));
+}
+
+TEST_F(user, a10_truncate)
+{
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_p u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a10_a u32 a"));
+	/* All or nothing. */
+	EXPECT_EQ(-EBUSY, ue_trunc(UE_DYN));
+	EXPECT_EQ(2, ue_count(ue_slurp(UE_DYN), "u:"));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	EXPECT_TRUE(ue_gone("a10_a"));
+	EXPECT_EQ(0, ue_trunc(UE_DYN));
+	EXPECT_STREQ("", ue_slurp(UE_DYN));
+}
+
+/* A.11 Life time, deletion, unregistration. */
+
+TEST_F(user, a11_auto_delete)
+{
+	int other = ue_open();
+
+	/* A file, an enable word and a listener each hold it. */
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a11 u32 a"));
+	EXPECT_EQ(0, ue_reg(other, &self->w[0], 1, "a11 u32 a"));
+	EXPECT_EQ(0, ue_enable("a11", true));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 1));
+	close(other);
+	close(self->fd);
+	self->fd = ue_open();
+	usleep(100000);
+	EXPECT_TRUE(ue_exists("a11"));
+	EXPECT_EQ(0, ue_enable("a11", false));
+	EXPECT_TRUE(ue_gone("a11"));
+	EXPECT_STREQ("", ue_status("a11"));
+
+	/* The enable word alone does. */
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a11 u32 a"));
+	close(self->fd);
+	self->fd = ue_open();
+	usleep(100000);
+	EXPECT_TRUE(ue_exists("a11"));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	EXPECT_TRUE(ue_gone("a11"));
+
+	/* Taken up again before it is gone. */
+	for (int i = 0; i < 50; i++) {
+		int fd = ue_open();
+
+		ASSERT_EQ(0, ue_reg(fd, &self->w[0], 0, "a11 u32 a"));
+		ASSERT_EQ(0, ue_unreg(fd, &self->w[0], 0));
+		close(fd);
+	}
+	EXPECT_TRUE(ue_gone("a11"));
+}
+
+TEST_F(user, a11_persistent)
+{
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "a11_p u32 a"));
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "a11_p"));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	usleep(100000);
+	EXPECT_TRUE(ue_exists("a11_p"));
+	EXPECT_EQ(0, ue_enable("a11_p", true));
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "a11_p"));
+	EXPECT_EQ(0, ue_enable("a11_p", false));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "a11_p"));
+	EXPECT_FALSE(ue_exists("a11_p"));
+}
+
+TEST_F(user, a11_trigger_target_is_busy)
+{
+	/* enable_event is a reference even before it has fired. */
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:a11_to u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:a11_by u32 a"));
+	ASSERT_EQ(0, ue_put(UE_EVENTS "/a11_by/trigger", "enable_event:user_events:a11_to"));
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "a11_to"));
+	EXPECT_EQ(-EBUSY, ue_put(UE_DYN, "-:a11_to u32 a"));
+	EXPECT_TRUE(ue_exists("a11_to"));
+	ASSERT_EQ(0, ue_put(UE_EVENTS "/a11_by/trigger", "!enable_event:user_events:a11_to"));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "a11_to"));
+}
+
+TEST_F(user, a11_delete_arguments)
+{
+	char name[600];
+
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	EXPECT_EQ(-ENOENT, ue_del(self->fd, "a11_none"));
+	EXPECT_EQ(-EINVAL, ue_del(self->fd, name));
+	EXPECT_EQ(-EFAULT, ue_del(self->fd, NULL));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a11_d u32 a"));
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "a11_d"));
+	/* The whole name, and no more than it. */
+	EXPECT_EQ(-ENOENT, ue_del(self->fd, "a11_d u32 a"));
+	EXPECT_EQ(-ENOENT, ue_del(self->fd, "a11_"));
+}
+
+TEST_F(user, a11_unregister_is_validated)
+{
+	struct {
+		struct user_unreg unreg;
+		uint8_t tail[4096];
+	} arg = { .unreg = { .disable_bit = 3, .disable_addr = (uintptr_t)self->w } };
+	static const struct {
+		uint32_t size;
+		int r1, r2, ret;
+	} cases[] = {
+		{ 0, 0, 0, -EINVAL }, { 15, 0, 0, -EINVAL }, { 4097, 0, 0, -E2BIG },
+		{ 16, 1, 0, -EINVAL }, { 16, 0, 1, -EINVAL }, { 16, 255, 65535, -EINVAL },
+	};
+	int other = ue_open();
+
+	/* Nothing is registered at all. */
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 3));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 3, "a11_u u32 a"));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		arg.unreg.size = cases[i].size;
+		arg.unreg.__reserved = cases[i].r1;
+		arg.unreg.__reserved2 = cases[i].r2;
+		EXPECT_EQ(cases[i].ret, ue_err(ioctl(self->fd, DIAG_IOCSUNREG, &arg)));
+	}
+	EXPECT_EQ(-EFAULT, ue_err(ioctl(self->fd, DIAG_IOCSUNREG, NULL)));
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 4));
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[1], 3));
+	/* Any file of the process will do, and a longer structure. */
+	arg.unreg = (struct user_unreg) {
+		.size = 4096, .disable_bit = 3, .disable_addr = (uintptr_t)self->w,
+	};
+	EXPECT_EQ(0, ue_err(ioctl(other, DIAG_IOCSUNREG, &arg)));
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 3));
+	close(other);
+}
+
+/* A.12 Enable words and the life of processes. */
+
+TEST_F(user, a12_other_bits_stay)
+{
+	self->w[0] = 0x55555555;
+	self->w[1] = 0xaaaaaaaa;
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 31, "a12 u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[1], 0, "a12 u32 a"));
+	EXPECT_EQ(0, ue_reg_full(self->fd, &self->w[2], 40, 8, 0, "a12 u32 a", NULL));
+	EXPECT_EQ(0, ue_enable("a12", true));
+	EXPECT_EQ(0xd5555555, self->w[0]);
+	EXPECT_EQ(0xaaaaaaab, self->w[1]);
+	EXPECT_EQ(1ull << 40, *(volatile uint64_t *)&self->w[2]);
+	EXPECT_EQ(0, ue_enable("a12", false));
+	EXPECT_EQ(0x55555555, self->w[0]);
+	EXPECT_EQ(0xaaaaaaaa, self->w[1]);
+	/* A bit that is set at registration shows the state at once. */
+	self->w[4] = 0xffffffff;
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[4], 7, "a12 u32 a"));
+	EXPECT_EQ(0xffffff7f, self->w[4]);
+	EXPECT_EQ(0, ue_enable("a12", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[5], 7, "a12 u32 a"));
+	EXPECT_EQ(0x80, self->w[5]);
+}
+
+TEST_F(user, a12_fork)
+{
+	int status, step[2];
+	char c;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(step));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a12_f u32 a"));
+	EXPECT_EQ(0, ue_enable("a12_f", true));
+	pid = fork();
+	if (!pid) {
+		int bad = 0;
+
+		/*
+		 * The child has its own copy of the word, and it is kept. The
+		 * page is shared until it is written to: that may take a moment.
+		 */
+		bad |= !ue_poll(self->w[0] == 1) << 0;
+		bad |= (ue_enable("a12_f", false) != 0) << 1;
+		bad |= !ue_poll(self->w[0] == 0) << 2;
+		bad |= (ue_reg(self->fd, &self->w[0], 0, "a12_f u32 a") != -EADDRINUSE) << 3;
+		bad |= (ue_enable("a12_f", true) != 0) << 4;
+		bad |= !ue_poll(self->w[0] == 1) << 5;
+		bad |= (ue_unreg(self->fd, &self->w[0], 0) != 0) << 6;
+		bad |= (self->w[0] != 0 || ue_unreg(self->fd, &self->w[0], 0) != -ENOENT) << 7;
+		exit(bad);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, WEXITSTATUS(status)) TH_LOG("step bits 0x%x", WEXITSTATUS(status));
+	EXPECT_TRUE(ue_poll(self->w[0] == 1));
+	EXPECT_EQ(0, ue_enable("a12_f", false));
+	EXPECT_TRUE(ue_poll(self->w[0] == 0));
+
+	/* Both see a change that neither of them makes. */
+	pid = fork();
+	if (!pid) {
+		while (!self->w[0])
+			usleep(100);
+		exit(read(step[0], &c, 1) == 1 && self->w[0] == 1 ? 0 : 1);
+	}
+	EXPECT_EQ(0, ue_enable("a12_f", true));
+	EXPECT_TRUE(ue_poll(self->w[0] == 1));
+	EXPECT_EQ(1, write(step[1], "x", 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+}
+
+static void *return_nothing(void *arg)
+{
+	return NULL;
+}
+
+TEST_F(user, a12_threads_share)
+{
+	pthread_t t;
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a12_t u32 a"));
+	/* The end of a thread takes nothing away. */
+	ASSERT_EQ(0, pthread_create(&t, NULL, return_nothing, NULL));
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, ue_enable("a12_t", true));
+	EXPECT_EQ(1, self->w[0]);
+	/* Nor does vfork with its exec. */
+	EXPECT_EQ(0, system("true"));
+	EXPECT_EQ(0, ue_enable("a12_t", false));
+	EXPECT_TRUE(ue_poll(self->w[0] == 0));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+}
+
+TEST_F(user, a12_exec_and_exit)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int fd = ue_open();
+
+		if (ue_reg(fd, &self->w[0], 0, "a12_x u32 a"))
+			exit(1);
+		/* The file does not survive the exec, nor do the words. */
+		execlp("sh", "sh", "-c", "sleep 100", NULL);
+		exit(2);
+	}
+	EXPECT_TRUE(ue_poll(ue_exists("a12_x")));
+	EXPECT_TRUE(ue_gone("a12_x"));
+	EXPECT_EQ(0, kill(pid, 0));
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+
+	/* The file survives here: it holds the event and can be written to. */
+	pid = fork();
+	if (!pid) {
+		int fd = open(UE_DATA, O_RDWR);
+		char cmd[200];
+
+		if (fd < 0 || ue_reg(fd, &self->w[0], 0, "a12_x u32 a") || ue_enable("a12_x", true))
+			exit(1);
+		snprintf(cmd, sizeof(cmd), "printf '\\0\\0\\0\\0\\7\\0\\0\\0' >&%d", fd);
+		execlp("bash", "bash", "-c", cmd, NULL);
+		exit(2);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_STREQ(" a=0x7 (7)", ue_last_record("a12_x"));
+	EXPECT_EQ(0, ue_enable("a12_x", false));
+	EXPECT_TRUE(ue_gone("a12_x"));
+
+	/* A process that is killed leaves nothing. */
+	pid = fork();
+	if (!pid) {
+		ue_reg(ue_open(), &self->w[0], 0, "a12_k u32 a");
+		pause();
+	}
+	EXPECT_TRUE(ue_poll(ue_exists("a12_k")));
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	EXPECT_TRUE(ue_gone("a12_k"));
+}
+
+TEST_F(user, a12_page_comes_and_goes)
+{
+	volatile uint32_t *w = self->w + 1024;
+
+	/* Never touched: faulted in at registration. */
+	EXPECT_EQ(0, ue_reg(self->fd, w, 0, "a12_p u32 a"));
+	/* Given back: faulted in again in the background. */
+	EXPECT_EQ(0, madvise((void *)w, 4096, MADV_DONTNEED));
+	EXPECT_EQ(0, ue_enable("a12_p", true));
+	EXPECT_TRUE(ue_poll(*w == 1));
+	EXPECT_EQ(0, madvise((void *)w, 4096, MADV_DONTNEED));
+	EXPECT_EQ(0, ue_unreg(self->fd, w, 0));
+	EXPECT_EQ(0, *w);
+
+	/* Not writable for a while: the next change after that gets there. */
+	EXPECT_EQ(0, ue_enable("a12_p", false));
+	EXPECT_EQ(0, ue_reg(self->fd, w, 0, "a12_p u32 a"));
+	EXPECT_EQ(0, mprotect((void *)w, 4096, PROT_READ));
+	EXPECT_EQ(0, ue_enable("a12_p", true));
+	EXPECT_EQ(0, ue_enable("a12_p", false));
+	EXPECT_EQ(0, mprotect((void *)w, 4096, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(0, *w);
+	EXPECT_TRUE(ue_poll(ue_enable("a12_p", false) == 0 && ue_enable("a12_p", true) == 0 && *w == 1));
+	EXPECT_EQ(0, ue_unreg(self->fd, w, 0));
+	EXPECT_EQ(0, *w);
+}
+
+static void *map_loop(void *arg)
+{
+	volatile bool *stop = arg;
+	size_t len = 4 << 20;
+
+	while (!*stop) {
+		/* Filling and emptying it keeps the address space busy for long. */
+		char *m = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		if (m != MAP_FAILED)
+			munmap(m, len);
+	}
+	return NULL;
+}
+
+TEST_F(user, a12_busy_address_space)
+{
+	volatile bool stop = false;
+	pthread_t t;
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a12_b u32 a"));
+	ASSERT_EQ(0, pthread_create(&t, NULL, map_loop, (void *)&stop));
+	for (int i = 1; i <= 30; i++) {
+		ASSERT_EQ(0, ue_enable("a12_b", i % 2));
+		/* At once if it can be, and never much later. */
+		ASSERT_TRUE(ue_poll_ms(self->w[0] == i % 2, 2000)) TH_LOG("round %d", i);
+	}
+	stop = true;
+	pthread_join(t, NULL);
+}
+
+TEST_F(user, a12_shared_memory)
+{
+	volatile uint32_t *w;
+	int mem = syscall(__NR_memfd_create, "ue", 0);
+
+	ASSERT_LE(0, mem);
+	ASSERT_EQ(0, ftruncate(mem, 4096));
+	w = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mem, 0);
+	ASSERT_NE(MAP_FAILED, (void *)w);
+	EXPECT_EQ(0, ue_reg(self->fd, &w[3], 9, "a12_m u32 a"));
+	EXPECT_EQ(0, ue_enable("a12_m", true));
+	EXPECT_EQ(0x200, w[3]);
+	EXPECT_EQ(0, ue_unreg(self->fd, &w[3], 9));
+	EXPECT_EQ(0, w[3]);
+	munmap((void *)w, 4096);
+	close(mem);
+}
+
+/* A.13 The tracing features on top. */
+
+TEST_F(user, a13_instances)
+{
+	const char *in = UE_TRACEFS "/instances/ue_a13/events/user_events/a13/enable";
+
+	mkdir(UE_TRACEFS "/instances/ue_a13", 0750);
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13 u32 a"));
+	EXPECT_EQ(0, ue_put(in, "1"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 1));
+	EXPECT_EQ(0, ue_enable("a13", true));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 2));
+	EXPECT_EQ(0, ue_put(in, "0"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 3));
+	EXPECT_EQ(2, ue_records("a13"));
+	EXPECT_EQ(2, ue_records_in("instances/ue_a13/", "a13"));
+	EXPECT_EQ(0, ue_enable("a13", false));
+	EXPECT_EQ(0, self->w[0]);
+	EXPECT_EQ(0, ue_put(in, "1"));
+	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_a13"));
+	EXPECT_TRUE(ue_poll(self->w[0] == 0));
+}
+
+TEST_F(user, a13_filters_and_histograms)
+{
+	struct __attribute__((packed)) { uint32_t k; int16_t d; char s[4]; } rec = { 0, 0, "ab" };
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_h u32 k; s16 d; char[4] s"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_h/trigger", "hist:keys=k:vals=d"));
+	/* A trigger alone listens, and records nothing. */
+	EXPECT_EQ(1, self->w[0]);
+	rec.k = 7;
+	rec.d = 40;
+	EXPECT_EQ(14, ue_write(self->fd, 0, &rec, sizeof(rec)));
+	rec.d = 2;
+	EXPECT_EQ(14, ue_write(self->fd, 0, &rec, sizeof(rec)));
+	EXPECT_EQ(0, ue_records("a13_h"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/a13_h/hist"),
+			       "{ k:          7 } hitcount:          2  d:         42"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_h/filter", "d < 0 && s == \"ab\""));
+	EXPECT_EQ(0, ue_enable("a13_h", true));
+	EXPECT_EQ(14, ue_write(self->fd, 0, &rec, sizeof(rec)));
+	rec.d = -3;
+	EXPECT_EQ(14, ue_write(self->fd, 0, &rec, sizeof(rec)));
+	EXPECT_EQ(1, ue_records("a13_h"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_h/trigger", "!hist:keys=k:vals=d"));
+	EXPECT_EQ(0, ue_enable("a13_h", false));
+	EXPECT_EQ(0, self->w[0]);
+}
+
+TEST_F(user, a13_set_event)
+{
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_s u32 a"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/available_events"), "user_events:a13_s\n"));
+	EXPECT_EQ(0, ue_put(UE_TRACEFS "/set_event", "user_events:a13_s"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, ue_put(UE_TRACEFS "/set_event", "!user_events:"));
+	EXPECT_EQ(0, self->w[0]);
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_STREQ("1\n", ue_slurp(UE_EVENTS "/a13_s/enable"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "0"));
+	EXPECT_EQ(0, self->w[0]);
+}
+
+TEST_F(user, a13_perf_and_ftrace_together)
+{
+	struct ue_perf perf;
+	uint32_t raw[16];
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_p u32 a"));
+	ASSERT_EQ(0, ue_perf_open(&perf, "a13_p"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 1));
+	EXPECT_EQ(0, ue_enable("a13_p", true));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 2));
+	EXPECT_LT(0, ue_perf_next(&perf, raw, sizeof(raw)));
+	EXPECT_EQ(1, raw[2]);
+	EXPECT_LT(0, ue_perf_next(&perf, raw, sizeof(raw)));
+	EXPECT_EQ(2, raw[2]);
+	EXPECT_EQ(-ENOENT, ue_perf_next(&perf, raw, sizeof(raw)));
+	ue_perf_close(&perf);
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 3));
+	EXPECT_EQ(2, ue_records("a13_p"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, ue_enable("a13_p", false));
+	EXPECT_EQ(0, self->w[0]);
+}
+
+/* A.14 Odd input that both implementations take the same way. */
+
+TEST_F(user, a14_offset_may_alias_the_header)
+{
+	struct __attribute__((packed)) { uint32_t loc; char text[4]; } rec = { 0, "abc" };
+
+	/* Offsets count from the record, not from the payload. */
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a14 __data_loc u8[] s"));
+	EXPECT_EQ(0, ue_enable("a14", true));
+	rec.loc = DYN_LOC(0, 16);
+	EXPECT_EQ(12, ue_write(self->fd, 0, &rec, sizeof(rec)));
+	rec.loc = DYN_LOC(0, 17);
+	EXPECT_EQ(-EFAULT, ue_write(self->fd, 0, &rec, sizeof(rec)));
+	EXPECT_EQ(1, ue_records("a14"));
+}
+
+TEST_F(user, a14_index_belongs_to_the_open_file)
+{
+	int pair[2], received = -1;
+	char control[CMSG_SPACE(sizeof(int))] = {}, byte = 0;
+	struct iovec io = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &io, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	/* Through a socket, as runtimes get the file of a collector. */
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a14_i u32 a"));
+	EXPECT_EQ(0, ue_enable("a14_i", true));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &self->fd, sizeof(int));
+	ASSERT_EQ(1, sendmsg(pair[0], &msg, 0));
+	ASSERT_EQ(1, recvmsg(pair[1], &msg, 0));
+	memcpy(&received, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
+	EXPECT_EQ(8, ue_write_u32(received, 0, 1));
+	EXPECT_EQ(1, ue_records("a14_i"));
+	close(received);
+}
+
+TEST_HARNESS_MAIN

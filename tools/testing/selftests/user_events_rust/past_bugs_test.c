@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One case for each defect of user_events that was found and fixed upstream,
+ * so that it does not come back: u1 to u21.
+ *
+ * The races run for a second or two here. UE_SECONDS makes that more, for a
+ * kernel with sanitizers, where a hit is sure to be seen.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "kselftest_harness.h"
+#include "ue.h"
+#include "fault.h"
+
+UE_FIXTURE(past)
+
+static int storm_seconds(void)
+{
+	const char *s = getenv("UE_SECONDS");
+
+	return s ? atoi(s) : 2;
+}
+
+/* Unreclaimable slab memory, in KiB: what a leak makes grow. */
+static long slab_kib(void)
+{
+	char *line;
+
+	/* Frees that wait for a grace period are not leaks. */
+	syscall(__NR_membarrier, 1, 0, 0);
+	usleep(50000);
+	line = strstr(ue_slurp("/proc/meminfo"), "SUnreclaim:");
+	return line ? atol(line + strlen("SUnreclaim:")) : 0;
+}
+
+/* CVE-2023-54139: the index of a write was not checked for being negative. */
+TEST_F(past, u1_negative_write_index)
+{
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "u1_a u32 a"));
+	EXPECT_EQ(1, ue_reg_index(self->fd, &self->w[0], 1, "u1_b u32 a"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
+	EXPECT_EQ(-EINVAL, ue_write_u32(self->fd, -1, 1));
+	EXPECT_EQ(-EINVAL, ue_write_u32(self->fd, INT_MIN, 1));
+	EXPECT_EQ(-EINVAL, ue_write_u32(self->fd, -0x7fffffff, 1));
+	EXPECT_EQ(-ENOENT, ue_write_u32(self->fd, 2, 1));
+	EXPECT_EQ(-ENOENT, ue_write_u32(self->fd, 3, 1));
+	EXPECT_EQ(-ENOENT, ue_write_u32(self->fd, INT_MAX, 1));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 1, 1));
+}
+
+struct storm {
+	int fd;
+	volatile uint32_t *w;
+	const char *event;
+	volatile bool stop;
+	int rounds, bad;
+};
+
+static void *register_loop(void *arg)
+{
+	struct storm *s = arg;
+
+	for (; !s->stop; s->rounds++) {
+		if (ue_reg(s->fd, s->w, 0, s->event) || ue_unreg(s->fd, s->w, 0))
+			s->bad++;
+	}
+	return NULL;
+}
+
+/* An enabler was freed while fork() walked over it. */
+TEST_F(past, u2_unregister_against_fork)
+{
+	struct storm s = { self->fd, self->w, "u2 u32 a" };
+	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
+	int status, forks = 0;
+	pthread_t t;
+	pid_t pid;
+
+	/* Others around it, so that there is something to walk over. */
+	for (int i = 1; i < 32; i++)
+		ASSERT_EQ(0, ue_reg(self->fd, self->w, i, "u2_other u32 a"));
+	ASSERT_EQ(0, pthread_create(&t, NULL, register_loop, &s));
+	while (ue_now() < end) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(0);
+		waitpid(pid, &status, 0);
+		forks++;
+	}
+	s.stop = true;
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, s.bad);
+	EXPECT_LT(5, s.rounds);
+	EXPECT_LT(5, forks);
+}
+
+/* The event was freed after the first fix of u2: its last user is a child. */
+TEST_F(past, u3_event_outlives_unregister)
+{
+	int status;
+	pid_t pid;
+
+	for (int i = 0; i < 20; i++) {
+		ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "u3 u32 a"));
+		pid = fork();
+		if (!pid) {
+			close(self->fd);
+			_exit(0);
+		}
+		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+		close(self->fd);
+		self->fd = ue_open();
+		waitpid(pid, &status, 0);
+		/* It takes a while after the unregistration, but it ends. */
+		ASSERT_EQ(0, ue_del_wait(self->fd, "u3"));
+		ASSERT_FALSE(ue_exists("u3"));
+	}
+}
+
+/* The child of a fork() that ran out of memory kept what is the parent's. */
+TEST_F(past, u4_failed_fork_leaves_the_parent_alone)
+{
+	bool faults = fault_setup();
+	int status, fd = -1, n = 0, failed = 0;
+	pid_t pid;
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u4 u32 a"));
+	if (faults)
+		fd = fault_open();
+	do {
+		n++;
+		if (faults)
+			fault_arm(fd, n);
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		if (faults && !fault_hit(fd))
+			faults = false;
+		if (pid < 0)
+			failed++;
+		else
+			waitpid(pid, &status, 0);
+		/* Whatever became of the child. */
+		ASSERT_EQ(0, ue_enable("u4", n % 2));
+		ASSERT_TRUE(ue_poll(self->w[0] == n % 2));
+	} while (n < 5 || (faults && n < 2000));
+	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	if (fd >= 0)
+		EXPECT_LT(0, failed);
+}
+
+/* print_fmt leaked when the registration failed after it was made. */
+TEST_F(past, u5_failed_registration_leaks_nothing)
+{
+	char desc[512];
+	long before;
+
+	snprintf(desc, sizeof(desc), "u5 u32 %0430d", 0);
+	memset(strrchr(desc, ' ') + 1, 'f', 430);
+	ASSERT_EQ(0, ue_put("/proc/sys/kernel/user_events_max", "0"));
+	for (int i = 0; i < 200; i++) {
+		ASSERT_EQ(-EMFILE, ue_reg(self->fd, &self->w[0], 0, desc));
+	}
+	before = slab_kib();
+	for (int i = 0; i < 5000; i++) {
+		ASSERT_EQ(-EMFILE, ue_reg(self->fd, &self->w[0], 0, desc));
+	}
+	/* 5 MB, if it did. */
+	EXPECT_LT(slab_kib() - before, 2000);
+	ASSERT_EQ(0, ue_put("/proc/sys/kernel/user_events_max", "32768"));
+}
+
+/* The size of a struct field was left out of the comparison. */
+TEST_F(past, u6_struct_size_is_compared)
+{
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "u6 struct my a 20"));
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 1, "u6 struct my a 20"));
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 2, "u6 struct my a 20;"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 3, "u6 struct my a 21"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 3, "u6 struct my a 2"));
+}
+
+/* No blank after a semicolon was taken for another event. */
+TEST_F(past, u7_blank_after_semicolon)
+{
+	static const char * const same[] = {
+		"u7 u32 a;u32 b", "u7 u32 a; u32 b", "u7 u32 a;u32 b;", "u7 u32 a; u32 b;",
+	};
+
+	for (int i = 0; i < 16; i++) {
+		int first = i / 4, second = i % 4;
+
+		ASSERT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, same[first]));
+		EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 1, same[second]));
+		EXPECT_STREQ("u:u7 u32 a; u32 b\n", ue_slurp(UE_DYN));
+		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 1));
+		close(self->fd);
+		self->fd = ue_open();
+		ASSERT_TRUE(ue_gone("u7"));
+	}
+}
+
+/* A write that nobody listened to looked like a success. */
+TEST_F(past, u8_write_without_listener)
+{
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u8 u32 a"));
+	EXPECT_EQ(-EBADF, ue_write_u32(self->fd, 0, 1));
+	EXPECT_EQ(0, ue_enable("u8", true));
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 1));
+	EXPECT_EQ(0, ue_enable("u8", false));
+	EXPECT_EQ(-EBADF, ue_write_u32(self->fd, 0, 1));
+	EXPECT_EQ(-EBADF, ue_writev(self->fd, 0, "abcd", 4));
+	EXPECT_EQ(1, ue_records("u8"));
+}
+
+/* An event without fields was recorded wrongly. */
+TEST_F(past, u9_event_without_fields)
+{
+	struct ue_perf perf;
+	uint8_t raw[64];
+	int len;
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u9"));
+	ASSERT_EQ(0, ue_perf_open(&perf, "u9"));
+	EXPECT_EQ(0, ue_enable("u9", true));
+	EXPECT_EQ(4, ue_write(self->fd, 0, "", 0));
+	EXPECT_EQ(4, ue_writev(self->fd, 0, "", 0));
+	for (int i = 0; i < 2; i++) {
+		len = ue_perf_next(&perf, raw, sizeof(raw));
+		/* The 8 common bytes, and 4 that perf aligns with. */
+		EXPECT_EQ(12, len);
+		EXPECT_EQ(ue_event_id("u9"), *(uint16_t *)raw);
+		EXPECT_EQ(getpid(), *(int *)(raw + 4));
+	}
+	EXPECT_EQ(-ENOENT, ue_perf_next(&perf, raw, sizeof(raw)));
+	ue_perf_close(&perf);
+	EXPECT_EQ(2, ue_count(ue_slurp(UE_TRACEFS "/trace"), "u9:No fields found"));
+}
+
+/* Another format under the same name was accepted. */
+TEST_F(past, u10_same_name_other_fields)
+{
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u10 u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "u10 u64 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "u10 u32 b"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "u10"));
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT, "u10 u64 a"));
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 2, USER_EVENT_REG_MULTI_FORMAT, "u10 u32 a"));
+	EXPECT_EQ(2, ue_count(ue_slurp(UE_STATUS), "u10."));
+	EXPECT_STREQ("\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n", ue_format_fields("u10"));
+}
+
+/* No fields matched any, through dynamic_events. */
+TEST_F(past, u11_no_fields_match_nothing)
+{
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:u11 u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:u11"));
+	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:u11 "));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "u11"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:u11_none"));
+	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:u11_none u32 a"));
+}
+
+static void *dynamic_events_loop(void *arg)
+{
+	struct storm *s = arg;
+
+	for (; !s->stop; s->rounds++) {
+		ue_put(UE_DYN, "u:u12 u32 a");
+		ue_put(UE_DYN, "-:u12 u32 a");
+	}
+	return NULL;
+}
+
+/* dynamic_events and the ioctls went for the same lists. */
+TEST_F(past, u12_dynamic_events_against_ioctls)
+{
+	struct storm s = { self->fd, self->w, "u12 u32 a" };
+	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
+	int rounds = 0, other;
+	pthread_t t;
+
+	ASSERT_EQ(0, pthread_create(&t, NULL, dynamic_events_loop, &s));
+	while (ue_now() < end) {
+		other = ue_open();
+		ASSERT_EQ(0, ue_reg(other, self->w, 0, "u12 u32 a"));
+		ASSERT_EQ(0, ue_unreg(other, self->w, 0));
+		close(other);
+		ue_del(self->fd, "u12");
+		rounds++;
+	}
+	s.stop = true;
+	pthread_join(t, NULL);
+	EXPECT_LT(5, s.rounds);
+	EXPECT_LT(5, rounds);
+	ue_put(UE_DYN, "u:u12 u32 a");
+	/* All of it was in order: one event, and it goes. */
+	EXPECT_TRUE(ue_poll(ue_put(UE_DYN, "-:u12 u32 a") == 0 || !ue_exists("u12")));
+	EXPECT_TRUE(ue_gone("u12"));
+	EXPECT_STREQ("", ue_slurp(UE_DYN));
+}
+
+/* Long field names were cut when they were compared. */
+TEST_F(past, u13_long_field_names)
+{
+	char desc[600];
+
+	for (int len = 200; len <= 490; len += 29) {
+		int fd = ue_open(), n;
+
+		n = snprintf(desc, sizeof(desc), "u13 u32 ");
+		memset(desc + n, 'f', len);
+		desc[n + len] = '\0';
+		ASSERT_EQ(0, ue_reg(fd, &self->w[0], 0, desc));
+		/* Equal to the last character, or another event. */
+		EXPECT_EQ(0, ue_reg(fd, &self->w[0], 1, desc));
+		desc[n + len - 1] = 'g';
+		EXPECT_EQ(-EADDRINUSE, ue_reg(fd, &self->w[0], 2, desc));
+		desc[n + len - 1] = '\0';
+		EXPECT_EQ(-EADDRINUSE, ue_reg(fd, &self->w[0], 2, desc));
+		ASSERT_EQ(0, ue_unreg(fd, &self->w[0], 0));
+		ASSERT_EQ(0, ue_unreg(fd, &self->w[0], 1));
+		close(fd);
+		ASSERT_TRUE(ue_gone("u13"));
+	}
+}
+
+/* Location words were not checked at all. */
+TEST_F(past, u14_location_words_are_checked)
+{
+	struct __attribute__((packed)) { uint32_t a, b; char data[24]; } rec;
+	unsigned int seed = 14;
+	int written = 0;
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u14 __data_loc char[] a; __rel_loc char[] b"));
+	EXPECT_EQ(0, ue_enable("u14", true));
+	for (int i = 0; i < 2000; i++) {
+		int off, size, end;
+		bool ok;
+
+		for (size_t k = 0; k < sizeof(rec.data); k++)
+			rec.data[k] = rand_r(&seed) % 2 ? 'x' : '\0';
+		/* Mostly near the edges; size 0 is a case of its own. */
+		off = 8 + rand_r(&seed) % (i % 3 ? 40 : 0x8000);
+		size = 1 + rand_r(&seed) % (i % 3 ? 40 : 0x7fff);
+		rec.a = DYN_LOC(off, size);
+		end = off + size;
+		off = rand_r(&seed) % (i % 3 ? 30 : 0x8000);
+		size = 1 + rand_r(&seed) % (i % 3 ? 30 : 0x7fff);
+		rec.b = DYN_LOC(off, size);
+		ok = end <= 8 + sizeof(rec) && !((char *)&rec)[end - 1 - 8];
+		end = 8 + 8 + off + size;
+		ok = ok && end <= 8 + sizeof(rec) && !((char *)&rec)[end - 1 - 8];
+		ASSERT_EQ(ok ? 4 + sizeof(rec) : -EFAULT, ue_write(self->fd, 0, &rec, sizeof(rec))) {
+			TH_LOG("a 0x%x b 0x%x", rec.a, rec.b);
+		}
+		written += ok;
+	}
+	EXPECT_LT(20, written);
+	EXPECT_EQ(written, ue_records("u14"));
+}
+
+/* The word at the upper half of a long was not the one that was written. */
+TEST_F(past, u15_words_in_one_long)
+{
+	volatile uint32_t *w = self->w;
+
+	for (int bit = 0; bit < 32; bit += 31) {
+		for (int half = 0; half < 2; half++) {
+			w[1] = w[2] = 0;
+			w[0] = w[3] = 0x12345678;
+			ASSERT_EQ(0, ue_reg(self->fd, &w[half ? 5 : 4], bit, "u15 u32 a"));
+			w[4] = half ? 0x0f0f0f0e : 0;
+			w[5] = half ? 0 : 0x0f0f0f0e;
+			ASSERT_EQ(0, ue_enable("u15", true));
+			EXPECT_EQ(half ? 0x0f0f0f0e : 1u << bit, w[4]);
+			EXPECT_EQ(half ? 1u << bit : 0x0f0f0f0e, w[5]);
+			ASSERT_EQ(0, ue_enable("u15", false));
+			EXPECT_EQ(half ? 0x0f0f0f0e : 0, w[4]);
+			EXPECT_EQ(half ? 0 : 0x0f0f0f0e, w[5]);
+			EXPECT_EQ(0x12345678, w[0]);
+			EXPECT_EQ(0x12345678, w[3]);
+			ASSERT_EQ(0, ue_unreg(self->fd, &w[half ? 5 : 4], bit));
+		}
+	}
+	/* The last word of a page: nothing beyond it is touched. */
+	ASSERT_EQ(0, munmap((void *)(w + 2048), 4096));
+	EXPECT_EQ(0, ue_reg(self->fd, &w[2047], 31, "u15 u32 a"));
+	EXPECT_EQ(0, ue_enable("u15", true));
+	EXPECT_EQ(1u << 31, w[2047]);
+	EXPECT_EQ(0, w[2046]);
+}
+
+/* The bit stayed set when it was unregistered. */
+TEST_F(past, u16_unregistering_clears_the_bit)
+{
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 4, "u16 u32 a"));
+	EXPECT_EQ(0, ue_reg_full(self->fd, &self->w[2], 63, 8, 0, "u16 u32 a", NULL));
+	EXPECT_EQ(0, ue_enable("u16", true));
+	self->w[0] |= 1;
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 4));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[2], 63));
+	EXPECT_EQ(0, *(volatile uint64_t *)&self->w[2]);
+	/* And stays that way. */
+	EXPECT_EQ(0, ue_enable("u16", false));
+	EXPECT_EQ(0, ue_enable("u16", true));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, self->w[2]);
+}
+
+/* Two events were given the same bit. */
+TEST_F(past, u17_one_bit_one_event)
+{
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u17_a u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "u17_b u32 a"));
+	EXPECT_EQ(0, ue_enable("u17_a", true));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_FALSE(ue_exists("u17_b"));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u17_b u32 a"));
+	EXPECT_EQ(0, self->w[0]);
+}
+
+static void *unmap_loop(void *arg)
+{
+	struct storm *s = arg;
+
+	for (; !s->stop; s->rounds++) {
+		munmap((void *)s->w, 4096);
+		mmap((void *)s->w, 4096, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	}
+	return NULL;
+}
+
+/* Processor time of all kworkers, in ticks. */
+static long kworker_ticks(void)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+	long sum = 0, user, sys;
+
+	while (proc && (d = readdir(proc))) {
+		char *text;
+
+		if (*d->d_name < '0' || *d->d_name > '9')
+			continue;
+		text = ue_slurp(ue_path("/proc/%s/stat", d->d_name));
+		if (!strstr(text, "(kworker"))
+			continue;
+		if (sscanf(strrchr(text, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
+			   &user, &sys) == 2)
+			sum += user + sys;
+	}
+	if (proc)
+		closedir(proc);
+	return sum;
+}
+
+/* A page that keeps going away kept a worker busy for ever. */
+TEST_F(past, u18_page_that_keeps_going_away)
+{
+	struct storm s = { self->fd, self->w + 1024 };
+	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
+	long ticks, hz = sysconf(_SC_CLK_TCK);
+	int toggles = 0;
+	pthread_t t;
+
+	ASSERT_EQ(0, ue_reg(self->fd, s.w, 0, "u18 u32 a"));
+	ASSERT_EQ(0, pthread_create(&t, NULL, unmap_loop, &s));
+	while (ue_now() < end) {
+		ASSERT_EQ(0, ue_enable("u18", ++toggles % 2));
+	}
+	s.stop = true;
+	pthread_join(t, NULL);
+	EXPECT_LT(5, s.rounds);
+	EXPECT_LT(5, toggles);
+
+	/* Gone for good: it is tried and given up. */
+	ASSERT_EQ(0, munmap((void *)s.w, 4096));
+	for (int i = 0; i < 10; i++) {
+		ASSERT_EQ(0, ue_enable("u18", i % 2 == 0));
+	}
+	usleep(200000);
+	ticks = kworker_ticks();
+	sleep(1);
+	EXPECT_LT(kworker_ticks() - ticks, hz / 2);
+	EXPECT_EQ(-EFAULT, ue_unreg(self->fd, s.w, 0));
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, s.w, 0));
+}
+
+static void *toggle_loop(void *arg)
+{
+	struct storm *s = arg;
+
+	for (; !s->stop; s->rounds++) {
+		if (ue_enable(s->event, s->rounds % 2 == 0))
+			s->bad++;
+	}
+	return NULL;
+}
+
+/* The child's list was in use before it was complete. */
+TEST_F(past, u19_fork_against_toggling)
+{
+	struct storm s = { self->fd, self->w, "u19" };
+	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
+	int status, forks = 0;
+	pthread_t t;
+
+	for (int i = 0; i < 64; i++) {
+		ASSERT_EQ(0, ue_reg(self->fd, &self->w[i], 0, "u19 u32 a"));
+	}
+	ASSERT_EQ(0, pthread_create(&t, NULL, toggle_loop, &s));
+	while (ue_now() < end) {
+		pid_t pid = fork();
+
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(fork() < 0);
+		waitpid(pid, &status, 0);
+		ASSERT_EQ(0, status);
+		forks++;
+	}
+	s.stop = true;
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, s.bad);
+	EXPECT_LT(3, forks);
+	EXPECT_LT(3, s.rounds);
+}
+
+/* The fields of an event were freed the wrong way. */
+TEST_F(past, u20_create_and_delete)
+{
+	const char *event = "u:u20 u32 a; char[20] b; __data_loc char[] c; struct x d 8; u64 e";
+	long before = 0;
+
+	for (int i = 0; i < 1500; i++) {
+		ASSERT_EQ(0, ue_put(UE_DYN, event));
+		/* Both ways out. */
+		if (i % 2) {
+			ASSERT_EQ(0, ue_del(self->fd, "u20"));
+		} else {
+			ASSERT_EQ(0, ue_put(UE_DYN, "-:u20 u32 a; char[20] b; __data_loc char[] c; struct x d 8; u64 e"));
+		}
+		if (i == 500)
+			before = slab_kib();
+	}
+	EXPECT_LT(slab_kib() - before, 2500);
+}
+
+/* CVE-2026-46196: enabling that ran out of memory left half of it done. */
+TEST_F(past, u21_failed_enabling_is_undone)
+{
+	int fd, enable, ret, hits = 0;
+
+	if (!fault_setup())
+		SKIP(return, "no fault injection in this kernel: see test-debug");
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u21 u32 a"));
+	fd = fault_open();
+	enable = open(UE_EVENTS "/u21/enable", O_WRONLY);
+	ASSERT_LE(0, enable);
+	fault_sweep(fd, n, 1000) {
+		fault_arm(fd, n);
+		ret = ue_err(pwrite(enable, "1", 1, 0));
+		hits += fault_done(fd);
+		/* On or off, and all agree on it. */
+		if (ret == 1) {
+			ASSERT_TRUE(ue_poll(self->w[0] == 1));
+			ASSERT_STREQ("u21 # Used by ftrace", ue_status("u21"));
+			ASSERT_EQ(8, ue_write_u32(self->fd, 0, n));
+		} else {
+			ASSERT_EQ(-ENOMEM, ret);
+			ASSERT_EQ(0, self->w[0]);
+			ASSERT_STREQ("u21", ue_status("u21"));
+			ASSERT_EQ(-EBADF, ue_write_u32(self->fd, 0, n));
+		}
+		ASSERT_EQ(0, ue_enable("u21", false));
+		ASSERT_EQ(0, self->w[0]);
+	}
+	EXPECT_LT(0, hits);
+	/* No reference is left: it goes with its users. */
+	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	EXPECT_TRUE(ue_gone("u21"));
+	close(enable);
+}
+
+TEST_HARNESS_MAIN
