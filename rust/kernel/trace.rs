@@ -28,6 +28,159 @@
 //!
 //! Nothing on this path allocates, sleeps or takes a lock.
 //!
+//! # Examples
+//!
+//! An event with one field, a number.
+//!
+//! ```no_run
+//! use kernel::{
+//!     impl_has_event,
+//!     seq_file::SeqFile,
+//!     seq_print,
+//!     str::CString,
+//!     sync::{
+//!         Arc,
+//!         ArcBorrow, //
+//!     },
+//!     trace::{
+//!         dynevent::{
+//!             self,
+//!             Args,
+//!             Kind, //
+//!         },
+//!         event::{
+//!             self,
+//!             Definition,
+//!             Event,
+//!             Listener, //
+//!         },
+//!         event_mutex::{
+//!             self,
+//!             Held, //
+//!         },
+//!         field::{
+//!             FieldDef,
+//!             FilterKind, //
+//!         },
+//!         tracepoint::ReadGuard,
+//!         HEADER_SIZE, //
+//!     },
+//! };
+//!
+//! #[pin_data]
+//! struct Beat {
+//!     #[pin]
+//!     event: Event<Self>,
+//! }
+//!
+//! impl_has_event! {
+//!     impl HasEvent for Beat { self.event }
+//! }
+//!
+//! static KIND: Kind<Beat> = Kind::new();
+//!
+//! #[vtable]
+//! impl event::Operations for Beat {
+//!     fn kind() -> &'static Kind<Self> {
+//!         &KIND
+//!     }
+//! }
+//!
+//! #[vtable]
+//! impl dynevent::Operations for Beat {
+//!     fn create(_command: &CStr) -> Result {
+//!         Err(ECANCELED)
+//!     }
+//!
+//!     fn show(&self, m: &SeqFile, _held: Held<'_>) {
+//!         seq_print!(m, "beat:{}\n", self.event.name());
+//!     }
+//!
+//!     fn is_busy(&self, _held: Held<'_>) -> bool {
+//!         self.event.is_enabled()
+//!     }
+//!
+//!     fn free(this: ArcBorrow<'_, Self>, held: Held<'_>) -> Result {
+//!         this.event.unregister(held)
+//!     }
+//!
+//!     fn matches(
+//!         &self,
+//!         _system: Option<&CStr>,
+//!         event: &CStr,
+//!         _args: Args<'_>,
+//!         _held: Held<'_>,
+//!     ) -> bool {
+//!         event == self.event.name()
+//!     }
+//! }
+//!
+//! fn add() -> Result<Arc<Beat>> {
+//!     let mut fields = KVec::new();
+//!     fields.push(
+//!         FieldDef {
+//!             ty: CString::try_from(c"u32")?,
+//!             name: CString::try_from(c"count")?,
+//!             offset: HEADER_SIZE as u32,
+//!             size: 4,
+//!             signed: false,
+//!             len: 0,
+//!             filter: FilterKind::Auto,
+//!         },
+//!         GFP_KERNEL,
+//!     )?;
+//!     let definition = Definition {
+//!         system: c"beats",
+//!         name: CString::try_from(c"beat")?,
+//!         print_fmt: CString::try_from(c"\"count=%u\", REC->count")?,
+//!         fields,
+//!     };
+//!     let beat = Arc::pin_init(
+//!         try_pin_init!(Beat {
+//!             event <- Event::new(definition),
+//!         }? Error),
+//!         GFP_KERNEL,
+//!     )?;
+//!
+//!     KIND.register()?;
+//!     let guard = event_mutex::lock();
+//!     Event::register(beat.as_arc_borrow(), guard.held())?;
+//!
+//!     Ok(beat)
+//! }
+//!
+//! fn write(beat: &Beat, count: u32) {
+//!     if !beat.event.is_enabled() {
+//!         return;
+//!     }
+//!     let payload = count.to_ne_bytes();
+//!     let guard = ReadGuard::new();
+//!
+//!     for listener in beat.event.listeners(&guard) {
+//!         match listener {
+//!             Listener::File(file) if file.is_recording() => {
+//!                 if let Some(mut record) = file.reserve(&guard, payload.len()) {
+//!                     record.payload_mut().copy_from_slice(&payload);
+//!                     record.commit();
+//!                 }
+//!             }
+//!             #[cfg(CONFIG_PERF_EVENTS)]
+//!             Listener::Perf(perf) if perf.is_active() => {
+//!                 if let Some(mut record) = perf.reserve(payload.len()) {
+//!                     record.payload_mut().copy_from_slice(&payload);
+//!                     record.commit();
+//!                 }
+//!             }
+//!             _ => {}
+//!         }
+//!     }
+//! }
+//! # fn run() -> Result {
+//! # write(&*add()?, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Correspondence with C
 //!
 //! | Here | C |
@@ -55,13 +208,18 @@ pub mod dynevent;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod event;
 pub mod event_mutex;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod field;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod file;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod output;
-#[cfg(CONFIG_PERF_EVENTS)]
+#[cfg(all(CONFIG_DYNAMIC_EVENTS, CONFIG_PERF_EVENTS))]
 pub mod perf;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod ring_buffer;
 pub mod tracefs;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod tracepoint;
 
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_DYNAMIC_EVENTS))]

@@ -120,6 +120,9 @@ macro_rules! impl_has_event {
         unsafe impl $crate::trace::event::HasEvent for $self {
             #[inline]
             unsafe fn raw_event(ptr: *mut Self) -> *mut $crate::trace::event::Event<Self> {
+                // Makes sure that it is a field and not found by `Deref`.
+                const _: usize = ::core::mem::offset_of!($self, $field);
+
                 // SAFETY: The caller promises that the pointer is valid.
                 unsafe { &raw mut (*ptr).$field }
             }
@@ -156,11 +159,11 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
 ///
 /// - The event is in a `T` as [`HasEvent`] says, and that is in an [`Arc`] one reference of which
 ///   is owned by this registration. `data` of `call` is the pointer of that [`Arc`].
-/// - `call`, `class`, `dynamic` and the name of `tracepoint` are set as [`link`](Self::link) does.
+/// - `call`, `class`, `dynamic` and the name of `tracepoint` are set as `link` does.
 ///   But for `event.type`, which is set under `event_mutex`, they are C's.
 ///
 /// `registered` and `attached_before` only change with `event_mutex` held. All probes of
-/// `tracepoint` were added by [`Callbacks`].
+/// `tracepoint` were added by `Callbacks`.
 #[pin_data]
 pub struct Event<T> {
     #[pin]
@@ -289,12 +292,14 @@ impl<T: Operations> Event<T> {
     /// `ENODEV` if its kind is not registered or there are too many events, `EBUSY` if it is
     /// registered already, `ENOMEM`.
     pub fn register(this: ArcBorrow<'_, T>, held: Held<'_>) -> Result {
-        if !T::kind().is_registered() {
+        let kind = T::kind();
+        if !kind.is_registered() {
             return Err(ENODEV);
         }
 
         let owner = Arc::into_raw(Arc::from(this));
-        let result = Self::register_owned(owner, held);
+        // SAFETY: This is the pointer of an `Arc`, of which it stands for a reference.
+        let result = unsafe { Self::register_owned(owner, kind, held) };
         if result.is_err() {
             // SAFETY: The pointer comes from `Arc::into_raw` above. As this has failed it is not in
             // use as that of a registration.
@@ -304,8 +309,12 @@ impl<T: Operations> Event<T> {
     }
 
     /// Registers the event of `owner`, taking over the reference that it stands for on success.
-    fn register_owned(owner: *const T, held: Held<'_>) -> Result {
-        // SAFETY: `owner` is the pointer of an `Arc`.
+    ///
+    /// # Safety
+    ///
+    /// `owner` must come from [`Arc::into_raw`].
+    unsafe fn register_owned(owner: *const T, kind: &'static Kind<T>, held: Held<'_>) -> Result {
+        // SAFETY: The caller promises that `owner` points to a `T`.
         let event = unsafe { T::raw_event(owner.cast_mut()) };
         // SAFETY: The event is initialised and the caller's reference keeps it.
         let registered = unsafe { &(*event).registered };
@@ -316,8 +325,8 @@ impl<T: Operations> Event<T> {
         }
 
         // SAFETY: The event is in an `Arc`, so it does not move, and `owner` is its pointer. It is
-        // not registered, so C does not know it.
-        unsafe { Self::link(event, owner) };
+        // not registered, so C does not know it, and stays so with `held`.
+        unsafe { Self::link(event, owner, kind) };
         // SAFETY: The event was just linked, is not registered, and the reference that the caller
         // hands over keeps it and what it points to.
         unsafe { add(&raw mut (*event).call, &raw mut (*event).dynamic, held)? };
@@ -336,7 +345,7 @@ impl<T: Operations> Event<T> {
     ///
     /// `owner` must come from [`Arc::into_raw`] and `event` be its event, which must not be
     /// registered. `event_mutex` must be held.
-    unsafe fn link(event: *mut Self, owner: *const T) {
+    unsafe fn link(event: *mut Self, owner: *const T, kind: &'static Kind<T>) {
         // SAFETY: The caller promises a valid event that C does not know, and `event_mutex` keeps
         // others from registering it, so nobody else accesses these fields but for the atomic
         // accesses of `type_id` and `is_enabled`, which concern fields that are not written here.
@@ -363,7 +372,7 @@ impl<T: Operations> Event<T> {
 
             (*dynamic).list.next = &raw mut (*dynamic).list;
             (*dynamic).list.prev = &raw mut (*dynamic).list;
-            (*dynamic).ops = T::kind().as_raw();
+            (*dynamic).ops = kind.as_raw();
         }
     }
 

@@ -7,11 +7,7 @@
 use crate::{
     bindings,
     prelude::*,
-    str::CString, //
-};
-
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
-use crate::{
+    str::CString,
     sync::atomic::{
         Atomic,
         Relaxed, //
@@ -107,7 +103,6 @@ impl FieldDef {
 ///   definition.
 /// - After [`link`](Self::link) `head` is the head of a list of all nodes, and `empty` that of a
 ///   list without any; nobody changes them.
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(super) struct List {
     defs: KVec<FieldDef>,
     nodes: KVec<Opaque<bindings::ftrace_event_field>>,
@@ -117,7 +112,6 @@ pub(super) struct List {
     remover: Atomic<*mut bindings::task_struct>,
 }
 
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
 impl List {
     /// Makes a list that has to be linked where it stays.
     pub(super) fn new(defs: KVec<FieldDef>) -> Result<Self> {
@@ -175,10 +169,11 @@ impl List {
 
     /// The list for the task that asks.
     pub(super) fn for_current(&self) -> *mut bindings::list_head {
-        // Only the task itself stores its own address, so nothing has to be ordered.
-        //
         // SAFETY: There are no requirements.
-        if self.remover.load(Relaxed) == unsafe { bindings::get_current() } {
+        let current = unsafe { bindings::get_current() };
+
+        // Only the task itself stores its own address, so nothing has to be ordered.
+        if self.remover.load(Relaxed) == current {
             self.empty.get()
         } else {
             self.head.get()
@@ -190,8 +185,9 @@ impl List {
     /// One task at a time can do so.
     pub(super) fn hidden<R>(&self, f: impl FnOnce() -> R) -> R {
         // SAFETY: There are no requirements.
-        self.remover
-            .store(unsafe { bindings::get_current() }, Relaxed);
+        let current = unsafe { bindings::get_current() };
+
+        self.remover.store(current, Relaxed);
         let result = f();
         self.remover.store(core::ptr::null_mut(), Relaxed);
 

@@ -27,7 +27,7 @@ use core::marker::PhantomData;
 ///
 /// It is an SRCU-fast reader of `tracepoint_srcu`, and preemption is disabled, as in a probe that a
 /// tracepoint in C calls: the ring buffer and perf write to buffers of the current CPU. It can be
-/// taken in any context and must not be held across anything that sleeps.
+/// taken in any context that RCU watches and must not be held across anything that sleeps.
 ///
 /// # Invariants
 ///
