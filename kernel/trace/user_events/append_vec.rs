@@ -83,7 +83,7 @@ impl<T> AppendVec<T> {
 }
 
 #[cfg(CONFIG_USER_EVENTS_RUST_KUNIT_TEST)]
-#[macros::kunit_tests(user_events_append_vec)]
+#[kunit_tests(user_events_append_vec)]
 mod tests {
     use super::*;
 

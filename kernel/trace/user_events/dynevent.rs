@@ -50,7 +50,10 @@ impl Operations for UserEvent {
             multi: false,
         };
 
-        registry::get()?.find_or_create(text, wanted).map(drop)
+        let event = registry::get()?.find_or_create(text, wanted)?;
+
+        event.make_persistent();
+        Ok(())
     }
 
     fn show(&self, m: &SeqFile, _held: Held<'_>) {

@@ -120,8 +120,6 @@ pub(crate) struct Description {
     pub(crate) layout: Layout,
     /// One of several events with this name.
     pub(crate) multi: bool,
-    /// Does not go with its last use.
-    pub(crate) persist: bool,
 }
 
 impl UserEvent {
@@ -141,7 +139,7 @@ impl UserEvent {
                 name: d.name,
                 signature: d.signature,
                 multi: d.multi,
-                persist: Atomic::new(d.persist),
+                persist: Atomic::new(false),
                 uses: Atomic::new(0),
                 status: Atomic::new(0),
                 min_size: d.layout.min_size,
@@ -260,7 +258,9 @@ impl UserEvent {
 
 #[vtable]
 impl Operations for UserEvent {
-    const KIND: &'static Kind<Self> = &dynevent::KIND;
+    fn kind() -> &'static Kind<Self> {
+        &dynevent::KIND
+    }
 
     fn attached(this: ArcBorrow<'_, Self>, held: Held<'_>) {
         this.hold();

@@ -119,7 +119,7 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
     let event = registry::get()?.find_or_create(text.to_bytes(), wanted)?;
 
     MmState::enable(&state, mm, &bit, event.clone())?;
-    file.add(event, |index| {
+    file.add(event.clone(), |index| {
         let at = arg.wrapping_byte_add(UserReg::WRITE_INDEX);
 
         UserSlice::new(at, size_of::<u32>()).writer().write(&index)
@@ -128,7 +128,12 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
         // The word was just written: what could fail now, a page that is gone, only concerns a bit
         // that nobody has been told of.
         let _ = MmState::disable(&state, mm, bit.addr(), bit.bit());
-    })
+    })?;
+
+    if wanted.persist {
+        event.make_persistent();
+    }
+    Ok(())
 }
 
 /// `DIAG_IOCSUNREG`: a bit does not follow its event any more.

@@ -16,10 +16,11 @@
 //!
 //! # Fork
 //!
-//! The child is known to the parent's set before its pages are copied, so a switch that comes in
-//! between writes to both: the parent's word may be copied before or after it is written. A switch
-//! that meets a child before the copy is done has it write all its words afterwards
-//! ([`MmState::forked`]).
+//! The child joins the set of its parent while both address spaces are locked for the copy of the
+//! pages. Addresses come and go, and words are written, with `mmap_lock` held for reading, so what
+//! the child gets of the set and of the memory is from the same moment. A switch that meets the
+//! child before the copy is done, or a word of the parent that is still to be written then, has the
+//! child write all its words afterwards ([`MmState::forked`]).
 
 use super::{
     defs::EnableBit,
@@ -89,6 +90,8 @@ struct Inner {
     pending: KVec<Pending>,
     /// There was no memory for `pending`: all words have to be written.
     resync: bool,
+    /// The work item is writing words.
+    working: bool,
     /// A child whose pages are not copied yet.
     forking: bool,
 }
@@ -113,7 +116,8 @@ impl MmState {
         Ok(state)
     }
 
-    /// The state of the child of `parent`, whose pages have not been copied to `mm` yet.
+    /// The state of the child of `parent`, whose pages have not been copied to `mm` yet. Both are
+    /// locked for writing.
     pub(crate) fn fork(parent: &Arc<Self>, mm: ARef<Mm>) -> Result<Arc<Self>> {
         let child = Self::without_set(mm, true)?;
         let (set, resync) = {
@@ -122,8 +126,10 @@ impl MmState {
             if let Some(set) = &inner.set {
                 set.share(&child)?;
             }
-            // A word that is still to be written in the parent may be copied as it is.
-            (inner.set.clone(), inner.resync || !inner.pending.is_empty())
+            // A word of the parent that is still to be written may be copied as it is.
+            let behind = inner.resync || inner.working || !inner.pending.is_empty();
+
+            (inner.set.clone(), behind)
         };
 
         let mut inner = child.inner.lock();
@@ -143,6 +149,7 @@ impl MmState {
                         set: None,
                         pending: KVec::new(),
                         resync: false,
+                        working: false,
                         forking,
                     },
                     "MmState::inner"
@@ -219,10 +226,13 @@ impl MmState {
             if set.contains(bit) {
                 return Err(EADDRINUSE);
             }
-            EnablerSet::insert(&set, bit.key(), event.clone())?;
+            EnablerSet::insert(&set, bit.key(), event)?;
             // Who switches the event from here on finds the bit, and waits for the lock.
-            write(page, bit, event.status() != 0)
-        })
+            if let Some(event) = set.event(bit.key()) {
+                write(page, bit, event.status() != 0)?;
+            }
+            Ok(())
+        })?
     }
 
     /// Ends what [`MmState::enable`] began, and clears the bit.
@@ -232,26 +242,40 @@ impl MmState {
     /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is
     /// not followed any more all the same.
     pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, addr: usize, bit: u8) -> Result {
-        let (bit, event) = {
-            let mut inner = this.inner.lock();
-            let found = inner.set.as_ref().and_then(|set| set.find(addr, bit));
-            let bit = found.ok_or(ENOENT)?;
-            let set = Self::own_set(this, &mut inner)?;
+        let bit = this.find(addr, bit)?;
 
-            (bit, set.remove(bit.key()))
-        };
-        // May queue work, takes no lock.
-        drop(event);
-
-        Self::with_page(mm, &bit, |page| {
-            let inner = this.inner.lock();
-
-            // Another thread may have registered it anew.
-            if inner.set.as_ref().is_some_and(|set| set.contains(&bit)) {
-                return Ok(());
-            }
+        match Self::with_page(mm, &bit, |page| {
+            Self::take_out(this, &bit)?;
             write(page, &bit, false)
-        })
+        }) {
+            Ok(result) => result,
+            // The page does not come.
+            Err(e) => Self::take_out(this, &bit).and(Err(e)),
+        }
+    }
+
+    fn find(&self, addr: usize, bit: u8) -> Result<EnableBit> {
+        let inner = self.inner.lock();
+
+        inner
+            .set
+            .as_ref()
+            .and_then(|set| set.find(addr, bit))
+            .ok_or(ENOENT)
+    }
+
+    /// Takes a bit out of the set.
+    fn take_out(this: &Arc<Self>, bit: &EnableBit) -> Result {
+        let mut inner = this.inner.lock();
+
+        // Another thread may have been faster.
+        if !inner.set.as_ref().is_some_and(|set| set.contains(bit)) {
+            return Err(ENOENT);
+        }
+        let event = Self::own_set(this, &mut inner)?.remove(bit.key());
+        // The last use of an event that goes with it has work queued.
+        drop(event);
+        Ok(())
     }
 
     /// The set, made the address space's own if others share it.
@@ -267,21 +291,25 @@ impl MmState {
         Ok(own)
     }
 
-    /// Calls `f` with the page of the word, faulted in if it has to be.
+    /// Calls `f` with the page of the word, faulted in if it has to be, and returns what it does.
     ///
     /// `f` runs under `mmap_lock` and must not fault.
-    fn with_page(
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` and others if the page does not come; `f` has not been called then.
+    fn with_page<R>(
         mm: &MmWithUser,
         bit: &EnableBit,
-        f: impl FnOnce(&mut PinnedPage) -> Result,
-    ) -> Result {
+        f: impl FnOnce(&mut PinnedPage) -> R,
+    ) -> Result<R> {
         let (addr, _) = bit.target();
 
         for _ in 0..MAX_ATTEMPTS {
             let mut guard = mm.mmap_read_lock();
 
             if let Some(mut page) = guard.pin_page_nofault(addr) {
-                return f(&mut page);
+                return Ok(f(&mut page));
             }
             guard.fault_in_writeable(addr)?;
         }
@@ -342,7 +370,11 @@ impl MmState {
 
     /// The next word to be written.
     fn next_pending(&self) -> Option<Pending> {
-        self.inner.lock().pending.pop()
+        let mut inner = self.inner.lock();
+        let next = inner.pending.pop();
+
+        inner.working = next.is_some();
+        next
     }
 
     /// Faults the page of a word in and writes it; puts it back on the list if the page has gone
@@ -405,7 +437,12 @@ impl WorkItem for MmState {
             return;
         };
 
-        let all = core::mem::take(&mut this.inner.lock().resync);
+        let all = {
+            let mut inner = this.inner.lock();
+
+            inner.working = true;
+            core::mem::take(&mut inner.resync)
+        };
         if all && Self::write_all(&this, &mm).is_err() {
             // No memory for the list of words: until there is some.
             this.inner.lock().resync = true;

@@ -2,14 +2,13 @@
 
 //! Handing a record to whoever listens to an event.
 //!
-//! The record is copied from the writer's memory once, into the buffer of the first listener that
-//! has room for it, and checked there. The other listeners get their copies from that one, and all
-//! of them are committed only then: either every listener that has room gets the same record, or
-//! none gets any.
+//! The record is put together in the buffer of the first listener that has room for it, and checked
+//! there. The other listeners get their copies from that one, and all of them are committed only
+//! then: either every listener that has room gets the same record, or none gets any.
 //!
-//! The copy is made with page faults off, under the guard of the tracepoint. If a page of the
-//! writer is not there everything is given back, the page is faulted in without the guard, and it
-//! is done again.
+//! Nothing may fault while the buffers of listeners are open. So a short payload is copied to the
+//! stack first, and the pages of a longer one are faulted in first; if one is gone again when the
+//! payload is copied the writer is told so.
 
 use super::{
     event::{
@@ -19,6 +18,7 @@ use super::{
     },
     validate, //
 };
+use core::mem::MaybeUninit;
 use kernel::{
     iov::IovIterSource,
     prelude::*,
@@ -30,8 +30,8 @@ use kernel::{
     },
 };
 
-/// How often the pages of one write are faulted in before giving up.
-const MAX_ATTEMPTS: usize = 10;
+/// What is copied to the stack first, in bytes: most records.
+const SHORT: usize = 128;
 
 /// The [`listens`] bits of those that listen to `event` now.
 pub(crate) fn listeners(event: &UserEvent) -> u32 {
@@ -85,105 +85,107 @@ impl Room<'_> {
     }
 }
 
-/// What became of a record.
-enum Outcome {
-    /// Everybody who wants it and has room for it has it.
-    Delivered,
-    /// Nobody has it: a page of the writer is not there.
-    Absent,
-    /// Nobody has it: it is not a valid record.
-    Invalid,
-    /// Nobody has it: it is too long for all who want it.
-    TooLong,
+/// Where a payload is.
+enum Payload<'a, 'b> {
+    Short(&'a [u8]),
+    User(&'a IovIterSource<'b>),
 }
 
-/// Hands what is left of `payload` to the listeners of `event`.
+impl Payload<'_, '_> {
+    #[inline]
+    fn len(&self) -> usize {
+        match self {
+            Self::Short(bytes) => bytes.len(),
+            Self::User(iov) => iov.len(),
+        }
+    }
+
+    /// Copies it without faulting; `false` if not all of it could be.
+    #[inline]
+    fn copy_to(&self, to: &mut [u8]) -> bool {
+        match self {
+            Self::Short(bytes) => copy(to, bytes),
+            Self::User(iov) => iov.with_snapshot(|iov| iov.copy_nofault(to)) == to.len(),
+        }
+    }
+}
+
+/// Copies a payload to where there is room for as much.
+#[inline]
+fn copy(to: &mut [u8], from: &[u8]) -> bool {
+    if to.len() != from.len() {
+        return false;
+    }
+    to.copy_from_slice(from);
+    true
+}
+
+/// Hands what is left of `iov` to the listeners of `event`.
 ///
 /// # Errors
 ///
 /// `EFAULT` if the writer's memory cannot be read or the record is not valid, `E2BIG` if it is too
 /// long for everybody. Nobody has got it then.
-pub(crate) fn deliver(event: &EventUse, payload: &mut IovIterSource<'_>) -> Result {
-    for _ in 0..MAX_ATTEMPTS {
-        match try_deliver(event, payload) {
-            Outcome::Delivered => return Ok(()),
-            Outcome::Invalid => return Err(EFAULT),
-            Outcome::TooLong => return Err(E2BIG),
-            Outcome::Absent => {}
-        }
-        if !payload.fault_in_readable(payload.len()) {
-            break;
-        }
-    }
-    Err(EFAULT)
-}
+pub(crate) fn deliver(event: &EventUse, iov: &mut IovIterSource<'_>) -> Result {
+    let len = iov.len();
 
-/// Copies a payload. Both are of the same length.
-fn copy(to: &mut [u8], from: &[u8]) {
-    let len = to.len().min(from.len());
+    if len <= SHORT {
+        let mut buffer = [MaybeUninit::uninit(); SHORT];
+        let payload = iov.copy_from_iter_raw(buffer.get_mut(..len).ok_or(EFAULT)?);
 
-    if let (Some(to), Some(from)) = (to.get_mut(..len), from.get(..len)) {
-        to.copy_from_slice(from);
+        if payload.len() != len {
+            return Err(EFAULT);
+        }
+        deliver_payload(event, Payload::Short(payload))
+    } else if iov.fault_in_readable(len) {
+        deliver_payload(event, Payload::User(iov))
+    } else {
+        Err(EFAULT)
     }
 }
 
-fn try_deliver(event: &EventUse, payload: &IovIterSource<'_>) -> Outcome {
+#[inline]
+fn deliver_payload(event: &EventUse, payload: Payload<'_, '_>) -> Result {
     let len = payload.len();
     let guard = ReadGuard::new();
     let mut first: Option<Room<'_>> = None;
     let mut too_long = false;
 
     for listener in event.trace().listeners(&guard) {
-        let mut room = match listener {
-            Listener::File(file) => {
-                if !file.is_recording() {
-                    continue;
-                }
-                match file.reserve(&guard, len) {
-                    Some(room) => Room::Trace(room),
-                    None => {
-                        too_long |= len > file.max_payload();
-                        continue;
-                    }
-                }
+        let room = match listener {
+            Listener::File(file) if file.is_recording() => {
+                let room = file.reserve(&guard, len);
+
+                too_long |= room.is_none() && len > file.max_payload();
+                room.map(Room::Trace)
             }
-            Listener::Perf(perf) => {
-                if !perf.is_active() {
-                    continue;
-                }
-                match perf.reserve(len) {
-                    Some(room) => Room::Perf(room),
-                    None => {
-                        too_long |= len > perf::MAX_PAYLOAD;
-                        continue;
-                    }
-                }
+            Listener::Perf(perf) if perf.is_active() => {
+                too_long |= len > perf::MAX_PAYLOAD;
+                perf.reserve(len).map(Room::Perf)
             }
-            Listener::Other => continue,
+            _ => None,
+        };
+        let Some(mut room) = room else {
+            continue;
         };
 
         if let Some(first) = &mut first {
-            copy(room.payload(), first.payload());
-            room.commit();
+            if copy(room.payload(), first.payload()) {
+                room.commit();
+            }
             continue;
         }
-
-        let copied = payload.with_snapshot(|payload| payload.copy_nofault(room.payload()));
-        if copied != len {
-            return Outcome::Absent;
-        }
-        if !validate::record(event.validators(), room.record()) {
-            return Outcome::Invalid;
+        if !payload.copy_to(room.payload()) || !validate::record(event.validators(), room.record())
+        {
+            return Err(EFAULT);
         }
         first = Some(room);
     }
 
     match first {
-        Some(room) => {
-            room.commit();
-            Outcome::Delivered
-        }
-        None if too_long => Outcome::TooLong,
-        None => Outcome::Delivered,
+        Some(room) => room.commit(),
+        None if too_long => return Err(E2BIG),
+        None => {}
     }
+    Ok(())
 }

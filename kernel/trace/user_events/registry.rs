@@ -257,7 +257,7 @@ impl WorkItem for Registry {
 /// How a registration wants its event.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
-    /// `USER_EVENT_REG_PERSIST`: it stays until it is deleted.
+    /// `USER_EVENT_REG_PERSIST`: it shall stay until it is deleted.
     pub(crate) persist: bool,
     /// `USER_EVENT_REG_MULTI_FORMAT`: other events may have the same name.
     pub(crate) multi: bool,
@@ -265,6 +265,9 @@ pub(crate) struct Wanted {
 
 impl Registry {
     /// The event that `command` describes, made if there is none.
+    ///
+    /// An event that shall be persistent is not yet: that is for the caller to say, when all else
+    /// has come to its end.
     ///
     /// # Errors
     ///
@@ -318,10 +321,6 @@ impl Registry {
         if event.signature().to_bytes() != signature {
             return Err(EADDRINUSE);
         }
-        if wanted.persist {
-            event.make_persistent();
-        }
-
         Ok(Some(EventUse::new(event.clone())))
     }
 
@@ -354,7 +353,6 @@ impl Registry {
             tracepoint,
             layout,
             multi: wanted.multi,
-            persist: wanted.persist,
         })
     }
 
