@@ -5,8 +5,8 @@
 //! A record may say where in it further data is. Readers (filters, histograms, perf, the `trace`
 //! file) rely on it: the place has to be within the record, and a string has to end with a NUL.
 //!
-//! The check runs once for each listener on the copy that is going to be published, with preemption
-//! off: it takes no lock, allocates nothing and cannot panic.
+//! The check runs once for each record, where it is put together for the first listener, with
+//! preemption off: it takes no lock, allocates nothing and cannot panic.
 
 use super::types::Origin;
 
