@@ -12,7 +12,7 @@ use crate::bindings;
 use core::{
     marker::PhantomData,
     mem::{
-        ManuallyDrop,
+        self,
         MaybeUninit, //
     },
     slice, //
@@ -88,12 +88,12 @@ impl<'g> Reservation<'g> {
 
     /// Hands the record over: filters and triggers look at it, then it is for readers.
     #[inline]
-    pub fn commit(self) {
-        let mut this = ManuallyDrop::new(self);
-
+    pub fn commit(mut self) {
         // SAFETY: By the type invariant the record is reserved and neither committed nor discarded;
-        // `this` is not used or dropped any more.
-        unsafe { bindings::trace_event_buffer_commit(&mut this.buffer) };
+        // `self` is not used or dropped any more.
+        unsafe { bindings::trace_event_buffer_commit(&mut self.buffer) };
+        // Only now, as moving it before would copy it.
+        mem::forget(self);
     }
 }
 
