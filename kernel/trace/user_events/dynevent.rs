@@ -78,7 +78,7 @@ impl Operations for UserEvent {
         _held: Held<'_>,
     ) -> bool {
         // Either name of a system means events of both.
-        self.name() == event
+        &**self.name() == event.to_bytes()
             && system.is_none_or(|name| [SYSTEM, MULTI_SYSTEM].contains(&name))
             && (args.is_empty() || signature::matches(self.signature(), args))
     }

@@ -6,7 +6,7 @@
 //! That it exists, that is, can be found by name and seen in tracefs, depends on its uses: an
 //! [`EventUse`] held by a file, by an enabled address or by an attached probe. Uses are taken from
 //! the registry (under its lock) or from another use, so once the registry has taken out an event
-//! without uses nobody can come to it again.
+//! without uses nobody can come to it again. That is done by a work item of the registry.
 //!
 //! # Invariants
 //!
@@ -26,9 +26,12 @@ use super::{
     validate::Validator, //
 };
 use kernel::{
-    impl_has_work, new_mutex, new_work,
+    new_mutex,
     prelude::*,
-    str::CString,
+    str::{
+        BStr,
+        CString, //
+    },
     sync::{
         atomic::{
             Atomic,
@@ -49,11 +52,6 @@ use kernel::{
         event_mutex::Held,
         impl_has_event, //
     },
-    workqueue::{
-        self,
-        Work,
-        WorkItem, //
-    },
 };
 
 /// Who listens to an event, as bits of [`UserEvent::status`].
@@ -72,11 +70,8 @@ pub(crate) struct UserEvent {
     /// The trace event; its name differs from `name` for multi-format events.
     #[pin]
     event: Event<UserEvent>,
-    /// Removes the event when nobody uses it any more.
-    #[pin]
-    reap: Work<UserEvent>,
-    /// The name it was registered by.
-    name: CString,
+    /// Length of the name that it was registered by, which the name of the trace event begins with.
+    name_len: u16,
     /// The fields as canonical text, see [`super::signature`].
     signature: CString,
     /// One of several events that share a name.
@@ -100,14 +95,10 @@ impl_has_event! {
     impl HasEvent for UserEvent { self.event }
 }
 
-impl_has_work! {
-    impl HasWork<Self> for UserEvent { self.reap }
-}
-
 /// What a new event is made of.
 pub(crate) struct Description {
-    /// Name of the registration.
-    pub(crate) name: CString,
+    /// Length of the name of the registration, which `tracepoint` begins with.
+    pub(crate) name_len: u16,
     /// Canonical text of the fields.
     pub(crate) signature: CString,
     /// Group in tracefs.
@@ -135,8 +126,7 @@ impl UserEvent {
         Arc::pin_init(
             try_pin_init!(Self {
                 event <- Event::new(definition),
-                reap <- new_work!("UserEvent::reap"),
-                name: d.name,
+                name_len: d.name_len,
                 signature: d.signature,
                 multi: d.multi,
                 persist: Atomic::new(false),
@@ -157,8 +147,10 @@ impl UserEvent {
     }
 
     /// The name that it was registered by.
-    pub(crate) fn name(&self) -> &CStr {
-        &self.name
+    pub(crate) fn name(&self) -> &BStr {
+        let name = self.event.name().to_bytes();
+
+        BStr::from_bytes(name.get(..usize::from(self.name_len)).unwrap_or(name))
     }
 
     /// The fields as canonical text.
@@ -223,13 +215,6 @@ impl UserEvent {
         self.uses.fetch_sub(1, Full) == 1 && !self.is_persistent()
     }
 
-    /// Has the event removed soon. Not at once: the last use may go in the middle of what tracing
-    /// does with the event, and it may still be taken up again.
-    pub(super) fn queue_reap(this: Arc<Self>) {
-        // If it is queued already that run looks at the uses.
-        let _ = workqueue::system_percpu().enqueue(this);
-    }
-
     /// Brings `status` and the enabled words in line with the attached probes.
     fn refresh(&self, held: Held<'_>) {
         self.status.store(probe::listeners(self), Relaxed);
@@ -270,22 +255,7 @@ impl Operations for UserEvent {
     fn detached(this: ArcBorrow<'_, Self>, held: Held<'_>) {
         this.refresh(held);
         if this.release() {
-            Self::queue_reap(this.into());
-        }
-    }
-}
-
-impl WorkItem for UserEvent {
-    type Pointer = Arc<Self>;
-
-    /// Removes the event, unless it has been taken up again.
-    fn run(this: Arc<Self>) {
-        match registry::get().and_then(|r| r.reap(&this)) {
-            Ok(()) => {}
-            // An event probe or a trigger refers to it, which nobody will tell the end of.
-            Err(e) if e == EBUSY => registry::sweep_later(),
-            // It stays where it is, and can be deleted or taken up again.
-            Err(_) => pr_warn!("Unable to delete event\n"),
+            registry::reap_later(this.into());
         }
     }
 }
@@ -321,7 +291,7 @@ impl Clone for EventUse {
 impl Drop for EventUse {
     fn drop(&mut self) {
         if self.0.release() {
-            UserEvent::queue_reap(self.0.clone());
+            registry::reap_later(self.0.clone());
         }
     }
 }

@@ -9,10 +9,14 @@ use super::{
     append_vec::AppendVec,
     event::EventUse,
     ioctl,
-    probe,
+    probe::{
+        self,
+        Payload, //
+    },
     seed,
     table::OpenTable, //
 };
+use core::mem::MaybeUninit;
 use kernel::{
     fs::{
         File,
@@ -27,6 +31,12 @@ use kernel::{
         FileOps, //
     },
 };
+
+/// Bytes of the index that a record begins with.
+const INDEX: usize = size_of::<i32>();
+
+/// Payloads up to so many bytes are copied to the stack: most of them.
+const SHORT: usize = 128;
 
 /// An open `user_events_data`.
 #[pin_data]
@@ -89,22 +99,34 @@ impl FileOps for DataFile {
         }
 
         let total = iov.len();
-        let mut index = [0; size_of::<i32>()];
-        if iov.copy_from_iter(&mut index) != index.len() {
-            return Err(EFAULT);
-        }
-        let index = usize::try_from(i32::from_ne_bytes(index)).map_err(|_| EINVAL)?;
+        let mut buffer = [MaybeUninit::uninit(); INDEX + SHORT];
+        // All of a short record at once, of a longer one the index only.
+        let wanted = if total <= buffer.len() { total } else { INDEX };
+        let head = iov.copy_from_iter_raw(buffer.get_mut(..wanted).ok_or(EFAULT)?);
+        let (index, payload) = head.split_first_chunk::<INDEX>().ok_or(EFAULT)?;
+        let index = usize::try_from(i32::from_ne_bytes(*index)).map_err(|_| EINVAL)?;
 
         let file = kiocb.file().get_ref();
         let event = file.events.get(index).ok_or(ENOENT)?;
-        if iov.len() < event.min_size() {
+        let len = total - INDEX;
+        if len < event.min_size() {
             return Err(EINVAL);
         }
         if !event.trace().is_enabled() {
             return Err(EBADF);
         }
 
-        probe::deliver(event, iov)?;
+        if wanted == total {
+            if payload.len() != len {
+                return Err(EFAULT);
+            }
+            probe::deliver(event, Payload::Copied(payload))?;
+        } else {
+            if !iov.fault_in_readable(len) {
+                return Err(EFAULT);
+            }
+            probe::deliver(event, Payload::User(iov))?;
+        }
         Ok(total)
     }
 

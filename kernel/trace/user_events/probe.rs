@@ -13,12 +13,10 @@
 use super::{
     event::{
         listens,
-        EventUse,
         UserEvent, //
     },
     validate, //
 };
-use core::mem::MaybeUninit;
 use kernel::{
     iov::IovIterSource,
     prelude::*,
@@ -29,9 +27,6 @@ use kernel::{
         tracepoint::ReadGuard, //
     },
 };
-
-/// What is copied to the stack first, in bytes: most records.
-const SHORT: usize = 128;
 
 /// The [`listens`] bits of those that listen to `event` now.
 pub(crate) fn listeners(event: &UserEvent) -> u32 {
@@ -86,8 +81,10 @@ impl Room<'_> {
 }
 
 /// Where a payload is.
-enum Payload<'a, 'b> {
-    Short(&'a [u8]),
+pub(crate) enum Payload<'a, 'b> {
+    /// In the kernel.
+    Copied(&'a [u8]),
+    /// In the writer's memory, faulted in.
     User(&'a IovIterSource<'b>),
 }
 
@@ -95,7 +92,7 @@ impl Payload<'_, '_> {
     #[inline]
     fn len(&self) -> usize {
         match self {
-            Self::Short(bytes) => bytes.len(),
+            Self::Copied(bytes) => bytes.len(),
             Self::User(iov) => iov.len(),
         }
     }
@@ -104,7 +101,7 @@ impl Payload<'_, '_> {
     #[inline]
     fn copy_to(&self, to: &mut [u8]) -> bool {
         match self {
-            Self::Short(bytes) => copy(to, bytes),
+            Self::Copied(bytes) => copy(to, bytes),
             Self::User(iov) => iov.with_snapshot(|iov| iov.copy_nofault(to)) == to.len(),
         }
     }
@@ -120,32 +117,14 @@ fn copy(to: &mut [u8], from: &[u8]) -> bool {
     true
 }
 
-/// Hands what is left of `iov` to the listeners of `event`.
+/// Hands a record to the listeners of `event`.
 ///
 /// # Errors
 ///
 /// `EFAULT` if the writer's memory cannot be read or the record is not valid, `E2BIG` if it is too
 /// long for everybody. Nobody has got it then.
-pub(crate) fn deliver(event: &EventUse, iov: &mut IovIterSource<'_>) -> Result {
-    let len = iov.len();
-
-    if len <= SHORT {
-        let mut buffer = [MaybeUninit::uninit(); SHORT];
-        let payload = iov.copy_from_iter_raw(buffer.get_mut(..len).ok_or(EFAULT)?);
-
-        if payload.len() != len {
-            return Err(EFAULT);
-        }
-        deliver_payload(event, Payload::Short(payload))
-    } else if iov.fault_in_readable(len) {
-        deliver_payload(event, Payload::User(iov))
-    } else {
-        Err(EFAULT)
-    }
-}
-
 #[inline]
-fn deliver_payload(event: &EventUse, payload: Payload<'_, '_>) -> Result {
+pub(crate) fn deliver(event: &UserEvent, payload: Payload<'_, '_>) -> Result {
     let len = payload.len();
     let guard = ReadGuard::new();
     let mut first: Option<Room<'_>> = None;

@@ -26,11 +26,13 @@ use super::{
     print_fmt,
     signature, //
 };
+use core::cmp::Ordering;
 use kernel::{
     capability::perfmon_capable,
-    impl_has_delayed_work, new_delayed_work, new_mutex,
+    impl_has_delayed_work, impl_has_work, new_delayed_work, new_mutex, new_spinlock, new_work,
     prelude::*,
     rbtree::{
+        Cursor,
         RBTree,
         RBTreeNode, //
     },
@@ -42,7 +44,8 @@ use kernel::{
         },
         Arc,
         Mutex,
-        SetOnce, //
+        SetOnce,
+        SpinLock, //
     },
     sysctl,
     time::msecs_to_jiffies,
@@ -56,6 +59,7 @@ use kernel::{
     workqueue::{
         self,
         DelayedWork,
+        Work,
         WorkItem, //
     },
 };
@@ -72,14 +76,14 @@ const SWEEP_MS: u32 = 500;
 /// What events are sorted by: all with one name are neighbours, and a field list tells those of
 /// several formats apart.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
-struct Key<'a> {
+struct Order<'a> {
     name: &'a [u8],
     multi: bool,
     signature: &'a [u8],
 }
 
-impl<'a> Key<'a> {
-    /// The key of an event. There is one event of a single format for each name.
+impl<'a> Order<'a> {
+    /// The place of an event. There is one event of a single format for each name.
     fn new(name: &'a [u8], multi: bool, signature: &'a [u8]) -> Self {
         Self {
             name,
@@ -88,9 +92,49 @@ impl<'a> Key<'a> {
         }
     }
 
+    fn of(event: &'a UserEvent) -> Self {
+        Self::new(event.name(), event.is_multi(), event.signature().to_bytes())
+    }
+
     /// Sorts before every event that has this name, and after all others that sort before those.
     fn first_of(name: &'a [u8]) -> Self {
         Self::new(name, false, b"")
+    }
+}
+
+/// The key of a node: its event. Or what is looked for.
+#[derive(Clone, Copy)]
+enum Key<'a> {
+    Event(&'a UserEvent),
+    Search(&'a Order<'a>),
+}
+
+impl<'a> Key<'a> {
+    fn order(&self) -> Order<'a> {
+        match *self {
+            Self::Event(event) => Order::of(event),
+            Self::Search(order) => *order,
+        }
+    }
+}
+
+impl PartialEq for Key<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Key<'_> {}
+
+impl PartialOrd for Key<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
     }
 }
 
@@ -98,21 +142,11 @@ impl<'a> Key<'a> {
 ///
 /// # Invariants
 ///
-/// The slices of the key are in an event whose `Arc` is the value of the same node.
+/// A key in a node is the event whose `Arc` is the value of that node.
 type OwnKey = Key<'static>;
 
 type Tree = RBTree<OwnKey, Arc<UserEvent>>;
 type Node = RBTreeNode<OwnKey, Arc<UserEvent>>;
-
-impl Key<'_> {
-    fn of(event: &UserEvent) -> Key<'_> {
-        Key::new(
-            event.name().to_bytes(),
-            event.is_multi(),
-            event.signature().to_bytes(),
-        )
-    }
-}
 
 /// The key of `event`, free of its lifetime.
 ///
@@ -120,9 +154,8 @@ impl Key<'_> {
 ///
 /// The key must be gone before the event is.
 unsafe fn own_key(event: &UserEvent) -> OwnKey {
-    // SAFETY: Only the lifetime changes. The strings belong to the event and never change, and the
-    // caller sees to it that the event outlives the key.
-    unsafe { core::mem::transmute::<Key<'_>, OwnKey>(Key::of(event)) }
+    // SAFETY: The caller sees to it that the event outlives the key.
+    Key::Event(unsafe { &*core::ptr::from_ref(event) })
 }
 
 /// A node for `event`.
@@ -130,7 +163,7 @@ fn node(event: Arc<UserEvent>) -> Result<Node> {
     // SAFETY: The key lives in a node together with an `Arc` of its event and is dropped with it.
     let key = unsafe { own_key(&event) };
 
-    // INVARIANT: The key borrows from the value of the node.
+    // INVARIANT: The key is the value of the node.
     RBTreeNode::new(key, event, GFP_KERNEL_ACCOUNT)
 }
 
@@ -142,26 +175,49 @@ struct Events {
 }
 
 impl Events {
-    fn get<'a>(&'a self, key: &Key<'a>) -> Option<&'a Arc<UserEvent>> {
+    fn get<'a>(&'a self, order: &'a Order<'a>) -> Option<&'a Arc<UserEvent>> {
         let tree: &'a RBTree<Key<'a>, Arc<UserEvent>> = &self.tree;
 
-        tree.get(key)
+        tree.get(&Key::Search(order))
     }
 
-    /// The events called `name`, the single-format one first.
-    fn named<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a Arc<UserEvent>> {
+    /// Calls `f` with the events called `name`, the single-format one first, until it fails.
+    fn try_for_each_named(
+        &self,
+        name: &[u8],
+        mut f: impl FnMut(&Arc<UserEvent>) -> Result,
+    ) -> Result {
+        let first = Order::first_of(name);
+        let mut key = Key::Search(&first);
+
+        while let Some(cursor) = self.lower_bound(&key) {
+            let (_, event) = cursor.current();
+            if &**event.name() != name {
+                break;
+            }
+            f(event)?;
+
+            match cursor.peek_next() {
+                Some((next, _)) => key = *next,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn lower_bound<'a>(&'a self, key: &Key<'a>) -> Option<Cursor<'a, Key<'a>, Arc<UserEvent>>> {
         let tree: &'a RBTree<Key<'a>, Arc<UserEvent>> = &self.tree;
-        let mut next = tree
-            .cursor_lower_bound(&Key::first_of(name))
-            .map(|cursor| *cursor.current().0);
 
-        core::iter::from_fn(move || {
-            let key = next.filter(|key| key.name == name)?;
-            let cursor = tree.cursor_lower_bound(&key)?;
+        tree.cursor_lower_bound(key)
+    }
 
-            next = cursor.peek_next().map(|(key, _)| *key);
-            tree.get(&key)
-        })
+    /// The first event called `name`.
+    fn first_named(&self, name: &[u8]) -> Option<Arc<UserEvent>> {
+        let first = Order::first_of(name);
+        let cursor = self.lower_bound(&Key::Search(&first))?;
+        let (_, event) = cursor.current();
+
+        (&**event.name() == name).then(|| event.clone())
     }
 
     fn insert(&mut self, node: Node) {
@@ -171,7 +227,7 @@ impl Events {
 
     /// Takes an event out if it is `event` itself, not another one of the same key.
     fn remove(&mut self, event: &UserEvent) -> Option<Node> {
-        if !core::ptr::eq(&**self.get(&Key::of(event))?, event) {
+        if !core::ptr::eq(&**self.get(&Order::of(event))?, event) {
             return None;
         }
         // SAFETY: The key is gone when this function returns, and `event` is borrowed for longer.
@@ -182,17 +238,38 @@ impl Events {
     }
 }
 
+/// Events that have lost their last use.
+struct Unused {
+    events: KVec<Arc<UserEvent>>,
+    /// There was no memory for `events`, or tracing did not let go of one: look at all.
+    any: bool,
+}
+
 /// The events of the system.
 #[pin_data]
 pub(crate) struct Registry {
     #[pin]
     events: Mutex<Events>,
     #[pin]
-    sweep: DelayedWork<Registry>,
+    unused: SpinLock<Unused>,
+    /// Removes what is unused. Not at once: the last use may go in the middle of what tracing does
+    /// with the event, and it may still be taken up again.
+    #[pin]
+    reap: Work<Registry, REAP>,
+    /// Looks again for events that only kernel code refers to, which does not tell the end of it.
+    #[pin]
+    sweep: DelayedWork<Registry, SWEEP>,
+}
+
+const REAP: u64 = 0;
+const SWEEP: u64 = 1;
+
+impl_has_work! {
+    impl HasWork<Self, REAP> for Registry { self.reap }
 }
 
 impl_has_delayed_work! {
-    impl HasDelayedWork<Self> for Registry { self.sweep }
+    impl HasDelayedWork<Self, SWEEP> for Registry { self.sweep }
 }
 
 /// Makes the registry.
@@ -207,6 +284,14 @@ pub(crate) fn init() -> Result {
                 },
                 "user_events::registry"
             ),
+            unused <- new_spinlock!(
+                Unused {
+                    events: KVec::new(),
+                    any: false,
+                },
+                "user_events::unused"
+            ),
+            reap <- new_work!("user_events::reap"),
             sweep <- new_delayed_work!("user_events::sweep"),
         }? Error),
         GFP_KERNEL,
@@ -233,24 +318,63 @@ pub(crate) fn get() -> Result<&'static Arc<Registry>> {
     REGISTRY.as_ref().ok_or(ENOENT)
 }
 
-/// Looks again, later, for events that nobody uses any more.
-pub(crate) fn sweep_later() {
-    if let Ok(registry) = get() {
-        // One run looks at all events: it does not matter if it is queued already.
-        let _ = workqueue::system_percpu()
-            .enqueue_delayed(registry.clone(), msecs_to_jiffies(SWEEP_MS));
+/// Has an event removed soon that has lost its last use, unless it is taken up again. Any context
+/// but interrupts.
+pub(crate) fn reap_later(event: Arc<UserEvent>) {
+    let Ok(registry) = get() else {
+        return;
+    };
+
+    {
+        let mut unused = registry.unused.lock();
+
+        // Not just pushed: the event must not be dropped under the lock.
+        if unused.events.reserve(1, GFP_NOWAIT).is_ok() {
+            let _ = unused.events.push_within_capacity(event);
+        } else {
+            unused.any = true;
+        }
     }
+    // If it is queued already that run looks at the list.
+    let _ = workqueue::system_percpu().enqueue::<_, REAP>(registry.clone());
 }
 
-impl WorkItem for Registry {
+impl WorkItem<REAP> for Registry {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
-        for event in this.events.lock().tree.values() {
-            if !event.is_persistent() && !event.is_used() {
-                UserEvent::queue_reap(event.clone());
+        let (events, any) = {
+            let mut unused = this.unused.lock();
+
+            (
+                core::mem::replace(&mut unused.events, KVec::new()),
+                core::mem::take(&mut unused.any),
+            )
+        };
+        let mut again = false;
+
+        for event in &events {
+            again |= this.reap(event);
+        }
+        if any {
+            while let Some(event) = this.any_unused(&mut again) {
+                again |= this.reap(&event);
             }
         }
+        if again {
+            // If it is queued already that run looks at all events.
+            let _ = workqueue::system_percpu()
+                .enqueue_delayed::<_, SWEEP>(this, msecs_to_jiffies(SWEEP_MS));
+        }
+    }
+}
+
+impl WorkItem<SWEEP> for Registry {
+    type Pointer = Arc<Self>;
+
+    fn run(this: Arc<Self>) {
+        this.unused.lock().any = true;
+        let _ = workqueue::system_percpu().enqueue::<_, REAP>(this);
     }
 }
 
@@ -313,8 +437,9 @@ impl Registry {
     }
 
     fn find(&self, name: &[u8], signature: &[u8], wanted: Wanted) -> Result<Option<EventUse>> {
+        let order = Order::new(name, wanted.multi, signature);
         let events = self.events.lock();
-        let Some(event) = events.get(&Key::new(name, wanted.multi, signature)) else {
+        let Some(event) = events.get(&order) else {
             return Ok(None);
         };
 
@@ -331,6 +456,7 @@ impl Registry {
         layout: parse::Layout,
         wanted: Wanted,
     ) -> Result<Description> {
+        let name_len = u16::try_from(name.len())?;
         let name = parse::c_string(name)?;
         let tracepoint = if wanted.multi {
             let id = {
@@ -342,13 +468,13 @@ impl Registry {
             };
             CString::try_from_fmt(fmt!("{}.{:x}", &*name, id))?
         } else {
-            CString::try_from(&*name)?
+            name
         };
 
         Ok(Description {
             system: if wanted.multi { MULTI_SYSTEM } else { SYSTEM },
             print_fmt: print_fmt::text(&layout)?,
-            name,
+            name_len,
             signature,
             tracepoint,
             layout,
@@ -370,16 +496,15 @@ impl Registry {
         {
             let mut events = self.events.lock();
 
-            if events.named(name).next().is_none() {
+            let mut found = false;
+            events.try_for_each_named(name, |event| {
+                found = true;
+                Self::check_deletable(event)
+            })?;
+            if !found {
                 return Err(ENOENT);
             }
-            for event in events.named(name) {
-                Self::check_deletable(event)?;
-            }
-            loop {
-                let Some(event) = events.named(name).next().cloned() else {
-                    break;
-                };
+            while let Some(event) = events.first_named(name) {
                 if let Some(node) = events.remove(&event) {
                     doomed.insert(node);
                 }
@@ -413,11 +538,10 @@ impl Registry {
     }
 
     /// Removes an event that has lost its last use, unless it has been taken up again or stays
-    /// without.
-    pub(crate) fn reap(&self, event: &UserEvent) -> Result {
+    /// without. Returns `true` if tracing does not let go of it now.
+    fn reap(&self, event: &UserEvent) -> bool {
         let guard = event_mutex::lock();
-
-        match self.remove_if(event, guard.held(), |event| {
+        let result = self.remove_if(event, guard.held(), |event| {
             if event.is_persistent() || event.is_used() {
                 Err(EAGAIN)
             } else if event.is_busy() {
@@ -425,10 +549,31 @@ impl Registry {
             } else {
                 Ok(())
             }
-        }) {
-            Err(e) if e == EAGAIN || e == ENOENT => Ok(()),
-            result => result,
+        });
+
+        match result {
+            Ok(()) => false,
+            Err(e) if e == EAGAIN || e == ENOENT => false,
+            // An event probe or a trigger refers to it.
+            Err(e) if e == EBUSY => true,
+            Err(_) => {
+                pr_warn!("Unable to delete event\n");
+                true
+            }
         }
+    }
+
+    /// An event without uses that nothing else refers to; `busy` is set if there are others.
+    fn any_unused(&self, busy: &mut bool) -> Option<Arc<UserEvent>> {
+        let events = self.events.lock();
+        let event = events.tree.values().find(|event| {
+            let unused = !event.is_persistent() && !event.is_used();
+
+            *busy |= unused && event.is_busy();
+            unused && !event.is_busy()
+        });
+
+        event.cloned()
     }
 
     fn check_deletable(event: &UserEvent) -> Result {
