@@ -20,6 +20,7 @@
 
 #include "kselftest_harness.h"
 #include "ue.h"
+#include "uring.h"
 
 UE_FIXTURE(user)
 
@@ -650,6 +651,26 @@ TEST_F(user, a7_location_words)
 	EXPECT_EQ(-EFAULT, ue_write(self->fd, 2, &rec, 8));
 	EXPECT_EQ(records, ue_records("a7_dl") + ue_records("a7_rl"));
 	EXPECT_EQ(1, ue_records("a7_nc"));
+}
+
+TEST_F(user, a7_io_uring)
+{
+	uint32_t index = 0, rec[2] = { 3, 4 };
+	struct iovec io[2] = { { &index, sizeof(index) }, { rec, sizeof(rec) } };
+	struct uring u;
+
+	if (uring_open(&u))
+		SKIP(return, "no io_uring");
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_u u32 a; u32 b"));
+	EXPECT_EQ(-EBADF, uring_writev(&u, self->fd, io, 2, 0));
+	EXPECT_EQ(0, ue_enable("a7_u", true));
+	EXPECT_EQ(12, uring_writev(&u, self->fd, io, 2, 0));
+	EXPECT_EQ(12, uring_writev(&u, self->fd, io, 2, -1));
+	EXPECT_EQ(-EINVAL, uring_writev(&u, self->fd, io, 1, 0));
+	index = 7;
+	EXPECT_EQ(-ENOENT, uring_writev(&u, self->fd, io, 2, 0));
+	EXPECT_EQ(2, ue_records("a7_u"));
+	EXPECT_STREQ(" a=0x3 (3) b=0x4 (4)", ue_last_record("a7_u"));
 }
 
 TEST_F(user, a7_page_that_is_not_there)

@@ -451,6 +451,10 @@ static inline void ue_perf_close(struct ue_perf *perf)
 	close(perf->fd);
 }
 
+/* An emulated machine with sanitizers is slow: more than the 30 s of the harness. */
+#undef TEST_F
+#define TEST_F(fixture_name, test_name) TEST_F_TIMEOUT(fixture_name, test_name, 150)
+
 /* The fixture that the tests share: a file, a page for the enable words. */
 #define UE_FIXTURE(name)						\
 FIXTURE(name) {								\

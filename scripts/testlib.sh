@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the test scripts share: building the tests, running them in the guest,
+# counting their results. Sourced after lib.sh.
+
+TESTS=$TOP/tools/testing/selftests/user_events_rust
+OUT=$BUILD/test
+
+# Results: one line per case, "ok N - PART: CASE" or "not ok N - ...", with what
+# there is to say about it before it, behind a #.
+
+passed=0 failed=0 skipped=0
+
+report() { # ok|not|skip PART CASE [WHY]
+	local n=$((passed + failed + skipped + 1))
+	case $1 in
+	ok)
+		passed=$((passed + 1))
+		printf 'ok %d - %s: %s\n' "$n" "$2" "$3"
+		;;
+	skip)
+		skipped=$((skipped + 1))
+		printf 'ok %d - %s: %s # SKIP %s\n' "$n" "$2" "$3" "$4"
+		;;
+	*)
+		failed=$((failed + 1))
+		printf 'not ok %d - %s: %s\n' "$n" "$2" "$3"
+		;;
+	esac
+}
+
+# The last line, and the exit status.
+summary() {
+	printf '%d passed, %d failed' "$passed" "$failed"
+	((skipped == 0)) || printf ', %d skipped' "$skipped"
+	printf '\n'
+	((failed == 0 && passed > 0))
+}
+
+# A file as the explanation of the next result.
+explain() { # FILE [LINES]
+	tail -n "${2:-40}" "$1" | sed 's/^/# /'
+}
+
+# Builds the tree's tests and ours from build/linux, with its own headers.
+build_tests() {
+	local linux=$BUILD/linux log=$BUILD/log/tests
+	step 'building the tests'
+	mkdir -p "$OUT"
+	quietly "$log" "$TOP/scripts/in-root" sh -ec "
+		make -s -C '$linux' O='$OUT/headers' headers_install
+		for t in user_events user_events_rust; do
+			mkdir -p '$OUT/'\$t
+			make -s -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t \
+				KHDR_INCLUDES='-isystem $OUT/headers/usr/include' all
+		done" || die 'the tests do not build'
+}
+
+# Runs a shell script in the guest; what it prints goes to a file. A report of
+# the kernel, a hang and a crash are results of their own.
+guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
+	local part=$1 output=$2 limit=$3 script=$4 rc=0
+	shift 4
+	mkdir -p "$(dirname "$output")"
+	printf '%s\n' 'set -u' "$script" >"$output.sh"
+	"$TOP/scripts/vm" --timeout "$limit" "$@" -- bash "$output.sh" >"$output" 2>"$output.err" </dev/null || rc=$?
+	case $rc in
+	124)
+		explain "$output.err"
+		report not "$part" "it comes to an end within $limit s"
+		;;
+	125)
+		explain "$output.err" 80
+		report not "$part" 'the kernel reports no problem'
+		;;
+	126)
+		explain "$output.err" 80
+		report not "$part" 'the guest stays up'
+		;;
+	*) report ok "$part" 'the kernel reports no problem' ;;
+	esac
+	return 0
+}
+
+# Sections of the output of a guest: "@@ NAME" begins one, "@@ end STATUS" ends it.
+section() { # NAME COMMAND: text for the script of a guest
+	printf 'echo "@@ %s"\n%s\necho "@@ end $?"\n' "$1" "$2 2>&1"
+}
+
+# Reads the TAP of all sections of an output.
+#
+# Cases of the fixture "dev" show what the Rust implementation does other than the
+# C one: run on that, they have to fail.
+read_tap() { # PART OUTPUT IMPL
+	local part=$1 impl=$3 line name='' plan=0 count=0 said=() what why verdict ended
+	while IFS= read -r line; do
+		case $line in
+		'@@ end '*)
+			ended=${line#@@ end }
+			if ((plan == 0 || count != plan)); then
+				printf '# status %s\n' "$ended"
+				printf '# %s\n' "${said[@]: -20}"
+				report not "$part" "$name: $count of $plan cases were run"
+			fi
+			name=''
+			;;
+		'@@ '*)
+			name=${line#@@ }
+			plan=0 count=0 said=()
+			;;
+		1..[0-9]*)
+			plan=${line#1..}
+			plan=${plan%% *}
+			;;
+		'ok '* | 'not ok '*)
+			if [ -z "$name" ]; then continue; fi
+			count=$((count + 1))
+			verdict=ok
+			if [[ $line == not* ]]; then verdict=not; fi
+			what=${line#not }
+			what=${what#ok }
+			what=${what#[0-9]* }
+			what=${what#- }
+			why=
+			if [[ $what == *'# SKIP'* ]]; then
+				verdict=skip
+				why=${what#*# SKIP}
+				why=${why# }
+				what=${what%% # SKIP*}
+			fi
+			if [ "$impl" = c ] && [[ $what == dev.* ]] && [ $verdict != skip ]; then
+				if [ $verdict = not ]; then
+					report ok "$part" "$name: $what (fails in C, as it should)"
+				else
+					report not "$part" "$name: $what (passes in C: what does it show?)"
+				fi
+			else
+				if [ $verdict = not ] && ((${#said[@]})); then printf '# %s\n' "${said[@]: -25}"; fi
+				report $verdict "$part" "$name: $what" "${why:-no reason is given}"
+			fi
+			said=()
+			;;
+		'#  RUN '* | '# Starting'* | '#            OK '* | '# PASSED'* | '# FAILED'* | '# Totals'* | 'TAP version'* | 'KTAP version'*) ;;
+		*) said+=("${line#\# }") ;;
+		esac
+	done <"$2"
+	if [ -n "$name" ]; then
+		if ((${#said[@]})); then printf '# %s\n' "${said[@]: -20}"; fi
+		report not "$part" "$name: it was not over after $count of $plan cases"
+	fi
+}
+
+# The unit tests: each suite is run through debugfs and has its results there.
+kunit_script() {
+	cat <<'END'
+k=/sys/kernel/debug/kunit
+echo "@@ kunit"
+for s in $k/*/; do
+	[ ! -e "$s/run" ] || echo 1 >"$s/run"
+	cat "$s/results"
+done
+echo "@@ end $?"
+END
+}
+
+read_kunit() { # PART OUTPUT
+	local line suite='' in_kunit='' cases=0
+	while IFS= read -r line; do
+		case $line in
+		'@@ kunit') in_kunit=1 ;;
+		'@@ '*) in_kunit= ;;
+		esac
+		[ -n "$in_kunit" ] || continue
+		if [[ $line =~ ^\ {4}#\ Subtest:\ (.*) ]]; then
+			suite=${BASH_REMATCH[1]}
+		elif [[ $line =~ ^\ {4}(not\ )?ok\ [0-9]+\ ([^ ]*)(.*) ]]; then
+			cases=$((cases + 1))
+			if [ -n "${BASH_REMATCH[1]}" ]; then
+				report not "$1" "$suite: ${BASH_REMATCH[2]}"
+			elif [[ ${BASH_REMATCH[3]} == *'# SKIP'* ]]; then
+				report skip "$1" "$suite: ${BASH_REMATCH[2]}" "${BASH_REMATCH[3]#*# SKIP }"
+			else
+				report ok "$1" "$suite: ${BASH_REMATCH[2]}"
+			fi
+		elif [[ $line =~ ^\ {4,}#\ (.*) ]]; then
+			printf '# %s\n' "${BASH_REMATCH[1]}"
+		fi
+	done <"$2"
+	if ((cases == 0)); then report not "$1" 'there are unit tests'; fi
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0
+#
+# Compares what compare/run.sh left of two kernels, and says for each sequence
+# whether it is the same, or differs only in what is accepted, or differs.
+#
+# usage: compare/judge.pl C_DIR RUST_DIR ACCEPT DEVIATIONS
+#
+# ACCEPT has a line for each accepted difference:
+#
+#   ROW SEQUENCE SIDE REGEX
+#
+# ROW is one of DEVIATIONS (Documentation/trace/rust/deviations.rst), SEQUENCE a
+# glob, SIDE is - for a line that only the C kernel prints and + for one that only
+# the Rust one prints, and REGEX matches the line. An entry that accepts nothing
+# is an error, as is one whose row is not there.
+#
+# Each line of the output begins with "ok", "not ok", or with # if it explains the
+# next one.
+
+use strict;
+use warnings;
+
+my ($c_dir, $rust_dir, $accept, $deviations) = @ARGV;
+die "usage: $0 C_DIR RUST_DIR ACCEPT DEVIATIONS\n" unless defined $deviations;
+
+sub lines_of {
+	my $file = shift;
+	open(my $h, '<:raw', $file) or return;
+	my @l = <$h>;
+	chomp @l;
+	return \@l;
+}
+
+my %rows;
+for (@{lines_of($deviations) // []}) {
+	$rows{$1} = 1 if /^   \* - ([a-z0-9-]+)$/;
+}
+
+my (@accept, @errors);
+for (@{lines_of($accept) // die "$accept: $!\n"}) {
+	next if /^\s*(#|$)/;
+	my ($row, $glob, $side, $regex) = split ' ', $_, 4;
+	if (!defined $regex || $side !~ /^[-+]$/) {
+		push @errors, "compare.accept: not an entry: $_";
+		next;
+	}
+	push @errors, "compare.accept: no row $row in deviations.rst" unless $rows{$row};
+	my $name = join '', map { $_ eq '*' ? '.*' : quotemeta } split /(\*)/, $glob;
+	push @accept, { row => $row, name => qr/^$name$/, side => $side, regex => qr/$regex/, text => $_, used => 0 };
+}
+
+# The lines of @$x and @$y that are not common to both: a longest common
+# subsequence, by the usual table, after what is equal at both ends.
+sub differences {
+	my ($x, $y) = @_;
+	my ($from, $xe, $ye) = (0, scalar @$x, scalar @$y);
+	$from++ while $from < $xe && $from < $ye && $x->[$from] eq $y->[$from];
+	while ($xe > $from && $ye > $from && $x->[$xe - 1] eq $y->[$ye - 1]) { $xe--; $ye-- }
+	my @len;
+	for my $i (reverse $from .. $xe - 1) {
+		for my $j (reverse $from .. $ye - 1) {
+			$len[$i][$j] = $x->[$i] eq $y->[$j] ? 1 + ($len[$i + 1][$j + 1] // 0)
+				: ($len[$i + 1][$j] // 0) > ($len[$i][$j + 1] // 0) ? $len[$i + 1][$j] // 0 : $len[$i][$j + 1] // 0;
+		}
+	}
+	my ($i, $j, @d) = ($from, $from);
+	while ($i < $xe || $j < $ye) {
+		if ($i < $xe && $j < $ye && $x->[$i] eq $y->[$j]) { $i++; $j++ }
+		elsif ($j >= $ye || ($i < $xe && ($len[$i + 1][$j] // 0) >= ($len[$i][$j + 1] // 0))) { push @d, ['-', $x->[$i++]] }
+		else { push @d, ['+', $y->[$j++]] }
+	}
+	return @d;
+}
+
+my $bad = 0;
+sub judge {
+	my ($name, $x, $y) = @_;
+	my @d = differences($x, $y);
+	my (%rows, @open);
+	# A line that begins with ? is a failure of the run, whoever it is from.
+	push @open, "- $_" for grep { /^\? / } @$x;
+	push @open, "+ $_" for grep { /^\? / } @$y;
+	for my $d (@d) {
+		my ($side, $line) = @$d;
+		my ($a) = grep { $_->{side} eq $side && $name =~ $_->{name} && $line =~ $_->{regex} } @accept;
+		if ($a) {
+			$a->{used}++;
+			$rows{$a->{row}} = 1;
+		} else {
+			push @open, "$side $line";
+		}
+	}
+	if (@open) {
+		$bad++;
+		print map { "#   $_\n" } splice(@open, 0, 30);
+		print "#   and ", scalar @open, " more\n" if @open;
+		print "not ok compare: $name\n";
+	} elsif (%rows) {
+		print "ok compare: $name (differs by ", join(', ', sort keys %rows), ")\n";
+	} else {
+		print "ok compare: $name\n";
+	}
+}
+
+my %names;
+for my $dir ($c_dir, $rust_dir) {
+	opendir(my $d, $dir) or die "$dir: $!\n";
+	$names{$_} = 1 for grep { !/^\./ } readdir $d;
+}
+for my $name (sort keys %names) {
+	my ($x, $y) = (lines_of("$c_dir/$name"), lines_of("$rust_dir/$name"));
+	if (!$x || !$y) {
+		$bad++;
+		print "#   there is no output of the ", ($x ? 'Rust' : 'C'), " kernel\nnot ok compare: $name\n";
+		next;
+	}
+	if (!@$x || !@$y) {
+		$bad++;
+		print "#   it is empty\nnot ok compare: $name\n";
+		next;
+	}
+	if ($x->[0] !~ /^== /) {
+		judge($name, $x, $y);
+		next;
+	}
+	# Many in one file.
+	my (%parts, @order);
+	for my $side ($x, $y) {
+		my $part;
+		for (@$side) {
+			if (/^== (.*)/) {
+				$part = $1;
+				push @order, $part if $side == $x || !$parts{$part};
+				$parts{$part}{$side == $x ? 'c' : 'rust'} = [];
+			} else {
+				push @{$parts{$part}{$side == $x ? 'c' : 'rust'}}, $_;
+			}
+		}
+	}
+	for my $part (@order) {
+		my ($pc, $pr) = @{$parts{$part}}{'c', 'rust'};
+		if ($pc && $pr) {
+			judge("$name: $part", $pc, $pr);
+		} else {
+			$bad++;
+			print "#   there is no output of the ", ($pc ? 'Rust' : 'C'), " kernel\nnot ok compare: $name: $part\n";
+		}
+	}
+}
+# With a part of the sequences only, not everything can be seen.
+push @errors, map { "compare.accept: not seen: $_->{text}" } grep { !$_->{used} } @accept unless $ENV{JUDGE_PART};
+for (@errors) {
+	$bad++;
+	print "not ok compare: $_\n";
+}
+exit($bad ? 1 : 0);

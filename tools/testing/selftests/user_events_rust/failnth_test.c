@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every allocation on the way of each operation fails once: the operation
+ * fails with ENOMEM or goes through, nothing is left half done, and the next
+ * one works. Leaks are for kmemleak to find.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+
+#include "kselftest_harness.h"
+#include "ue.h"
+#include "fault.h"
+
+UE_FIXTURE(fail)
+
+/* The fixture of the cases that only hold for the Rust implementation. */
+UE_FIXTURE(dev)
+
+#define NEED_FAULTS()							\
+do {									\
+	if (!fault_setup())						\
+		SKIP(return, "no fault injection in this kernel");	\
+} while (0)
+
+TEST_F_TIMEOUT(fail, open, 120)
+{
+	int nth, fd, hits = 0;
+
+	NEED_FAULTS();
+	nth = fault_open();
+	fault_sweep(nth, n, 500) {
+		fault_arm(nth, n);
+		fd = open(UE_DATA, O_RDWR);
+		if (fd < 0)
+			fd = -errno;
+		hits += fault_done(nth);
+		ASSERT_TRUE(fd >= 0 || fd == -ENOMEM) TH_LOG("n %d: %d", n, fd);
+		if (fd >= 0) {
+			ASSERT_EQ(0, ue_reg_index(fd, &self->w[0], 0, "f_open u32 a"));
+			ASSERT_EQ(0, ue_unreg(fd, &self->w[0], 0));
+			close(fd);
+		}
+	}
+	EXPECT_LT(0, hits);
+	EXPECT_TRUE(ue_gone("f_open"));
+}
+
+static void sweep_register(struct __test_metadata *_metadata, int fd, volatile uint32_t *w,
+			   const char *desc, int flags, bool fresh)
+{
+	int nth, ret, hits = 0, done = 0;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(desc, " "), desc);
+	nth = fault_open();
+	fault_sweep(nth, n, 2000) {
+		int own = fresh ? ue_open() : fd;
+
+		ASSERT_LE(0, own);
+		fault_arm(nth, n);
+		ret = ue_reg_flags(own, &w[0], 0, flags, desc);
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
+		if (ret) {
+			/* Nothing is registered: no word, no index. */
+			ASSERT_EQ(-ENOENT, ue_unreg(own, &w[0], 0)) TH_LOG("n %d", n);
+		} else {
+			done++;
+			if (!(flags & USER_EVENT_REG_MULTI_FORMAT)) {
+				ASSERT_EQ(0, ue_enable(name, true));
+				ASSERT_EQ(1, w[0]);
+				ASSERT_EQ(0, ue_enable(name, false));
+				ASSERT_EQ(0, w[0]);
+			}
+			ASSERT_EQ(0, ue_unreg(own, &w[0], 0));
+		}
+		if (fresh) {
+			close(own);
+			ASSERT_TRUE(ue_poll(!strstr(ue_slurp(UE_STATUS), name))) TH_LOG("n %d", n);
+		}
+	}
+	EXPECT_LT(5, hits);
+	EXPECT_LT(0, done);
+}
+
+TEST_F_TIMEOUT(fail, register_a_new_event, 280)
+{
+	NEED_FAULTS();
+	sweep_register(_metadata, self->fd, self->w,
+		       "f_new u32 a; char[20] b; __data_loc char[] c; struct x d 8", 0, true);
+}
+
+TEST_F_TIMEOUT(fail, register_a_format, 280)
+{
+	NEED_FAULTS();
+	sweep_register(_metadata, self->fd, self->w, "f_multi u32 a; u64 b",
+		       USER_EVENT_REG_MULTI_FORMAT, true);
+}
+
+TEST_F_TIMEOUT(fail, register_an_existing_event, 120)
+{
+	NEED_FAULTS();
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:f_old u32 a; u64 b"));
+	sweep_register(_metadata, self->fd, self->w, "f_old u32 a;u64 b", 0, true);
+	EXPECT_EQ(0, ue_del_wait(self->fd, "f_old"));
+}
+
+/* Growing tables: of one file, of one process, of one event. */
+TEST_F_TIMEOUT(fail, register_many, 280)
+{
+	int nth, ret, hits = 0, done = 0;
+	char desc[64];
+
+	NEED_FAULTS();
+	nth = fault_open();
+	for (int i = 0; i < 300; i++) {
+		snprintf(desc, sizeof(desc), "f_many%d u32 a", i % 40);
+		fault_arm(nth, 1 + i % 37);
+		ret = ue_reg(self->fd, &self->w[i], 0, desc);
+		hits += fault_hit(nth);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("i %d: %d", i, ret);
+		done += ret == 0;
+		ASSERT_EQ(ret ? -ENOENT : 0, ue_unreg(self->fd, &self->w[i], 0));
+		if (!ret) {
+			ASSERT_EQ(0, ue_reg(self->fd, &self->w[i], 0, desc));
+		}
+	}
+	EXPECT_LT(5, hits);
+	EXPECT_LT(5, done);
+	ASSERT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
+	for (int i = 0; i < 300; i++) {
+		ret = ue_unreg(self->fd, &self->w[i], 0);
+		ASSERT_TRUE(ret == 0 || ret == -ENOENT);
+		ASSERT_EQ(0, self->w[i]);
+	}
+	ASSERT_EQ(0, ue_put(UE_EVENTS "/enable", "0"));
+}
+
+TEST_F_TIMEOUT(fail, enable, 120)
+{
+	int nth, enable, ret, hits = 0;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "f_enable u32 a"));
+	enable = open(UE_EVENTS "/f_enable/enable", O_WRONLY);
+	ASSERT_LE(0, enable);
+	nth = fault_open();
+	fault_sweep(nth, n, 500) {
+		fault_arm(nth, n);
+		ret = ue_err(pwrite(enable, "1", 1, 0));
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 1 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
+		ASSERT_EQ(ret == 1, self->w[0]);
+		fault_arm(nth, n);
+		ret = ue_err(pwrite(enable, "0", 1, 0));
+		hits += fault_hit(nth);
+		ASSERT_EQ(1, ret);
+		ASSERT_EQ(0, self->w[0]);
+	}
+	EXPECT_LT(0, hits);
+	close(enable);
+}
+
+TEST_F_TIMEOUT(fail, dynamic_events, 280)
+{
+	int nth, ret, hits = 0;
+
+	NEED_FAULTS();
+	nth = fault_open();
+	fault_sweep(nth, n, 2000) {
+		fault_arm(nth, n);
+		ret = ue_put(UE_DYN, "u:f_dyn u32 a; char[4] b");
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
+		ASSERT_EQ(ret == 0, ue_exists("f_dyn"));
+		ASSERT_EQ(ret ? -ENOENT : 0, ue_del(self->fd, "f_dyn"));
+	}
+	EXPECT_LT(5, hits);
+}
+
+TEST_F_TIMEOUT(fail, delete, 280)
+{
+	int nth, ret, hits = 0;
+
+	NEED_FAULTS();
+	nth = fault_open();
+	fault_sweep(nth, n, 500) {
+		ASSERT_EQ(0, ue_put(UE_DYN, "u:f_del u32 a; char[4] b"));
+		fault_arm(nth, n);
+		ret = n % 2 ? ue_del(self->fd, "f_del") : ue_put(UE_DYN, "-:f_del u32 a; char[4] b");
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || ret == -ENOENT) TH_LOG("n %d: %d", n, ret);
+		if (ret) {
+			/* It is there still, and as good as before. */
+			ASSERT_STREQ("\tfield:u32 a;", strndupa(ue_format_fields("f_del"), 13));
+			ASSERT_EQ(0, ue_enable("f_del", true));
+			ASSERT_EQ(0, ue_enable("f_del", false));
+			ASSERT_EQ(0, ue_del(self->fd, "f_del"));
+		}
+		ASSERT_FALSE(ue_exists("f_del"));
+	}
+	EXPECT_LT(0, hits);
+}
+
+TEST_F_TIMEOUT(fail, status, 60)
+{
+	int nth, fd, ret, hits = 0;
+	char buf[256];
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:f_status u32 a"));
+	nth = fault_open();
+	fault_sweep(nth, n, 200) {
+		fault_arm(nth, n);
+		fd = open(UE_STATUS, O_RDONLY);
+		ret = fd < 0 ? -errno : ue_err(read(fd, buf, sizeof(buf)));
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == (int)strlen("f_status\n\nActive: 1\nBusy: 0\n") || ret == -ENOMEM) {
+			TH_LOG("n %d: %d", n, ret);
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	EXPECT_LT(0, hits);
+}
+
+/* fork-enomem: a child has its bits, or there is no child. */
+
+TEST_F_TIMEOUT(dev, fork_enomem__bits_or_no_child, 280)
+{
+	int nth, status, hits = 0, refused = 0;
+	pid_t pid;
+
+	NEED_FAULTS();
+	for (int i = 0; i < 8; i++) {
+		ASSERT_EQ(0, ue_reg(self->fd, &self->w[i], 0, "f_fork u32 a"));
+	}
+	nth = fault_open();
+	fault_sweep(nth, n, 2000) {
+		ASSERT_EQ(0, ue_enable("f_fork", true));
+		ASSERT_TRUE(ue_poll(self->w[7] == 1));
+		fault_arm(nth, n);
+		pid = fork();
+		if (!pid) {
+			/* The child can unregister exactly what the parent has. */
+			int bad = 0;
+
+			for (int i = 0; i < 8; i++)
+				bad |= ue_unreg(self->fd, &self->w[i], 0) != 0 || self->w[i] != 0;
+			_exit(bad);
+		}
+		hits += fault_done(nth);
+		if (pid < 0) {
+			refused++;
+		} else {
+			ASSERT_EQ(pid, waitpid(pid, &status, 0));
+			ASSERT_EQ(0, status) TH_LOG("n %d: the child has lost a bit", n);
+		}
+		ASSERT_EQ(0, ue_enable("f_fork", false));
+		ASSERT_TRUE(ue_poll(self->w[0] == 0 && self->w[7] == 0));
+	}
+	EXPECT_LT(5, hits);
+	EXPECT_LT(0, refused);
+}
+
+/* unregister-enomem: it may be refused in a child, and changes nothing then. */
+
+TEST_F_TIMEOUT(dev, unregister_enomem__nothing_changed, 280)
+{
+	int status;
+	pid_t pid;
+
+	NEED_FAULTS();
+	if (!ue_is_rust())
+		SKIP(return, "nothing is allocated");
+	for (int i = 0; i < 8; i++) {
+		ASSERT_EQ(0, ue_reg(self->fd, &self->w[i], 0, "f_unreg u32 a"));
+	}
+	ASSERT_EQ(0, ue_enable("f_unreg", true));
+	for (int n = 1; n < 40; n++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			int nth = fault_open(), ret;
+
+			fault_arm(nth, n);
+			ret = ue_unreg(self->fd, &self->w[3], 0);
+			fault_hit(nth);
+			if (ret == -ENOMEM) {
+				/* As if it had not been asked for. */
+				if (!ue_poll(self->w[3] == 1) || ue_unreg(self->fd, &self->w[3], 0))
+					_exit(2);
+				ret = 0;
+			}
+			_exit(ret || self->w[3] != 0 || self->w[2] != 1);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_EQ(0, status) TH_LOG("n %d", n);
+		ASSERT_EQ(1, self->w[3]);
+	}
+}
+
+/* update-never-lost: without memory for what has to be done later as well. */
+
+TEST_F_TIMEOUT(dev, update_never_lost__page_not_there, 120)
+{
+	volatile uint32_t *w = self->w + 1024;
+	int nth, enable, ret, hits = 0;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, ue_reg(self->fd, w, 0, "f_lost u32 a"));
+	enable = open(UE_EVENTS "/f_lost/enable", O_WRONLY);
+	ASSERT_LE(0, enable);
+	nth = fault_open();
+	fault_sweep(nth, n, 200) {
+		ASSERT_EQ(0, madvise((void *)w, 4096, MADV_DONTNEED));
+		fault_arm(nth, n);
+		ret = ue_err(pwrite(enable, "1", 1, 0));
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 1 || ret == -ENOMEM);
+		ASSERT_TRUE(ue_poll_ms(*w == (ret == 1), 3000)) TH_LOG("n %d: the change is lost", n);
+		ASSERT_EQ(0, ue_enable("f_lost", false));
+		ASSERT_TRUE(ue_poll_ms(*w == 0, 3000));
+	}
+	EXPECT_LT(0, hits);
+	close(enable);
+}
+
+TEST_HARNESS_MAIN

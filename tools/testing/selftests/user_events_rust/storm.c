@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Everything at once, for a kernel that looks for races: processes that
+ * register, fork, exec, exit and are killed, memory that comes and goes, events
+ * that are switched, made and deleted, records that are written and read.
+ *
+ * usage: storm [SECONDS]
+ *
+ * At the end all of it is gone and what is left works.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+
+#include "ue.h"
+
+#define EVENTS	4
+
+static uint64_t end;
+static char *self;
+
+static bool going(void)
+{
+	return ue_now() < end;
+}
+
+static const char *event(unsigned int i)
+{
+	static const char * const desc[EVENTS] = {
+		"storm0 u32 a", "storm1 u32 a; __data_loc char[] s", "storm2", "storm3 u64 a; char[16] b",
+	};
+
+	return desc[i % EVENTS];
+}
+
+static const char *name(unsigned int i)
+{
+	static char buf[16];
+
+	snprintf(buf, sizeof(buf), "storm%u", i % EVENTS);
+	return buf;
+}
+
+/* Switches events, in the top instance and in another one. */
+static void toggle(unsigned int seed)
+{
+	mkdir(UE_TRACEFS "/instances/storm", 0750);
+	while (going()) {
+		unsigned int r = rand_r(&seed);
+
+		if (r % 16 == 0)
+			ue_put(UE_EVENTS "/enable", r & 64 ? "1" : "0");
+		else if (r % 16 == 1)
+			ue_put(ue_path("%s/instances/storm/events/user_events/%s/enable", UE_TRACEFS, name(r >> 8)),
+			       r & 64 ? "1" : "0");
+		else
+			ue_enable(name(r >> 8), r & 64);
+	}
+}
+
+static void perf_users(unsigned int seed)
+{
+	while (going()) {
+		struct ue_perf perf;
+
+		if (ue_perf_open(&perf, name(rand_r(&seed))) == 0) {
+			usleep(rand_r(&seed) % 2000);
+			ue_perf_close(&perf);
+		}
+	}
+}
+
+struct worker {
+	int fd;
+	volatile uint32_t *w;
+	unsigned int seed;
+	volatile bool stop;
+};
+
+static void *write_loop(void *arg)
+{
+	struct worker *k = arg;
+	char rec[64] = {};
+
+	while (!k->stop)
+		ue_writev(k->fd, rand_r(&k->seed) % EVENTS, rec, rand_r(&k->seed) % sizeof(rec));
+	return NULL;
+}
+
+static void *register_loop(void *arg)
+{
+	struct worker *k = arg;
+
+	while (!k->stop) {
+		unsigned int r = rand_r(&k->seed);
+		volatile uint32_t *w = &k->w[(r >> 4) % 32 * 33];
+
+		if (r & 1)
+			ue_reg_full(k->fd, w, r >> 10 & 31, 4, r >> 20 & 2, event(r >> 16), NULL);
+		else
+			ue_unreg(k->fd, w, r >> 10 & 31);
+	}
+	return NULL;
+}
+
+static void *memory_loop(void *arg)
+{
+	struct worker *k = arg;
+
+	while (!k->stop) {
+		unsigned int r = rand_r(&k->seed);
+		char *page = (char *)k->w + 4096 * (1 + r / 16 % 3);
+
+		switch (r % 4) {
+		case 0:
+			madvise(page, 4096, MADV_DONTNEED);
+			break;
+		case 1:
+			mprotect(page, 4096, PROT_READ);
+			mprotect(page, 4096, PROT_READ | PROT_WRITE);
+			break;
+		case 2:
+			mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+			break;
+		default:
+			sched_yield();
+		}
+	}
+	return NULL;
+}
+
+/* A process with threads that do all that for a moment, fork, and end in a way. */
+static void process(unsigned int seed)
+{
+	int depth = 0;
+	struct worker k[4];
+	pthread_t t[4];
+	void *(*fn[4])(void *) = { write_loop, register_loop, register_loop, memory_loop };
+	char *args[] = { self, "--exec", NULL };
+	volatile uint32_t *w;
+	int fd;
+
+again:
+	fd = ue_open();
+	w = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fd < 0 || w == MAP_FAILED)
+		_exit(1);
+	for (int i = 0; i < 16; i++)
+		ue_reg(fd, &w[i * 200], i, event(seed + i));
+	for (int i = 0; i < 4; i++) {
+		k[i] = (struct worker) { .fd = fd, .w = w, .seed = seed + i };
+		if (pthread_create(&t[i], NULL, fn[i], &k[i]))
+			_exit(1);
+	}
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (pid)
+			continue;
+		if (i || depth == 2) {
+			execl(self, self, "--exec", NULL);
+			_exit(1);
+		}
+		/* The threads stay behind: it makes some of its own. */
+		seed *= 31;
+		depth++;
+		goto again;
+	}
+	/* This one shares the memory until it has its own. */
+	posix_spawn(NULL, self, NULL, NULL, args, environ);
+	usleep(rand_r(&seed) % 20000);
+	switch (rand_r(&seed) % 4) {
+	case 0:
+		_exit(0);		/* with the threads at work */
+	case 1:
+		kill(getpid(), SIGKILL);
+		break;
+	case 2:
+		execl(self, self, "--exec", NULL);
+		break;
+	}
+	for (int i = 0; i < 4; i++)
+		k[i].stop = true;
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	for (int i = 0; i < 16; i++)
+		ue_unreg(fd, &w[i * 200], i);
+	exit(0);
+}
+
+static void processes(unsigned int seed)
+{
+	while (going()) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			setpgid(0, 0);
+			process(seed);
+		}
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		/* Grandchildren that are at it still. */
+		if (seed % 3 == 0)
+			kill(-pid, SIGKILL);
+		seed++;
+	}
+}
+
+/* Makes and deletes events by all ways, and looks at what there is. */
+static void dynamic(unsigned int seed)
+{
+	int fd = ue_open();
+
+	while (going()) {
+		unsigned int r = rand_r(&seed);
+		char cmd[128];
+
+		switch (r % 8) {
+		case 0:
+			snprintf(cmd, sizeof(cmd), "u:%s", event(r >> 8));
+			ue_put(UE_DYN, cmd);
+			break;
+		case 1:
+			snprintf(cmd, sizeof(cmd), "-:%s", event(r >> 8));
+			ue_put(UE_DYN, cmd);
+			break;
+		case 2:
+		case 3:
+			ue_del(fd, name(r >> 8));
+			break;
+		case 4:
+			ue_slurp(UE_DYN);
+			break;
+		case 5:
+			ue_slurp(ue_path(UE_EVENTS "/%s/format", name(r >> 8)));
+			break;
+		default:
+			ue_slurp(UE_STATUS);
+		}
+	}
+}
+
+static void tracing(unsigned int seed)
+{
+	while (going()) {
+		unsigned int r = rand_r(&seed);
+		const char *trigger = ue_path(UE_EVENTS "/%s/trigger", name(r >> 8));
+
+		switch (r % 6) {
+		case 0:
+			ue_put(trigger, "hist:keys=common_pid");
+			break;
+		case 1:
+			ue_put(trigger, "!hist:keys=common_pid");
+			break;
+		case 2:
+			ue_put(ue_path(UE_EVENTS "/%s/filter", name(r >> 8)), r & 64 ? "common_pid > 1" : "0");
+			break;
+		case 3:
+			ue_slurp(UE_TRACEFS "/trace");
+			break;
+		case 4:
+			ue_trunc(UE_TRACEFS "/trace");
+			break;
+		default:
+			rmdir(UE_TRACEFS "/instances/storm");
+			mkdir(UE_TRACEFS "/instances/storm", 0750);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static void (*const parts[])(unsigned int) = {
+		toggle, processes, processes, dynamic, perf_users, tracing,
+	};
+	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad = 0, status, fd;
+	volatile uint32_t word = 0;
+	pid_t pids[sizeof(parts) / sizeof(parts[0])];
+
+	if (argc > 1 && !strcmp(argv[1], "--exec"))
+		return 0;
+	self = argv[0];
+	if (!ue_reset()) {
+		printf("cannot start: events are in use\n");
+		return 1;
+	}
+	end = ue_now() + seconds * 1000000000ull;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		pids[i] = fork();
+		if (!pids[i]) {
+			parts[i](i + 1);
+			_exit(0);
+		}
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		/* Whoever does not come to an end hangs in the kernel. */
+		if (!ue_poll_ms(waitpid(pids[i], &status, WNOHANG) == pids[i],
+				(uint64_t)(seconds + 60) * 1000)) {
+			printf("part %zu hangs\n", i);
+			bad = 1;
+		} else if (status) {
+			printf("part %zu ended with 0x%x\n", i, status);
+			bad = 1;
+		}
+	}
+	for (int i = 0; i < EVENTS; i++) {
+		const char *trigger = ue_path(UE_EVENTS "/%s/trigger", name(i));
+
+		ue_put(trigger, "!hist:keys=common_pid");
+	}
+	if (!ue_poll(rmdir(UE_TRACEFS "/instances/storm") == 0 || errno == ENOENT)) {
+		printf("the instance stays: errno %d\n", errno);
+		bad = 1;
+	}
+	if (!ue_reset() || !ue_poll(!strcmp("\nActive: 0\nBusy: 0\n", ue_slurp(UE_STATUS)))) {
+		printf("events stay: %s", ue_slurp(UE_STATUS));
+		bad = 1;
+	}
+	/* And all works as before. */
+	fd = ue_open();
+	if (ue_reg(fd, &word, 0, "storm_after u32 a") || ue_enable("storm_after", true) || word != 1 ||
+	    ue_write_u32(fd, 0, 1) != 8 || ue_enable("storm_after", false) || word || ue_unreg(fd, &word, 0)) {
+		printf("an event does not work afterwards\n");
+		bad = 1;
+	}
+	close(fd);
+	if (!ue_gone("storm_after")) {
+		printf("an event does not go afterwards\n");
+		bad = 1;
+	}
+	printf("%s 1 storm of %d s\n", bad ? "not ok" : "ok", seconds);
+	return bad;
+}
