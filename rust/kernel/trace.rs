@@ -134,6 +134,7 @@
 //!         name: CString::try_from(c"beat")?,
 //!         print_fmt: CString::try_from(c"\"count=%u\", REC->count")?,
 //!         fields,
+//!         note: CString::try_from(c"")?,
 //!     };
 //!     let beat = Arc::pin_init(
 //!         try_pin_init!(Beat {

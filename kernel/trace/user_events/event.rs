@@ -72,8 +72,6 @@ pub(crate) struct UserEvent {
     event: Event<UserEvent>,
     /// Length of the name that it was registered by, which the name of the trace event begins with.
     name_len: u16,
-    /// The fields as canonical text, see [`super::signature`].
-    signature: CString,
     /// One of several events that share a name.
     multi: bool,
     /// Stays without uses until it is deleted.
@@ -121,13 +119,13 @@ impl UserEvent {
             name: d.tracepoint,
             print_fmt: d.print_fmt,
             fields: d.layout.fields,
+            note: d.signature,
         };
 
         Arc::pin_init(
             try_pin_init!(Self {
                 event <- Event::new(definition),
                 name_len: d.name_len,
-                signature: d.signature,
                 multi: d.multi,
                 persist: Atomic::new(false),
                 uses: Atomic::new(0),
@@ -153,9 +151,9 @@ impl UserEvent {
         BStr::from_bytes(name.get(..usize::from(self.name_len)).unwrap_or(name))
     }
 
-    /// The fields as canonical text.
+    /// The fields as canonical text, see [`super::signature`].
     pub(crate) fn signature(&self) -> &CStr {
-        &self.signature
+        self.event.note()
     }
 
     /// Whether it is one of several events that may share a name.

@@ -42,6 +42,7 @@ use super::{
     event_mutex::Held,
     field::{
         self,
+        Field,
         FieldDef, //
     },
     output::Line,
@@ -79,6 +80,8 @@ pub struct Definition {
     pub print_fmt: CString,
     /// Its fields, in the order they are shown in.
     pub fields: KVec<FieldDef>,
+    /// A text about the event that its owner wants to keep, see [`Event::note`].
+    pub note: CString,
 }
 
 /// Says where the [`Event`] is in a type that embeds one.
@@ -162,8 +165,11 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
 /// - `call`, `class`, `dynamic` and the name of `tracepoint` are set as `link` does.
 ///   But for `event.type`, which is set under `event_mutex`, they are C's.
 ///
-/// `registered` and `attached_before` only change with `event_mutex` held. All probes of
-/// `tracepoint` were added by `Callbacks`.
+/// `registered` and `readers` only change with `event_mutex` held. All probes of `tracepoint` were
+/// added by `Callbacks`.
+///
+/// The text of `fields` begins with the name, of `name_len` bytes, and its NUL, and has the note and
+/// its NUL from `note_start` on. `system` of `class` is a static string.
 #[pin_data]
 pub struct Event<T> {
     #[pin]
@@ -174,13 +180,13 @@ pub struct Event<T> {
     class: Opaque<bindings::trace_event_class>,
     #[pin]
     dynamic: Opaque<bindings::dyn_event>,
+    /// The fields, and the strings of the definition: name, print format and note.
     fields: field::List,
+    name_len: u32,
+    note_start: u32,
+    /// When all readers are gone that may have seen a listener.
+    readers: tracepoint::Readers,
     registered: Atomic<bool>,
-    /// There may be readers that have seen a listener.
-    attached_before: Atomic<bool>,
-    system: &'static CStr,
-    name: CString,
-    print_fmt: CString,
     _owner: PhantomData<fn() -> T>,
 }
 
@@ -199,37 +205,62 @@ impl<T> Event<T> {
             name,
             print_fmt,
             fields,
+            note,
         } = definition;
+        let mut class: bindings::trace_event_class = pin_init::zeroed();
 
-        // INVARIANT: It is not registered and has no probes.
+        class.system = system.as_char_ptr();
+
+        // INVARIANT: It is not registered and has no probes; the text begins with these strings.
         try_pin_init!(Self {
-            fields: field::List::new(fields)?,
+            name_len: name.to_bytes().len().try_into()?,
+            note_start: (name.to_bytes_with_nul().len() + print_fmt.to_bytes_with_nul().len())
+                .try_into()?,
+            fields: field::List::new(&fields, &[&*name, &*print_fmt, &*note])?,
             tracepoint: Tracepoint::new(),
             call: Opaque::zeroed(),
-            class: Opaque::zeroed(),
+            class: Opaque::new(class),
             dynamic: Opaque::zeroed(),
+            readers: tracepoint::Readers::new(),
             registered: Atomic::new(false),
-            attached_before: Atomic::new(false),
-            system,
-            name,
-            print_fmt,
             _owner: PhantomData,
         }? Error)
     }
 
     /// The directory under `events/` that it appears in.
     pub fn system(&self) -> &'static CStr {
-        self.system
+        // SAFETY: By the type invariant it is a static string; it does not change.
+        unsafe { CStr::from_char_ptr((*self.class.get()).system) }
     }
 
     /// Its name.
     pub fn name(&self) -> &CStr {
-        &self.name
+        // CAST: It is the length of something in memory.
+        //
+        // SAFETY: By the type invariant this is the name with its NUL.
+        unsafe {
+            CStr::from_bytes_with_nul_unchecked(
+                self.fields.text().get_unchecked(..=self.name_len as usize),
+            )
+        }
+    }
+
+    /// The text that its owner wanted to keep.
+    pub fn note(&self) -> &CStr {
+        // CAST: It is an offset in memory.
+        //
+        // SAFETY: By the type invariant the note begins there.
+        unsafe { CStr::from_char_ptr(self.text_at(self.note_start as usize)) }
+    }
+
+    /// A pointer into the text, which does not change and does not move.
+    fn text_at(&self, at: usize) -> *const c_char {
+        self.fields.text().as_ptr().wrapping_add(at).cast()
     }
 
     /// Its fields, in the order of the definition.
-    pub fn fields(&self) -> &[FieldDef] {
-        self.fields.defs()
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = Field<'_>> {
+        self.fields.iter()
     }
 
     /// The head of the list that C sees.
@@ -357,16 +388,17 @@ impl<T: Operations> Event<T> {
 
             field::List::link(&raw mut (*event).fields);
 
-            (*tracepoint).name = (*event).name.as_char_ptr();
+            (*tracepoint).name = (*event).text_at(0);
 
-            (*class).system = (*event).system.as_char_ptr();
             (*class).fields_array = NO_FIELDS.0.get();
             Callbacks::<T>::fill(class);
 
             (*call).class = class;
             (*call).__bindgen_anon_1.tp = tracepoint;
             (*call).event.funcs = Callbacks::<T>::functions();
-            (*call).print_fmt = (*event).print_fmt.as_char_ptr().cast_mut();
+            (*call).print_fmt = (*event)
+                .text_at((*event).name_len as usize + 1)
+                .cast_mut();
             (*call).data = owner.cast_mut().cast();
             (*call).flags = bindings::TRACE_EVENT_FL_TRACEPOINT as c_int;
 
@@ -397,12 +429,9 @@ impl<T: Operations> Event<T> {
 
         // C frees the files of an event at once. Nobody can attach, which needs `event_mutex`, but
         // readers may have listeners that are gone meanwhile.
-        if self.attached_before.load(Relaxed) {
-            tracepoint::synchronize();
-            self.attached_before.store(false, Relaxed);
-        }
+        self.readers.wait();
 
-        self.fields.hidden(|| {
+        self.fields.hidden(held, || {
             // SAFETY: By the type invariant the event is registered. The fields, which are not C's
             // to free, are hidden from it.
             unsafe { remove(&self.call, &self.dynamic, held) }

@@ -4,6 +4,7 @@
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
+use super::event_mutex::Held;
 use crate::{
     bindings,
     prelude::*,
@@ -74,20 +75,39 @@ pub struct FieldDef {
     pub filter: FilterKind,
 }
 
-impl FieldDef {
-    /// The node of the list that C has, not linked yet.
-    fn node(&self) -> Result<bindings::ftrace_event_field> {
-        let mut node: bindings::ftrace_event_field = pin_init::zeroed();
+/// A field, as an event has it.
+#[derive(Clone, Copy)]
+pub struct Field<'a>(&'a Opaque<bindings::ftrace_event_field>);
 
-        node.name = self.name.as_char_ptr();
-        node.type_ = self.ty.as_char_ptr();
-        node.filter_type = self.filter.as_raw(&self.ty);
-        node.offset = self.offset.try_into()?;
-        node.size = self.size.try_into()?;
-        node.set_is_signed(self.signed.into());
-        node.len = self.len.try_into()?;
+impl<'a> Field<'a> {
+    fn node(&self) -> &'a bindings::ftrace_event_field {
+        // SAFETY: A `Field` is only made of a node of a `List`, all of which are initialised. After
+        // they have been linked, when nobody else knew them, they do not change.
+        unsafe { &*self.0.get() }
+    }
 
-        Ok(node)
+    /// The type, as C would write it.
+    pub fn ty(&self) -> &'a CStr {
+        // SAFETY: By the invariant of `List` it is a string that lives as long as the node.
+        unsafe { CStr::from_char_ptr(self.node().type_) }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'a CStr {
+        // SAFETY: By the invariant of `List` it is a string that lives as long as the node.
+        unsafe { CStr::from_char_ptr(self.node().name) }
+    }
+
+    /// Offset in the record, whose header comes first.
+    pub fn offset(&self) -> usize {
+        // CAST: It was made of a `u32` that fits.
+        self.node().offset as usize
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> usize {
+        // CAST: It was made of a `u32` that fits.
+        self.node().size as usize
     }
 }
 
@@ -99,44 +119,77 @@ impl FieldDef {
 ///
 /// # Invariants
 ///
-/// - There is one node for each definition, in the same order, and its strings are those of the
-///   definition.
-/// - After [`link`](Self::link) `head` is the head of a list of all nodes, and `empty` that of a
-///   list without any; nobody changes them.
+/// - The strings of the nodes are in `text`, which does not change.
+/// - After [`link`](Self::link) `head` is the head of a list of all nodes; nobody changes it.
 pub(super) struct List {
-    defs: KVec<FieldDef>,
     nodes: KVec<Opaque<bindings::ftrace_event_field>>,
+    /// All strings of the event, each with its NUL: first the owner's, then those of the fields.
+    text: KVec<u8>,
     head: Opaque<bindings::list_head>,
-    empty: Opaque<bindings::list_head>,
-    /// Who does not get to see the fields.
-    remover: Atomic<*mut bindings::task_struct>,
 }
 
+/// A list without fields.
+struct Empty(Opaque<bindings::list_head>);
+
+// SAFETY: Nobody writes to it.
+unsafe impl Sync for Empty {}
+
+static EMPTY: Empty = Empty(Opaque::new(bindings::list_head {
+    next: (&raw const EMPTY).cast_mut().cast(),
+    prev: (&raw const EMPTY).cast_mut().cast(),
+}));
+
+/// Whose fields are hidden, and from which task. Only written with `event_mutex` held.
+static HIDDEN: Atomic<*const List> = Atomic::new(core::ptr::null());
+static HIDDEN_FROM: Atomic<*mut bindings::task_struct> = Atomic::new(core::ptr::null_mut());
+
 impl List {
-    /// Makes a list that has to be linked where it stays.
-    pub(super) fn new(defs: KVec<FieldDef>) -> Result<Self> {
+    /// Makes a list that has to be linked where it stays, and keeps copies of `strings`.
+    pub(super) fn new(defs: &[FieldDef], strings: &[&CStr]) -> Result<Self> {
+        let own = strings.iter().copied();
+        let all = defs.iter().flat_map(|def| [&*def.ty, &*def.name]);
+        let len = Iterator::chain(own.clone(), all)
+            .map(|string| string.to_bytes_with_nul().len())
+            .sum();
+        let mut text = KVec::with_capacity(len, GFP_KERNEL_ACCOUNT)?;
         let mut nodes = KVec::with_capacity(defs.len(), GFP_KERNEL_ACCOUNT)?;
 
-        for def in &defs {
-            nodes.push(Opaque::new(def.node()?), GFP_KERNEL_ACCOUNT)?;
+        for string in own {
+            text.extend_from_slice(string.to_bytes_with_nul(), GFP_KERNEL_ACCOUNT)?;
         }
-        // INVARIANT: The loop makes one node for each definition, and the strings of `defs` do not
-        // move with it.
+        for def in defs {
+            let mut node: bindings::ftrace_event_field = pin_init::zeroed();
+
+            node.type_ = append(&mut text, &def.ty)?;
+            node.name = append(&mut text, &def.name)?;
+            node.filter_type = def.filter.as_raw(&def.ty);
+            node.offset = def.offset.try_into()?;
+            node.size = def.size.try_into()?;
+            node.set_is_signed(def.signed.into());
+            node.len = def.len.try_into()?;
+            nodes.push(Opaque::new(node), GFP_KERNEL_ACCOUNT)?;
+        }
+
+        // INVARIANT: The capacity of `text` was enough for all, so it has not moved since the first
+        // pointer into it was taken.
         Ok(Self {
-            defs,
             nodes,
+            text,
             head: Opaque::zeroed(),
-            empty: Opaque::zeroed(),
-            remover: Atomic::new(core::ptr::null_mut()),
         })
     }
 
-    /// The definitions, in the order they were given in.
-    pub(super) fn defs(&self) -> &[FieldDef] {
-        &self.defs
+    /// The strings that the list was made with, one after the other, and those of the fields.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
     }
 
-    /// Makes the lists.
+    /// The fields, in the order they were given in.
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = Field<'_>> {
+        self.nodes.iter().map(Field)
+    }
+
+    /// Makes the list.
     ///
     /// # Safety
     ///
@@ -144,17 +197,14 @@ impl List {
     /// during the call.
     pub(super) unsafe fn link(this: *mut Self) {
         // SAFETY: The caller promises that `this` is valid and ours alone. The nodes are accessed
-        // through their own allocation, which does not move. Each is initialised by the type
-        // invariant, so its address can be taken and its link written.
+        // through their own allocation, which does not move. Each is initialised, so its address
+        // can be taken and its link written.
         //
-        // INVARIANT: Each node is put first, so the last definition is the first in the list.
+        // INVARIANT: Each node is put first, so the last field is the first in the list.
         unsafe {
             let head = (*this).head.get();
-            let empty = (*this).empty.get();
             (*head).next = head;
             (*head).prev = head;
-            (*empty).next = empty;
-            (*empty).prev = empty;
 
             for node in &(*this).nodes {
                 let link = &raw mut (*node.get()).link;
@@ -169,28 +219,36 @@ impl List {
 
     /// The list for the task that asks.
     pub(super) fn for_current(&self) -> *mut bindings::list_head {
+        // Only a task itself stores its own address, and before that what is hidden, so a task that
+        // reads its own address reads the right list. Others need not know.
+        //
         // SAFETY: There are no requirements.
-        let current = unsafe { bindings::get_current() };
+        let mine = HIDDEN_FROM.load(Relaxed) == unsafe { bindings::get_current() };
 
-        // Only the task itself stores its own address, so nothing has to be ordered.
-        if self.remover.load(Relaxed) == current {
-            self.empty.get()
+        if mine && core::ptr::eq(HIDDEN.load(Relaxed), self) {
+            EMPTY.0.get()
         } else {
             self.head.get()
         }
     }
 
     /// Runs `f`, which may have C remove the event, with the fields hidden from the current task.
-    ///
-    /// One task at a time can do so.
-    pub(super) fn hidden<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub(super) fn hidden<R>(&self, _held: Held<'_>, f: impl FnOnce() -> R) -> R {
+        HIDDEN.store(self, Relaxed);
         // SAFETY: There are no requirements.
-        let current = unsafe { bindings::get_current() };
-
-        self.remover.store(current, Relaxed);
+        HIDDEN_FROM.store(unsafe { bindings::get_current() }, Relaxed);
         let result = f();
-        self.remover.store(core::ptr::null_mut(), Relaxed);
+        HIDDEN_FROM.store(core::ptr::null_mut(), Relaxed);
+        HIDDEN.store(core::ptr::null(), Relaxed);
 
         result
     }
+}
+
+/// Appends a string to `text`, which has room for it, and returns where it is.
+fn append(text: &mut KVec<u8>, string: &CStr) -> Result<*const c_char> {
+    let at = text.len();
+
+    text.extend_from_slice(string.to_bytes_with_nul(), GFP_KERNEL_ACCOUNT)?;
+    Ok(text.get(at..).ok_or(EINVAL)?.as_ptr().cast())
 }

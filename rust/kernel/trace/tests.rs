@@ -167,6 +167,7 @@ fn definition(name: &CStr) -> Result<Definition> {
         name: CString::try_from(name)?,
         print_fmt: CString::try_from(c"\"\"")?,
         fields,
+        note: CString::try_from(c"noted")?,
     })
 }
 
@@ -261,9 +262,11 @@ mod suite {
         assert!(!event.event.is_registered());
         assert!(!event.event.is_enabled());
         assert!(!event.event.is_referenced());
-        assert_eq!(event.event.fields().len(), 3);
-        assert!(&*event.event.fields()[0].name == c"first");
-        assert!(&*event.event.fields()[2].name == c"third");
+        let mut fields = event.event.fields();
+        assert_eq!(fields.len(), 3);
+        assert!(fields.next().is_some_and(|field| field.name() == c"first"));
+        assert!(fields.nth(1).is_some_and(|field| field.name() == c"third"));
+        assert!(event.event.note() == c"noted");
         assert_eq!(unregister(&event), Err(ENOENT));
         Ok(())
     }

@@ -68,10 +68,37 @@ impl Drop for ReadGuard {
     }
 }
 
-/// Waits until all [`ReadGuard`]s that exist now are gone. Sleeps.
-pub(super) fn synchronize() {
-    // SAFETY: `tracepoint_srcu` is initialised at build time.
-    unsafe { bindings::synchronize_srcu(&raw mut bindings::tracepoint_srcu) };
+/// When all [`ReadGuard`]s are gone that may have seen a listener which is not there any more.
+///
+/// Holds a cookie of `tracepoint_srcu`, or 0 if there is nothing to wait for.
+pub(super) struct Readers(Atomic<usize>);
+
+impl Readers {
+    /// There has been no listener.
+    pub(super) const fn new() -> Self {
+        Self(Atomic::new(0))
+    }
+
+    /// A listener has been taken away. Does not wait.
+    pub(super) fn listener_gone(&self) {
+        // SAFETY: `tracepoint_srcu` is initialised at build time.
+        let cookie =
+            unsafe { bindings::start_poll_synchronize_srcu(&raw mut bindings::tracepoint_srcu) };
+
+        self.0.store(cookie, Relaxed);
+    }
+
+    /// Waits until no guard can have a listener that was taken away. Sleeps, if it has to.
+    pub(super) fn wait(&self) {
+        let cookie = self.0.load(Relaxed);
+        let srcu = &raw mut bindings::tracepoint_srcu;
+
+        // SAFETY: `tracepoint_srcu` is initialised at build time, and the cookie is one of it.
+        if cookie != 0 && !unsafe { bindings::poll_state_synchronize_srcu(srcu, cookie) } {
+            // SAFETY: As above.
+            unsafe { bindings::synchronize_srcu(srcu) };
+        }
+    }
 }
 
 /// A tracepoint without static call: whoever hits it walks the probes.
@@ -136,14 +163,14 @@ impl Tracepoint {
     /// # Safety
     ///
     /// `func` and `data` must be what the readers of this tracepoint take them for until
-    /// [`synchronize`] has been called after the probe was removed.
+    /// [`Readers::wait`] has been called after the probe was removed.
     pub(super) unsafe fn add_probe(&self, func: *mut c_void, data: *mut c_void) -> Result {
         // SAFETY: By the type invariant the tracepoint is initialised; it is never called, so the
         // type of the function does not matter.
         to_result(unsafe { bindings::tracepoint_probe_register(self.0.get(), func, data) })
     }
 
-    /// Detaches a probe. Sleeps. Readers may see it until the next [`synchronize`].
+    /// Detaches a probe. Sleeps. Readers may see it until they are [waited for](Readers::wait).
     pub(super) fn remove_probe(&self, func: *mut c_void, data: *mut c_void) {
         // C warns if there is none, which is all that can be done about it.
         //

@@ -18,10 +18,7 @@ use super::{
 use crate::{
     bindings,
     prelude::*,
-    sync::{
-        atomic::Relaxed,
-        ArcBorrow, //
-    },
+    sync::ArcBorrow,
 };
 use core::marker::PhantomData;
 
@@ -116,7 +113,6 @@ impl<T: Operations> Callbacks<T> {
         let _permission = Permission::none(held);
 
         if attach {
-            event.attached_before.store(true, Relaxed);
             // SAFETY: The marker says what `data` is: a file, which C keeps for readers after the
             // probe is removed, as the event does; or perf, which also waits for them.
             if let Err(e) = unsafe { event.tracepoint.add_probe(marker.as_func(), data) } {
@@ -125,6 +121,7 @@ impl<T: Operations> Callbacks<T> {
             T::attached(owner, held);
         } else {
             event.tracepoint.remove_probe(marker.as_func(), data);
+            event.readers.listener_gone();
             T::detached(owner, held);
         }
         0
