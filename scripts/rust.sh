@@ -8,8 +8,11 @@ LINUX=$BUILD/linux
 STATE=$BUILD/.overlay
 
 # Runs a command where the source and the build are at the paths that the
-# command lines of the build have.
-in_tree() { IN_ROOT_BINDS="$LINUX:/linux $BUILD/rust:/build" "$TOP/scripts/in-root" "$@"; }
+# command lines of the build have, and with the environment it was given.
+in_tree() {
+	IN_ROOT_BINDS="$LINUX:/linux $BUILD/rust:/build" "$TOP/scripts/in-root" \
+		env RUSTC_BOOTSTRAP=1 CLIPPY_CONF_DIR=/linux "$@"
+}
 
 # Files of ours in the assembled tree, patched ones included, by suffix.
 ours() { # SUFFIX-REGEX
