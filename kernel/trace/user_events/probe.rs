@@ -131,34 +131,27 @@ pub(crate) fn deliver(event: &UserEvent, payload: Payload<'_, '_>) -> Result {
     let mut too_long = false;
 
     for listener in event.trace().listeners(&guard) {
-        let room = match listener {
-            Listener::File(file) if file.is_recording() => {
-                let room = file.reserve(&guard, len);
-
-                too_long |= room.is_none() && len > file.max_payload();
-                room.map(Room::Trace)
+        let source = match &mut first {
+            Some(first) => first,
+            // Made in its place: it is moved as little as possible.
+            None => {
+                first = reserve(listener, &guard, len, &mut too_long);
+                if let Some(first) = &mut first {
+                    if !payload.copy_to(first.payload())
+                        || !validate::record(event.validators(), first.record())
+                    {
+                        return Err(EFAULT);
+                    }
+                }
+                continue;
             }
-            Listener::Perf(perf) if perf.is_active() => {
-                too_long |= len > perf::MAX_PAYLOAD;
-                perf.reserve(len).map(Room::Perf)
-            }
-            _ => None,
-        };
-        let Some(mut room) = room else {
-            continue;
         };
 
-        if let Some(first) = &mut first {
-            if copy(room.payload(), first.payload()) {
+        if let Some(mut room) = reserve(listener, &guard, len, &mut too_long) {
+            if copy(room.payload(), source.payload()) {
                 room.commit();
             }
-            continue;
         }
-        if !payload.copy_to(room.payload()) || !validate::record(event.validators(), room.record())
-        {
-            return Err(EFAULT);
-        }
-        first = Some(room);
     }
 
     match first {
@@ -167,4 +160,32 @@ pub(crate) fn deliver(event: &UserEvent, payload: Payload<'_, '_>) -> Result {
         None => {}
     }
     Ok(())
+}
+
+/// Makes room with a listener, if it wants the record and can take it. `too_long` is set if it
+/// wants it but is too small.
+#[inline(always)]
+fn reserve<'g>(
+    listener: Listener<'g>,
+    guard: &'g ReadGuard,
+    len: usize,
+    too_long: &mut bool,
+) -> Option<Room<'g>> {
+    match listener {
+        Listener::File(file) if file.is_recording() => match file.reserve(guard, len) {
+            Some(room) => Some(Room::Trace(room)),
+            None => {
+                *too_long |= len > file.max_payload();
+                None
+            }
+        },
+        Listener::Perf(perf) if perf.is_active() => match perf.reserve(len) {
+            Some(room) => Some(Room::Perf(room)),
+            None => {
+                *too_long |= len > perf::MAX_PAYLOAD;
+                None
+            }
+        },
+        _ => None,
+    }
 }
