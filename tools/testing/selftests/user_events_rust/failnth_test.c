@@ -97,7 +97,9 @@ TEST_F_TIMEOUT(fail, register_a_format, 280)
 		       USER_EVENT_REG_MULTI_FORMAT, true);
 }
 
-TEST_F_TIMEOUT(fail, register_an_existing_event, 120)
+/* no-memory-match: an event that cannot be compared with is not another one. */
+
+TEST_F_TIMEOUT(dev, no_memory_match__register_an_existing_event, 120)
 {
 	NEED_FAULTS();
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:f_old u32 a; u64 b"));

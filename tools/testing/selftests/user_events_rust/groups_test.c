@@ -604,6 +604,8 @@ TEST_F(user, a7_dropped_records_are_no_error)
 	EXPECT_EQ(0, ue_put(UE_EVENTS "/a7_d/filter", "0"));
 	EXPECT_EQ(0, ue_put_flags(UE_TRACEFS "/set_event_pid", "1", O_TRUNC));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 3));
+	/* Dropped or not, it has to be readable. */
+	EXPECT_EQ(-EFAULT, ue_writev(self->fd, 0, (void *)8, 8));
 	EXPECT_EQ(0, ue_trunc(UE_TRACEFS "/set_event_pid"));
 	EXPECT_EQ(1, ue_records("a7_d"));
 	EXPECT_STREQ(" a=0x5 (5)", ue_last_record("a7_d"));

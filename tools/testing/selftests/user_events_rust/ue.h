@@ -378,6 +378,16 @@ static inline const char *ue_print_fmt(const char *event)
  */
 static inline bool ue_reset(void)
 {
+	DIR *instances = opendir(UE_TRACEFS "/instances");
+	struct dirent *d;
+
+	/* What a test that was given up has left. */
+	while (instances && (d = readdir(instances))) {
+		if (d->d_name[0] != '.')
+			rmdir(ue_path(UE_TRACEFS "/instances/%s", d->d_name));
+	}
+	if (instances)
+		closedir(instances);
 	ue_put(UE_TRACEFS "/tracing_on", "1");
 	ue_trunc(UE_TRACEFS "/set_event");
 	ue_trunc(UE_TRACEFS "/set_event_pid");
