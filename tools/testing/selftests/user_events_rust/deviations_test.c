@@ -400,6 +400,10 @@ TEST_F(dev, array_length__shown)
 			     "\tfield:unsigned char b[16];\toffset:28;\tsize:16;\tsigned:0;\n"
 			     "\tfield:u8 c;\toffset:44;\tsize:1;\tsigned:0;\n", ue_format_fields("al"));
 		ASSERT_EQ(0, ue_del(self->fd, "al"));
+		ASSERT_EQ(0, ue_put(UE_DYN, "u:al __rel_loc char[] g; __rel_loc u32[] h"));
+		EXPECT_STREQ("\tfield:__rel_loc char g[];\toffset:8;\tsize:4;\tsigned:1;\n"
+			     "\tfield:__rel_loc u32 h[];\toffset:12;\tsize:4;\tsigned:1;\n", ue_format_fields("al"));
+		ASSERT_EQ(0, ue_del(self->fd, "al"));
 	}
 }
 

@@ -141,8 +141,19 @@ sub broken {
 	)->();
 }
 
-# An ordinary sequence. What each word and each file has is kept track of only so
-# far as to stay with what both kernels agree on.
+# The fields of a description, for comparing.
+sub fields_of {
+	my $d = shift;
+	return '' unless $d =~ s/^[^ ]+ //;
+	$d =~ s/ *; */;/g;
+	$d =~ s/ +/ /g;
+	$d =~ s/;+$//;
+	return $d;
+}
+
+# An ordinary sequence. What is registered is kept track of, so that a record is
+# one of the event that it is written to: another one could have an empty string
+# where its event has a string, which is zero-size-string.
 sub sequence {
 	my @out;
 	my @ev = map { event() } 1 .. 1 + rnd(4);
@@ -151,33 +162,58 @@ sub sequence {
 	@ev = grep { !$seen{$_->{name}}++ } @ev;
 	$_->{flags} = pick(0, 0, 0, 1) for @ev;
 	my $multi = chance(25);
+	my (%used, @table, %made);
+	my $fd = 0;
 	my $say = sub { push @out, join '', @_ };
+	# A registration that is good, but for the bit perhaps.
+	my $reg = sub {
+		my ($e, $s, $bit, $width, $flags, $desc, $used, $indent) = @_;
+		$say->("${indent}reg slot=$s bit=$bit width=$width flags=$flags : $desc");
+		return if $used->{"$s:$bit"}++;
+		my $id = $flags & 2 ? "multi $e->{name} " . fields_of($desc) : $e->{name};
+		$made{$id} = 1;
+		push @{$table[$fd]}, [$id, $e] unless grep { $_->[0] eq $id } @{$table[$fd]};
+		$say->("${indent}put events/user_events/$e->{name}/enable 1") if !($flags & 2) && chance(40);
+	};
+	my $write = sub {
+		my $indent = shift;
+		my $t = $table[$fd] // [];
+		if (!@$t || chance(12)) {
+			$say->($indent, pick('w', 'wv'), ' ', pick(-1, -2147483648, 9, scalar @$t, 2147483647), record(pick(@ev)));
+			return;
+		}
+		my $i = rnd(scalar @$t);
+		my $to = $t->[$i][1];
+		# Anything will do if there is no string in it.
+		my $e = chance(15) && !grep({ $_->[2] eq 'dstr' } @{$to->{f}}) ? pick(@ev) : $to;
+		$say->($indent, pick('w', 'w', 'wv'), " $i", record($e));
+	};
 
-	for (1 .. 6 + rnd(18)) {
-		my $r = rnd(100);
+	for (1 .. 10 + rnd(20)) {
+		my $r = @out < 2 ? 0 : rnd(100);
 		my $e = pick(@ev);
 		my $slot = rnd(6);
 		my $width = chance(80) ? 4 : 8;
 		my $bit = pick(0, 1, 5, 31);
 		my $s = $width == 8 ? $slot & ~1 : $slot;
 
-		if ($r < 26) {
-			my $flags = $e->{flags};
-			my $desc = $e->{made}++ ? spelling($e) : $e->{desc};
+		if ($r < 24) {
 			$bit += 32 if $width == 8 && chance(50);
-			$say->("reg slot=$s bit=$bit width=$width flags=$flags : $desc");
-		} elsif ($r < 30 && $multi) {
+			$reg->($e, $s, $bit, $width, $e->{flags}, $made{$e->{name}} ? spelling($e) : $e->{desc}, \%used, '');
+		} elsif ($r < 28) {
+			next unless $multi;
 			my $m = event();
-			$say->("reg slot=$s bit=$bit width=$width flags=2 : m$m->{desc}");
-		} elsif ($r < 36) {
+			$m->{name} = "m$m->{name}";
+			$reg->($m, $s, $bit, $width, 2, "m$m->{desc}", \%used, '');
+		} elsif ($r < 33) {
 			$say->("reg slot=$s bit=$bit : " . broken());
-		} elsif ($r < 40) {
+		} elsif ($r < 37) {
 			# Other fields under a name that is there.
 			my $o = event();
-			my $args = $o->{desc} =~ / / ? $o->{desc} =~ s/^[^ ]+//r : ' u16 other';
-			next unless $e->{made};
+			next if !$made{$e->{name}} || fields_of($o->{desc}) eq fields_of($e->{desc});
+			my $args = $o->{desc} =~ / / ? $o->{desc} =~ s/^[^ ]+//r : '';
 			$say->("reg slot=$s bit=$bit flags=$e->{flags} : $e->{name}$args");
-		} elsif ($r < 45) {
+		} elsif ($r < 41) {
 			$say->(pick(
 				"reg slot=$slot bit=32 : $e->{desc}", "reg slot=$slot off=1 : $e->{desc}",
 				"reg slot=$slot bit=3 width=" . pick(0, 1, 2, 5, 16, 255) . " : $e->{desc}",
@@ -187,26 +223,33 @@ sub sequence {
 				"reg slot=$slot bit=3 addr=0xffff888000000000 : $e->{desc}",
 				"reg slot=$slot bit=3 null :"));
 		} elsif ($r < 66) {
-			my $i = chance(85) ? rnd(3) : pick(-1, -2147483648, 9, 2147483647);
-			$say->(pick('w', 'w', 'wv') . " $i" . record($e));
-		} elsif ($r < 74) {
-			my $on = chance(65) ? 1 : 0;
+			$write->('');
+		} elsif ($r < 77) {
+			my $on = chance(70) ? 1 : 0;
 			$say->("put events/user_events/$e->{name}/enable $on");
-		} elsif ($r < 80) {
-			$say->("unreg slot=$s bit=$bit" . (chance(10) ? pick(' size=3', ' r1=1', ' r2=9', ' size=32', ' size=20 tail=00000009') : ''));
 		} elsif ($r < 83) {
+			my $bad = chance(10) ? pick(' size=3', ' r1=1', ' r2=9', ' size=20 tail=00000009') : '';
+			$say->("unreg slot=$s bit=$bit$bad");
+			delete $used{"$s:$bit"} unless $bad;
+		} elsif ($r < 85) {
 			$say->('del ' . (chance(50) ? $e->{name} : pick('nosuch', 'x' x 600, 'a b')));
-		} elsif ($r < 87) {
-			$say->("fd " . rnd(2));
-		} elsif ($r < 91) {
+		} elsif ($r < 89) {
+			$fd = rnd(2);
+			$say->("fd $fd");
+		} elsif ($r < 93) {
 			$say->("val $s" . ($s % 2 ? '' : pick('', ' 8')));
-		} elsif ($r < 94) {
+		} elsif ($r < 96) {
+			# The child has the bits of its parent, and the same files.
+			my %child = %used;
 			$say->('fork');
-			$say->("  unreg slot=$s bit=$bit") if chance(50);
-			$say->("  w 0" . record($e));
-			$say->("  reg slot=$s bit=$bit flags=$e->{flags} : $e->{desc}") if chance(50) && $e->{made};
+			if (chance(50)) {
+				$say->("  unreg slot=$s bit=$bit");
+				delete $child{"$s:$bit"};
+			}
+			$write->('  ');
+			$reg->($e, $s, $bit, 4, $e->{flags}, $e->{desc}, \%child, '  ') if chance(50) && $width == 4 && $made{$e->{name}};
 			$say->('end');
-		} elsif ($r < 97) {
+		} elsif ($r < 98) {
 			$say->(pick('read', 'lseek 0', 'ioctl 0x2a00', 'raw 00', 'raw 0000', 'raw 000000', 'ioctl 0x40082a03'));
 		} else {
 			$say->('list');
