@@ -185,10 +185,8 @@ pub fn strndup_user(ptr: UserPtr, max: usize) -> Result<CString> {
     if let Some(last) = buf.last_mut() {
         *last = 0;
     }
-    if let Some(end) = buf.iter().position(|&byte| byte == 0) {
-        // OVERFLOW: `end` is an index into `buf`, so it is smaller than the length.
-        buf.truncate(end + 1);
-    }
+    let string = CStr::from_bytes_until_nul(&buf).map_err(|_| EINVAL)?;
+    buf.truncate(string.to_bytes_with_nul().len());
 
     CString::from_vec_with_nul(buf)
 }
