@@ -37,7 +37,6 @@
 //!     impl_has_event,
 //!     seq_file::SeqFile,
 //!     seq_print,
-//!     str::CString,
 //!     sync::{
 //!         Arc,
 //!         ArcBorrow, //
@@ -116,25 +115,21 @@
 //! }
 //!
 //! fn add() -> Result<Arc<Beat>> {
-//!     let mut fields = KVec::new();
-//!     fields.push(
-//!         FieldDef {
-//!             ty: CString::try_from(c"u32")?,
-//!             name: CString::try_from(c"count")?,
-//!             offset: HEADER_SIZE as u32,
-//!             size: 4,
-//!             signed: false,
-//!             len: 0,
-//!             filter: FilterKind::Auto,
-//!         },
-//!         GFP_KERNEL,
-//!     )?;
+//!     let fields = [FieldDef {
+//!         ty: b"u32",
+//!         name: b"count",
+//!         offset: HEADER_SIZE as u32,
+//!         size: 4,
+//!         signed: false,
+//!         len: 0,
+//!         filter: FilterKind::Auto,
+//!     }];
 //!     let definition = Definition {
 //!         system: c"beats",
-//!         name: CString::try_from(c"beat")?,
-//!         print_fmt: CString::try_from(c"\"count=%u\", REC->count")?,
-//!         fields,
-//!         note: CString::try_from(c"")?,
+//!         name: b"beat",
+//!         print_fmt: b"\"count=%u\", REC->count",
+//!         fields: &fields,
+//!         note: b"",
 //!     };
 //!     let beat = Arc::pin_init(
 //!         try_pin_init!(Beat {

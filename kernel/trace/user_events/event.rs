@@ -28,10 +28,7 @@ use super::{
 use kernel::{
     new_mutex,
     prelude::*,
-    str::{
-        BStr,
-        CString, //
-    },
+    str::BStr,
     sync::{
         atomic::{
             Atomic,
@@ -93,32 +90,37 @@ impl_has_event! {
     impl HasEvent for UserEvent { self.event }
 }
 
-/// What a new event is made of.
-pub(crate) struct Description {
+/// What a new event is made of. The event copies the texts.
+pub(crate) struct Description<'a> {
     /// Length of the name of the registration, which `tracepoint` begins with.
     pub(crate) name_len: u16,
     /// Canonical text of the fields.
-    pub(crate) signature: CString,
+    pub(crate) signature: &'a [u8],
     /// Group in tracefs.
     pub(crate) system: &'static CStr,
     /// Name of the tracepoint.
-    pub(crate) tracepoint: CString,
+    pub(crate) tracepoint: &'a [u8],
     /// Print format of the `format` file.
-    pub(crate) print_fmt: CString,
+    pub(crate) print_fmt: &'a [u8],
     /// The record.
-    pub(crate) layout: Layout,
+    pub(crate) layout: Layout<'a>,
     /// One of several events with this name.
     pub(crate) multi: bool,
 }
 
 impl UserEvent {
     /// Makes an event that is not registered with tracing yet.
-    pub(crate) fn new(d: Description) -> Result<Arc<Self>> {
+    pub(crate) fn new(d: Description<'_>) -> Result<Arc<Self>> {
+        let Layout {
+            fields,
+            validators,
+            min_size,
+        } = d.layout;
         let definition = Definition {
             system: d.system,
             name: d.tracepoint,
             print_fmt: d.print_fmt,
-            fields: d.layout.fields,
+            fields: &fields,
             note: d.signature,
         };
 
@@ -130,8 +132,8 @@ impl UserEvent {
                 persist: Atomic::new(false),
                 uses: Atomic::new(0),
                 status: Atomic::new(0),
-                min_size: d.layout.min_size,
-                validators: d.layout.validators,
+                min_size,
+                validators,
                 sites <- new_mutex!(Sites::new(), "UserEvent::sites"),
             }),
             GFP_KERNEL_ACCOUNT,

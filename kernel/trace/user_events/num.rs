@@ -2,7 +2,7 @@
 
 //! Numbers in text.
 //!
-//! They are what `kstrtouint` takes, but without a newline at the end: inside of a field white space
+//! Those that are read are what `kstrtouint` takes, but without a newline at the end: inside of a field white space
 //! only separates.
 //!
 //! C header: [`include/linux/kstrtox.h`](srctree/include/linux/kstrtox.h)
@@ -42,6 +42,25 @@ pub(crate) fn parse_u32(text: &[u8], base: Base) -> Result<u32> {
     }
 
     value.ok_or(ERANGE)
+}
+
+/// A number in hexadecimal, in the shortest way.
+pub(crate) fn hex(mut value: u64, buffer: &mut [u8; 16]) -> &[u8] {
+    let mut start = 0;
+
+    for (at, digit) in buffer.iter_mut().enumerate().rev() {
+        // CAST: These are four bits.
+        *digit = match (value & 0xf) as u8 {
+            low @ 0..=9 => b'0'.wrapping_add(low),
+            high => b'a'.wrapping_add(high.wrapping_sub(10)),
+        };
+        start = at;
+        value >>= 4;
+        if value == 0 {
+            break;
+        }
+    }
+    buffer.get(start..).unwrap_or_default()
 }
 
 /// The radix of a number without its sign, and its digits.

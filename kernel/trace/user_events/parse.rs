@@ -12,7 +12,7 @@
 //! A name is one that can be the name of a directory, see [`check_name`]. The fields are turned into
 //! a [`Layout`]: they follow each other without gaps behind the common header of a record.
 //!
-//! Everything here is a function of bytes. The result owns its memory.
+//! Everything here is a function of bytes. The result borrows the texts from the description.
 
 mod field;
 mod layout;
@@ -26,10 +26,7 @@ use super::defs::{
     MULTI_SUFFIX_MAX,
     NAME_MAX, //
 };
-use kernel::{
-    prelude::*,
-    str::CString, //
-};
+use kernel::prelude::*;
 
 /// Names that the control files of the directory of a system have.
 const CONTROL_FILES: [&[u8]; 2] = [b"enable", b"filter"];
@@ -86,20 +83,4 @@ fn is_name(b: u8) -> bool {
 /// White space of ASCII, as `isspace` has it.
 pub(super) fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\t'..=b'\r')
-}
-
-/// A C string of the same bytes.
-///
-/// # Errors
-///
-/// `EINVAL` if there is a NUL in them, `ENOMEM`.
-pub(crate) fn c_string(bytes: &[u8]) -> Result<CString> {
-    let mut text = KVec::with_capacity(bytes.len().saturating_add(1), GFP_KERNEL)?;
-
-    text.extend_from_slice(bytes, GFP_KERNEL)?;
-    text.push(0, GFP_KERNEL)?;
-
-    let text = CStr::from_bytes_with_nul(&text).map_err(|_| EINVAL)?;
-
-    Ok(CString::try_from(text)?)
 }

@@ -21,50 +21,62 @@ use kernel::{
         Write as _, //
     },
     prelude::*,
-    str::CString,
-    trace::field::FieldDef, //
 };
+
+/// More than there is in a print format for each field besides twice its name:
+/// `a=%llu `, `, __get_rel_str(a)`.
+const FIELD_OVERHEAD: usize = 24;
 
 /// The print format: `"a=%d b=%s", REC->a, __get_str(b)`.
 ///
 /// # Errors
 ///
 /// `ENOMEM`.
-pub(crate) fn text(layout: &Layout) -> Result<CString> {
-    CString::try_from_fmt(fmt!("{}", PrintFmt(&layout.fields)))
+pub(crate) fn text(layout: &Layout<'_>) -> Result<KVec<u8>> {
+    let len = layout.fields.iter().fold(b"\"\"".len(), |len, field| {
+        len.saturating_add(field.name.len().saturating_mul(2))
+            .saturating_add(FIELD_OVERHEAD)
+    });
+    let mut text = Text(KVec::with_capacity(len, GFP_KERNEL)?);
+
+    text.byte(b'"')?;
+    for (i, field) in layout.fields.iter().enumerate() {
+        if i != 0 {
+            text.byte(b' ')?;
+        }
+        text.put(field.name)?;
+        text.byte(b'=')?;
+        text.put(conversion(field.ty).as_bytes())?;
+    }
+    text.byte(b'"')?;
+
+    for field in &layout.fields {
+        match string_macro(field.ty) {
+            Some(name) => {
+                text.put(b", ")?;
+                text.put(name.as_bytes())?;
+                text.byte(b'(')?;
+                text.put(field.name)?;
+                text.byte(b')')?;
+            }
+            None => {
+                text.put(b", REC->")?;
+                text.put(field.name)?;
+            }
+        }
+    }
+    Ok(text.0)
 }
 
-struct PrintFmt<'a>(&'a [FieldDef]);
+struct Text(KVec<u8>);
 
-impl Display for PrintFmt<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        for (i, field) in self.0.iter().enumerate() {
-            if i != 0 {
-                f.write_char(' ')?;
-            }
-            Display::fmt(&*field.name, f)?;
-            f.write_char('=')?;
-            f.write_str(conversion(field.ty.to_bytes()))?;
-        }
-        f.write_char('"')?;
+impl Text {
+    fn byte(&mut self, byte: u8) -> Result {
+        Ok(self.0.push(byte, GFP_KERNEL)?)
+    }
 
-        for field in self.0 {
-            f.write_str(", ")?;
-            match string_macro(field.ty.to_bytes()) {
-                Some(name) => {
-                    f.write_str(name)?;
-                    f.write_char('(')?;
-                    Display::fmt(&*field.name, f)?;
-                    f.write_char(')')?;
-                }
-                None => {
-                    f.write_str("REC->")?;
-                    Display::fmt(&*field.name, f)?;
-                }
-            }
-        }
-        Ok(())
+    fn put(&mut self, bytes: &[u8]) -> Result {
+        Ok(self.0.extend_from_slice(bytes, GFP_KERNEL)?)
     }
 }
 

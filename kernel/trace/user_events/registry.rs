@@ -12,8 +12,16 @@
 //!
 //! The limit of events, `kernel.user_events_max`, counts the events in the tree.
 
+mod events;
+
+use self::events::{
+    Events,
+    Node,
+    Order, //
+};
 use super::{
     defs::{
+        MULTI_SUFFIX_MAX,
         MULTI_SYSTEM,
         SYSTEM, //
     },
@@ -22,21 +30,15 @@ use super::{
         EventUse,
         UserEvent, //
     },
+    num,
     parse,
     print_fmt,
     signature, //
 };
-use core::cmp::Ordering;
 use kernel::{
     capability::perfmon_capable,
     impl_has_delayed_work, impl_has_work, new_delayed_work, new_mutex, new_spinlock, new_work,
     prelude::*,
-    rbtree::{
-        Cursor,
-        RBTree,
-        RBTreeNode, //
-    },
-    str::CString,
     sync::{
         atomic::{
             Atomic,
@@ -72,171 +74,6 @@ static REGISTRY: SetOnce<Arc<Registry>> = SetOnce::new();
 
 /// How long to wait before looking again for events that nobody uses but kernel code refers to.
 const SWEEP_MS: u32 = 500;
-
-/// What events are sorted by: all with one name are neighbours, and a field list tells those of
-/// several formats apart.
-#[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
-struct Order<'a> {
-    name: &'a [u8],
-    multi: bool,
-    signature: &'a [u8],
-}
-
-impl<'a> Order<'a> {
-    /// The place of an event. There is one event of a single format for each name.
-    fn new(name: &'a [u8], multi: bool, signature: &'a [u8]) -> Self {
-        Self {
-            name,
-            multi,
-            signature: if multi { signature } else { b"" },
-        }
-    }
-
-    fn of(event: &'a UserEvent) -> Self {
-        Self::new(event.name(), event.is_multi(), event.signature().to_bytes())
-    }
-
-    /// Sorts before every event that has this name, and after all others that sort before those.
-    fn first_of(name: &'a [u8]) -> Self {
-        Self::new(name, false, b"")
-    }
-}
-
-/// The key of a node: its event. Or what is looked for.
-#[derive(Clone, Copy)]
-enum Key<'a> {
-    Event(&'a UserEvent),
-    Search(&'a Order<'a>),
-}
-
-impl<'a> Key<'a> {
-    fn order(&self) -> Order<'a> {
-        match *self {
-            Self::Event(event) => Order::of(event),
-            Self::Search(order) => *order,
-        }
-    }
-}
-
-impl PartialEq for Key<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Key<'_> {}
-
-impl PartialOrd for Key<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Key<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.order().cmp(&other.order())
-    }
-}
-
-/// The key of a node, which borrows from the event in the same node.
-///
-/// # Invariants
-///
-/// A key in a node is the event whose `Arc` is the value of that node.
-type OwnKey = Key<'static>;
-
-type Tree = RBTree<OwnKey, Arc<UserEvent>>;
-type Node = RBTreeNode<OwnKey, Arc<UserEvent>>;
-
-/// The key of `event`, free of its lifetime.
-///
-/// # Safety
-///
-/// The key must be gone before the event is.
-unsafe fn own_key(event: &UserEvent) -> OwnKey {
-    // SAFETY: The caller sees to it that the event outlives the key.
-    Key::Event(unsafe { &*core::ptr::from_ref(event) })
-}
-
-/// A node for `event`.
-fn node(event: Arc<UserEvent>) -> Result<Node> {
-    // SAFETY: The key lives in a node together with an `Arc` of its event and is dropped with it.
-    let key = unsafe { own_key(&event) };
-
-    // INVARIANT: The key is the value of the node.
-    RBTreeNode::new(key, event, GFP_KERNEL_ACCOUNT)
-}
-
-struct Events {
-    tree: Tree,
-    count: u32,
-    /// Number of the next multi-format event, over all names.
-    multi_id: u64,
-}
-
-impl Events {
-    fn get<'a>(&'a self, order: &'a Order<'a>) -> Option<&'a Arc<UserEvent>> {
-        let tree: &'a RBTree<Key<'a>, Arc<UserEvent>> = &self.tree;
-
-        tree.get(&Key::Search(order))
-    }
-
-    /// Calls `f` with the events called `name`, the single-format one first, until it fails.
-    fn try_for_each_named(
-        &self,
-        name: &[u8],
-        mut f: impl FnMut(&Arc<UserEvent>) -> Result,
-    ) -> Result {
-        let first = Order::first_of(name);
-        let mut key = Key::Search(&first);
-
-        while let Some(cursor) = self.lower_bound(&key) {
-            let (_, event) = cursor.current();
-            if &**event.name() != name {
-                break;
-            }
-            f(event)?;
-
-            match cursor.peek_next() {
-                Some((next, _)) => key = *next,
-                None => break,
-            }
-        }
-        Ok(())
-    }
-
-    fn lower_bound<'a>(&'a self, key: &Key<'a>) -> Option<Cursor<'a, Key<'a>, Arc<UserEvent>>> {
-        let tree: &'a RBTree<Key<'a>, Arc<UserEvent>> = &self.tree;
-
-        tree.cursor_lower_bound(key)
-    }
-
-    /// The first event called `name`.
-    fn first_named(&self, name: &[u8]) -> Option<Arc<UserEvent>> {
-        let first = Order::first_of(name);
-        let cursor = self.lower_bound(&Key::Search(&first))?;
-        let (_, event) = cursor.current();
-
-        (&**event.name() == name).then(|| event.clone())
-    }
-
-    fn insert(&mut self, node: Node) {
-        self.tree.insert(node);
-        self.count += 1;
-    }
-
-    /// Takes an event out if it is `event` itself, not another one of the same key.
-    fn remove(&mut self, event: &UserEvent) -> Option<Node> {
-        if !core::ptr::eq(&**self.get(&Order::of(event))?, event) {
-            return None;
-        }
-        // SAFETY: The key is gone when this function returns, and `event` is borrowed for longer.
-        let key = unsafe { own_key(event) };
-        let node = self.tree.remove_node(&key)?;
-        self.count -= 1;
-        Some(node)
-    }
-}
 
 /// Events that have lost their last use.
 struct Unused {
@@ -276,14 +113,7 @@ impl_has_delayed_work! {
 pub(crate) fn init() -> Result {
     let registry = Arc::pin_init(
         try_pin_init!(Registry {
-            events <- new_mutex!(
-                Events {
-                    tree: RBTree::new(),
-                    count: 0,
-                    multi_id: 0,
-                },
-                "user_events::registry"
-            ),
+            events <- new_mutex!(Events::new(), "user_events::registry"),
             unused <- new_spinlock!(
                 Unused {
                     events: KVec::new(),
@@ -406,26 +236,51 @@ impl Registry {
             return Err(EPERM);
         }
         parse::check_name(name, wanted.multi)?;
-        let signature = signature::of_args(args)?;
 
-        if let Some(event) = self.find(name, signature.to_bytes(), wanted)? {
-            return Ok(event);
-        }
+        // The fields tell events of several formats apart, so these are looked up by them.
+        let formats = if wanted.multi {
+            Some(signature::of_args(args)?)
+        } else {
+            None
+        };
+        let order = Order {
+            name,
+            fields: formats.as_deref(),
+        };
+        let added = {
+            let events = self.events.lock();
+            let found = events.find(&order, |event| {
+                wanted.multi || signature::is_of(event.signature(), args)
+            })?;
 
-        let layout = parse::fields(args)?;
-        let description = self.describe(name, signature, layout, wanted)?;
-        let event = UserEvent::new(description)?;
-        let node = node(event.clone())?;
+            if let Some(event) = found {
+                return Ok(event);
+            }
+            events.added()
+        };
+
+        let event = self.make(name, args, formats)?;
+        let node = Node::new(event.clone())?;
 
         let guard = event_mutex::lock();
         let held = guard.held();
 
-        // Somebody else may have made it meanwhile; from here on nobody can.
-        if let Some(event) = self.find(name, event.signature().to_bytes(), wanted)? {
-            return Ok(event);
-        }
-        if self.events.lock().count >= MAX_EVENTS.load(Relaxed) {
-            return Err(EMFILE);
+        {
+            let events = self.events.lock();
+
+            // Somebody else may have made it meanwhile; from here on nobody can.
+            if events.added() != added {
+                let found = events.find(&Order::of(&event), |other| {
+                    other.signature() == event.signature()
+                })?;
+
+                if let Some(event) = found {
+                    return Ok(event);
+                }
+            }
+            if events.count() >= MAX_EVENTS.load(Relaxed) {
+                return Err(EMFILE);
+            }
         }
 
         Event::register(event.as_arc_borrow(), held)?;
@@ -436,50 +291,45 @@ impl Registry {
         Ok(event)
     }
 
-    fn find(&self, name: &[u8], signature: &[u8], wanted: Wanted) -> Result<Option<EventUse>> {
-        let order = Order::new(name, wanted.multi, signature);
-        let events = self.events.lock();
-        let Some(event) = events.get(&order) else {
-            return Ok(None);
-        };
-
-        if event.signature().to_bytes() != signature {
-            return Err(EADDRINUSE);
-        }
-        Ok(Some(EventUse::new(event.clone())))
-    }
-
-    fn describe(
+    /// Makes an event, one of several formats if there is a signature already. Nobody knows it yet.
+    fn make(
         &self,
         name: &[u8],
-        signature: CString,
-        layout: parse::Layout,
-        wanted: Wanted,
-    ) -> Result<Description> {
-        let name_len = u16::try_from(name.len())?;
-        let name = parse::c_string(name)?;
-        let tracepoint = if wanted.multi {
-            let id = {
-                let mut events = self.events.lock();
-                let id = events.multi_id;
-                // So many events cannot be made.
-                events.multi_id = id.wrapping_add(1);
-                id
-            };
-            CString::try_from_fmt(fmt!("{}.{:x}", &*name, id))?
-        } else {
-            name
+        args: Option<&[u8]>,
+        formats: Option<KVec<u8>>,
+    ) -> Result<Arc<UserEvent>> {
+        let layout = parse::fields(args)?;
+        let print_fmt = print_fmt::text(&layout)?;
+        let unique;
+        let (system, tracepoint, multi, signature) = match formats {
+            Some(signature) => {
+                unique = self.unique_name(name)?;
+                (MULTI_SYSTEM, &unique[..], true, signature)
+            }
+            None => (SYSTEM, name, false, signature::of_args(args)?),
         };
 
-        Ok(Description {
-            system: if wanted.multi { MULTI_SYSTEM } else { SYSTEM },
-            print_fmt: print_fmt::text(&layout)?,
-            name_len,
-            signature,
+        UserEvent::new(Description {
+            name_len: u16::try_from(name.len())?,
+            signature: &signature,
+            system,
             tracepoint,
+            print_fmt: &print_fmt,
             layout,
-            multi: wanted.multi,
+            multi,
         })
+    }
+
+    /// The name of the trace event of one of several events called `name`.
+    fn unique_name(&self, name: &[u8]) -> Result<KVec<u8>> {
+        let len = name.len().saturating_add(MULTI_SUFFIX_MAX);
+        let mut unique = KVec::with_capacity(len, GFP_KERNEL)?;
+        let id = self.events.lock().next_multi_id();
+
+        unique.extend_from_slice(name, GFP_KERNEL)?;
+        unique.push(b'.', GFP_KERNEL)?;
+        unique.extend_from_slice(num::hex(id, &mut [0; 16]), GFP_KERNEL)?;
+        Ok(unique)
     }
 
     /// Deletes all events called `name`, or none of them.
@@ -491,12 +341,10 @@ impl Registry {
     pub(crate) fn delete(&self, name: &[u8]) -> Result {
         let guard = event_mutex::lock();
         let held = guard.held();
-        let mut doomed = Tree::new();
-
-        {
+        let mut doomed = {
             let mut events = self.events.lock();
-
             let mut found = false;
+
             events.try_for_each_named(name, |event| {
                 found = true;
                 Self::check_deletable(event)
@@ -504,23 +352,11 @@ impl Registry {
             if !found {
                 return Err(ENOENT);
             }
-            while let Some(event) = events.first_named(name) {
-                if let Some(node) = events.remove(&event) {
-                    doomed.insert(node);
-                }
-            }
-        }
+            events.remove_named(name)
+        };
 
         let mut result = Ok(());
-        loop {
-            let Some(event) = doomed.values().next().cloned() else {
-                break;
-            };
-            // SAFETY: `event` lives until the end of the loop's body, and so longer than the key.
-            let key = unsafe { own_key(&event) };
-            let Some(node) = doomed.remove_node(&key) else {
-                break;
-            };
+        while let Some((event, node)) = doomed.pop() {
             if result.is_ok() {
                 result = event.trace().unregister(held);
                 if result.is_ok() {
@@ -566,7 +402,7 @@ impl Registry {
     /// An event without uses that nothing else refers to; `busy` is set if there are others.
     fn any_unused(&self, busy: &mut bool) -> Option<Arc<UserEvent>> {
         let events = self.events.lock();
-        let event = events.tree.values().find(|event| {
+        let event = events.iter().find(|event| {
             let unused = !event.is_persistent() && !event.is_used();
 
             *busy |= unused && event.is_busy();
@@ -608,7 +444,7 @@ impl Registry {
 
     /// Calls `f` with every event, in the order of their names, under the lock of the registry.
     pub(crate) fn for_each(&self, mut f: impl FnMut(&UserEvent)) {
-        for event in self.events.lock().tree.values() {
+        for event in self.events.lock().iter() {
             f(event);
         }
     }

@@ -23,15 +23,9 @@ use super::{
         parse_u32,
         Base, //
     },
-    parse::{
-        c_string,
-        is_space, //
-    }, //
+    parse::is_space, //
 };
-use kernel::{
-    prelude::*,
-    str::CString, //
-};
+use kernel::prelude::*;
 
 /// Between two fields.
 const SEPARATOR: &[u8] = b"; ";
@@ -43,32 +37,44 @@ const STRUCT_SIZE: usize = 3;
 ///
 /// # Errors
 ///
-/// `EINVAL` if there is a NUL in the text, `ENOMEM`.
-pub(crate) fn of_args(args: Option<&[u8]>) -> Result<CString> {
-    c_string(&write(KVec::new(), words(args.unwrap_or_default()))?)
+/// `ENOMEM`.
+pub(crate) fn of_args(args: Option<&[u8]>) -> Result<KVec<u8>> {
+    let args = args.unwrap_or_default();
+    // Only a blank behind a semicolon is added, and there is a word in front of each semicolon that
+    // is written.
+    let max = args.len().saturating_add(args.len() / 2);
+
+    write(KVec::with_capacity(max, GFP_KERNEL)?, [args])
+}
+
+/// Whether the fields in a description have this signature.
+///
+/// Needs no memory.
+pub(crate) fn is_of(signature: &CStr, args: Option<&[u8]>) -> bool {
+    compare(signature, args)
 }
 
 /// Whether fields that have been split at white space already have this signature.
 ///
 /// Needs no memory, so the answer is right even if there is none.
 pub(crate) fn matches<'a>(signature: &CStr, words: impl IntoIterator<Item = &'a CStr>) -> bool {
+    compare(signature, words.into_iter().map(CStr::to_bytes))
+}
+
+/// Whether the signature of `texts` is this one.
+fn compare<'a>(signature: &CStr, texts: impl IntoIterator<Item = &'a [u8]>) -> bool {
     let compare = Compare {
         rest: Some(signature.to_bytes()),
     };
 
-    match write(compare, words.into_iter().map(CStr::to_bytes)) {
+    match write(compare, texts) {
         Ok(compare) => compare.rest == Some(b""),
         Err(_) => false,
     }
 }
 
-/// The words between white space.
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|b| is_space(*b)).filter(|word| !word.is_empty())
-}
-
-/// Puts the signature of `words` into `sink`.
-fn write<'a, S: Sink>(sink: S, words: impl Iterator<Item = &'a [u8]>) -> Result<S> {
+/// Puts the signature of `texts` into `sink`. A text ends as white space does.
+fn write<'a, S: Sink>(sink: S, texts: impl IntoIterator<Item = &'a [u8]>) -> Result<S> {
     let mut writer = Writer {
         sink,
         is_first: true,
@@ -76,8 +82,8 @@ fn write<'a, S: Sink>(sink: S, words: impl Iterator<Item = &'a [u8]>) -> Result<
         words: 0,
     };
 
-    for word in words {
-        writer.word(word)?;
+    for text in texts {
+        writer.text(text)?;
     }
     Ok(writer.sink)
 }
@@ -118,38 +124,44 @@ struct Writer<S> {
 }
 
 impl<S: Sink> Writer<S> {
-    /// Takes a word, which may be some words with semicolons between them.
-    fn word(&mut self, word: &[u8]) -> Result {
-        for part in word.split_inclusive(|b| *b == b';') {
-            match part.strip_suffix(b";") {
-                Some(last) => {
-                    self.part(last)?;
-                    self.words = 0;
-                }
-                None => self.part(part)?,
+    /// Takes a text.
+    fn text(&mut self, mut text: &[u8]) -> Result {
+        while let Some(end) = text.iter().position(|b| *b == b';' || is_space(*b)) {
+            let (word, rest) = text.split_at_checked(end).ok_or(EINVAL)?;
+            let (separator, rest) = rest.split_first().ok_or(EINVAL)?;
+
+            if *separator == b';' {
+                self.word(word)?;
+                self.words = 0;
+            } else if !word.is_empty() {
+                self.word(word)?;
             }
+            text = rest;
+        }
+        if !text.is_empty() {
+            self.word(text)?;
         }
         Ok(())
     }
 
-    /// Takes a word without semicolon; it is empty if there is a semicolon only.
-    fn part(&mut self, part: &[u8]) -> Result {
+    /// Takes a word; it is empty if there is a semicolon only.
+    fn word(&mut self, word: &[u8]) -> Result {
         if self.words != 0 {
             self.sink.put(b" ")?;
-        } else if part.is_empty() {
+        } else if word.is_empty() {
             return Ok(());
         } else {
             if !self.is_first {
                 self.sink.put(SEPARATOR)?;
             }
             self.is_first = false;
-            self.is_struct = part == b"struct";
+            self.is_struct = word == b"struct";
         }
 
         let is_size = self.is_struct && self.words == STRUCT_SIZE;
         self.words = self.words.saturating_add(1);
 
-        self.sink.put(if is_size { shortest(part) } else { part })
+        self.sink.put(if is_size { shortest(word) } else { word })
     }
 }
 

@@ -11,7 +11,16 @@ mod table;
 mod text;
 mod validate;
 
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    str::CString, //
+};
+
+/// A C string of these bytes.
+fn c_string(mut bytes: KVec<u8>) -> Result<CString> {
+    bytes.push(0, GFP_KERNEL)?;
+    CString::from_vec_with_nul(bytes)
+}
 
 /// Tells which row of a table a failed assertion is about.
 fn row(what: &str, ok: bool) -> bool {

@@ -54,41 +54,25 @@ const UNKNOWN: &str = "%llu";
 
 /// A type without parameters.
 struct Scalar {
-    text: &'static str,
     size: u32,
     conversion: &'static str,
 }
 
-impl Scalar {
-    const fn new(text: &'static str, size: u32, conversion: &'static str) -> Self {
-        Self {
-            text,
-            size,
-            conversion,
-        }
-    }
-}
-
 /// All types without parameters. There is no `long`: its size depends on who asks.
-static SCALARS: [Scalar; 14] = [
-    Scalar::new("s64", 8, "%lld"),
-    Scalar::new("u64", 8, "%llu"),
-    Scalar::new("s32", 4, "%d"),
-    Scalar::new("u32", 4, "%u"),
-    Scalar::new("int", 4, "%d"),
-    Scalar::new("unsigned int", 4, "%u"),
-    Scalar::new("s16", 2, "%d"),
-    Scalar::new("u16", 2, "%u"),
-    Scalar::new("short", 2, "%d"),
-    Scalar::new("unsigned short", 2, "%u"),
-    Scalar::new("s8", 1, "%d"),
-    Scalar::new("u8", 1, "%u"),
-    Scalar::new("char", 1, "%d"),
-    Scalar::new("unsigned char", 1, "%u"),
-];
+fn scalar(text: &[u8]) -> Option<Scalar> {
+    let (size, conversion) = match text {
+        b"s64" => (8, "%lld"),
+        b"u64" => (8, "%llu"),
+        b"s32" | b"int" => (4, "%d"),
+        b"u32" | b"unsigned int" => (4, "%u"),
+        b"s16" | b"short" => (2, "%d"),
+        b"u16" | b"unsigned short" => (2, "%u"),
+        b"s8" | b"char" => (1, "%d"),
+        b"u8" | b"unsigned char" => (1, "%u"),
+        _ => return None,
+    };
 
-fn scalar(text: &[u8]) -> Option<&'static Scalar> {
-    SCALARS.iter().find(|s| s.text.as_bytes() == text)
+    Some(Scalar { size, conversion })
 }
 
 /// Where the offset in a location word counts from.

@@ -57,7 +57,6 @@ use crate::{
     cred::with_root_fsuid,
     error::to_result,
     prelude::*,
-    str::CString,
     sync::{
         atomic::{
             Atomic,
@@ -70,18 +69,19 @@ use crate::{
 };
 use core::marker::PhantomData;
 
-/// What an event is made from.
-pub struct Definition {
+/// What an event is made from. The event copies the texts, which must not have a NUL.
+#[derive(Clone, Copy)]
+pub struct Definition<'a> {
     /// The directory under `events/` that it appears in.
     pub system: &'static CStr,
     /// Its name.
-    pub name: CString,
+    pub name: &'a [u8],
     /// How user space prints a record: the text that follows `print fmt:` in the `format` file.
-    pub print_fmt: CString,
+    pub print_fmt: &'a [u8],
     /// Its fields, in the order they are shown in.
-    pub fields: KVec<FieldDef>,
+    pub fields: &'a [FieldDef<'a>],
     /// A text about the event that its owner wants to keep, see [`Event::note`].
-    pub note: CString,
+    pub note: &'a [u8],
 }
 
 /// Says where the [`Event`] is in a type that embeds one.
@@ -168,8 +168,8 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
 /// `registered` and `readers` only change with `event_mutex` held. All probes of `tracepoint` were
 /// added by `Callbacks`.
 ///
-/// The text of `fields` begins with the name, of `name_len` bytes, and its NUL, and has the note and
-/// its NUL from `note_start` on. `system` of `class` is a static string.
+/// The text of `fields` begins with the name, of `name_len` bytes, and its NUL, and has the note, of
+/// `note_len` bytes, and its NUL from `note_start` on. `system` of `class` is a static string.
 #[pin_data]
 pub struct Event<T> {
     #[pin]
@@ -182,7 +182,8 @@ pub struct Event<T> {
     dynamic: Opaque<bindings::dyn_event>,
     /// The fields, and the strings of the definition: name, print format and note.
     fields: field::List,
-    name_len: u32,
+    name_len: u16,
+    note_len: u16,
     note_start: u32,
     /// When all readers are gone that may have seen a listener.
     readers: tracepoint::Readers,
@@ -199,7 +200,11 @@ unsafe impl<T> Sync for Event<T> {}
 
 impl<T> Event<T> {
     /// Makes an event that is not registered yet.
-    pub fn new(definition: Definition) -> impl PinInit<Self, Error> {
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there is a NUL in a text or something is too large, `ENOMEM`.
+    pub fn new<'a>(definition: Definition<'a>) -> impl PinInit<Self, Error> + use<'a, T> {
         let Definition {
             system,
             name,
@@ -213,10 +218,10 @@ impl<T> Event<T> {
 
         // INVARIANT: It is not registered and has no probes; the text begins with these strings.
         try_pin_init!(Self {
-            name_len: name.to_bytes().len().try_into()?,
-            note_start: (name.to_bytes_with_nul().len() + print_fmt.to_bytes_with_nul().len())
-                .try_into()?,
-            fields: field::List::new(&fields, &[&*name, &*print_fmt, &*note])?,
+            name_len: name.len().try_into()?,
+            note_len: note.len().try_into()?,
+            note_start: field::with_nul(field::with_nul(0, name), print_fmt).try_into()?,
+            fields: field::List::new(fields, [name, print_fmt, note])?,
             tracepoint: Tracepoint::new(),
             call: Opaque::zeroed(),
             class: Opaque::new(class),
@@ -234,23 +239,32 @@ impl<T> Event<T> {
     }
 
     /// Its name.
+    #[inline]
     pub fn name(&self) -> &CStr {
-        // CAST: It is the length of something in memory.
-        //
-        // SAFETY: By the type invariant this is the name with its NUL.
-        unsafe {
-            CStr::from_bytes_with_nul_unchecked(
-                self.fields.text().get_unchecked(..=self.name_len as usize),
-            )
-        }
+        // SAFETY: By the type invariant this is the name.
+        unsafe { self.string(0, self.name_len) }
     }
 
     /// The text that its owner wanted to keep.
+    #[inline]
     pub fn note(&self) -> &CStr {
+        // SAFETY: By the type invariant this is the note.
+        unsafe { self.string(self.note_start, self.note_len) }
+    }
+
+    /// # Safety
+    ///
+    /// There must be a string of `len` bytes from `start` on in the text.
+    #[inline]
+    unsafe fn string(&self, start: u32, len: u16) -> &CStr {
         // CAST: It is an offset in memory.
-        //
-        // SAFETY: By the type invariant the note begins there.
-        unsafe { CStr::from_char_ptr(self.text_at(self.note_start as usize)) }
+        let start = start as usize;
+        let end = start + usize::from(len);
+
+        // SAFETY: The caller promises that the bytes and their NUL are there, and no other NUL.
+        unsafe {
+            CStr::from_bytes_with_nul_unchecked(self.fields.text().get_unchecked(start..=end))
+        }
     }
 
     /// A pointer into the text, which does not change and does not move.
@@ -397,7 +411,7 @@ impl<T: Operations> Event<T> {
             (*call).__bindgen_anon_1.tp = tracepoint;
             (*call).event.funcs = Callbacks::<T>::functions();
             (*call).print_fmt = (*event)
-                .text_at((*event).name_len as usize + 1)
+                .text_at(usize::from((*event).name_len) + 1)
                 .cast_mut();
             (*call).data = owner.cast_mut().cast();
             (*call).flags = bindings::TRACE_EVENT_FL_TRACEPOINT as c_int;

@@ -8,7 +8,6 @@ use super::event_mutex::Held;
 use crate::{
     bindings,
     prelude::*,
-    str::CString,
     sync::atomic::{
         Atomic,
         Relaxed, //
@@ -34,9 +33,13 @@ pub enum FilterKind {
 }
 
 impl FilterKind {
-    fn as_raw(self, ty: &CStr) -> c_int {
+    /// # Safety
+    ///
+    /// `ty` must be a string.
+    unsafe fn as_raw(self, ty: *const c_char) -> c_int {
         match self {
-            Self::Auto => assign_type(ty),
+            // SAFETY: The caller promises a string.
+            Self::Auto => unsafe { assign_type(ty) },
             Self::Other => bindings::FILTER_OTHER as c_int,
             Self::StaticString => bindings::FILTER_STATIC_STRING as c_int,
             Self::DynString => bindings::FILTER_DYN_STRING as c_int,
@@ -46,20 +49,23 @@ impl FilterKind {
     }
 }
 
+/// # Safety
+///
+/// `ty` must be a string.
 // Not exported, so it must not get inlined into modules.
 #[inline(never)]
-fn assign_type(ty: &CStr) -> c_int {
-    // SAFETY: `ty` is a string that C only looks at.
-    unsafe { bindings::filter_assign_type(ty.as_char_ptr()) }
+unsafe fn assign_type(ty: *const c_char) -> c_int {
+    // SAFETY: The caller promises a string; C only looks at it.
+    unsafe { bindings::filter_assign_type(ty) }
 }
 
-/// A field of an event.
-#[derive(Debug)]
-pub struct FieldDef {
+/// A field of an event, to make one. The event copies the texts, which must not have a NUL.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldDef<'a> {
     /// The type, as C would write it: `u32`, `char[20]`, `__data_loc char[]`.
-    pub ty: CString,
+    pub ty: &'a [u8],
     /// The name.
-    pub name: CString,
+    pub name: &'a [u8],
     /// Offset in the record, whose header comes first: see [`HEADER_SIZE`](super::HEADER_SIZE).
     pub offset: u32,
     /// Size in bytes; 4 for a `__data_loc` or a `__rel_loc`.
@@ -128,6 +134,9 @@ pub(super) struct List {
     head: Opaque<bindings::list_head>,
 }
 
+/// How many strings the owner of a list keeps in it.
+const STRINGS: usize = 3;
+
 /// A list without fields.
 struct Empty(Opaque<bindings::list_head>);
 
@@ -145,24 +154,31 @@ static HIDDEN_FROM: Atomic<*mut bindings::task_struct> = Atomic::new(core::ptr::
 
 impl List {
     /// Makes a list that has to be linked where it stays, and keeps copies of `strings`.
-    pub(super) fn new(defs: &[FieldDef], strings: &[&CStr]) -> Result<Self> {
-        let own = strings.iter().copied();
-        let all = defs.iter().flat_map(|def| [&*def.ty, &*def.name]);
-        let len = Iterator::chain(own.clone(), all)
-            .map(|string| string.to_bytes_with_nul().len())
-            .sum();
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a NUL in one of the texts and for a number that C has no room for; `ENOMEM`.
+    pub(super) fn new(defs: &[FieldDef<'_>], strings: [&[u8]; STRINGS]) -> Result<Self> {
+        let mut len = 0;
+        for string in strings {
+            len = with_nul(len, string);
+        }
+        for def in defs {
+            len = with_nul(with_nul(len, def.ty), def.name);
+        }
         let mut text = KVec::with_capacity(len, GFP_KERNEL_ACCOUNT)?;
         let mut nodes = KVec::with_capacity(defs.len(), GFP_KERNEL_ACCOUNT)?;
 
-        for string in own {
-            text.extend_from_slice(string.to_bytes_with_nul(), GFP_KERNEL_ACCOUNT)?;
+        for string in strings {
+            append(&mut text, string)?;
         }
         for def in defs {
             let mut node: bindings::ftrace_event_field = pin_init::zeroed();
 
-            node.type_ = append(&mut text, &def.ty)?;
-            node.name = append(&mut text, &def.name)?;
-            node.filter_type = def.filter.as_raw(&def.ty);
+            node.type_ = append(&mut text, def.ty)?;
+            node.name = append(&mut text, def.name)?;
+            // SAFETY: This is the string that was just made.
+            node.filter_type = unsafe { def.filter.as_raw(node.type_) };
             node.offset = def.offset.try_into()?;
             node.size = def.size.try_into()?;
             node.set_is_signed(def.signed.into());
@@ -245,10 +261,20 @@ impl List {
     }
 }
 
-/// Appends a string to `text`, which has room for it, and returns where it is.
-fn append(text: &mut KVec<u8>, string: &CStr) -> Result<*const c_char> {
+/// `len` bytes, and a string with its NUL. Saturates: for that there is no memory.
+pub(super) fn with_nul(len: usize, string: &[u8]) -> usize {
+    len.saturating_add(string.len()).saturating_add(1)
+}
+
+/// Appends a string and its NUL to `text`, which has room for both, and returns where it is.
+fn append(text: &mut KVec<u8>, string: &[u8]) -> Result<*const c_char> {
+    if string.contains(&0) {
+        return Err(EINVAL);
+    }
     let at = text.len();
 
-    text.extend_from_slice(string.to_bytes_with_nul(), GFP_KERNEL_ACCOUNT)?;
-    Ok(text.get(at..).ok_or(EINVAL)?.as_ptr().cast())
+    text.extend_from_slice(string, GFP_KERNEL_ACCOUNT)?;
+    text.push(0, GFP_KERNEL_ACCOUNT)?;
+    // The address has not changed, nor will it.
+    Ok(text.as_ptr().wrapping_add(at).cast())
 }

@@ -36,7 +36,6 @@ use crate::{
     prelude::*,
     seq_file::SeqFile,
     seq_print,
-    str::CString,
     sync::{
         atomic::{
             Atomic,
@@ -117,8 +116,13 @@ macro_rules! test_event {
 
         impl $name {
             fn new(name: &CStr) -> Result<Arc<Self>> {
-                let definition = definition(name)?;
+                Self::define(Definition {
+                    name: name.to_bytes(),
+                    ..DEFINITION
+                })
+            }
 
+            fn define(definition: Definition<'_>) -> Result<Arc<Self>> {
                 Arc::pin_init(
                     try_pin_init!(Self {
                         event <- Event::new(definition),
@@ -143,33 +147,37 @@ macro_rules! test_event {
 test_event!(TestEvent, KIND);
 test_event!(Kindless, UNUSED_KIND);
 
-fn field(ty: &CStr, name: &CStr, offset: u32, size: u32, len: u32) -> Result<FieldDef> {
-    Ok(FieldDef {
-        ty: CString::try_from(ty)?,
-        name: CString::try_from(name)?,
+const fn field(
+    ty: &'static [u8],
+    name: &'static [u8],
+    offset: u32,
+    size: u32,
+    len: u32,
+) -> FieldDef<'static> {
+    FieldDef {
+        ty,
+        name,
         offset,
         size,
         signed: false,
         len,
         filter: FilterKind::Auto,
-    })
+    }
 }
 
-fn definition(name: &CStr) -> Result<Definition> {
-    let mut fields = KVec::new();
+const FIELDS: &[FieldDef<'static>] = &[
+    field(b"u32", b"first", 8, 4, 0),
+    field(b"char[20]", b"second", 12, 20, 20),
+    field(b"__data_loc char[]", b"third", 32, 4, 0),
+];
 
-    fields.push(field(c"u32", c"first", 8, 4, 0)?, GFP_KERNEL)?;
-    fields.push(field(c"char[20]", c"second", 12, 20, 20)?, GFP_KERNEL)?;
-    fields.push(field(c"__data_loc char[]", c"third", 32, 4, 0)?, GFP_KERNEL)?;
-
-    Ok(Definition {
-        system: SYSTEM,
-        name: CString::try_from(name)?,
-        print_fmt: CString::try_from(c"\"\"")?,
-        fields,
-        note: CString::try_from(c"noted")?,
-    })
-}
+const DEFINITION: Definition<'static> = Definition {
+    system: SYSTEM,
+    name: b"defined",
+    print_fmt: b"\"\"",
+    fields: FIELDS,
+    note: b"noted",
+};
 
 /// The kind can be registered once for all tests.
 fn register_kind() -> Result {
@@ -269,6 +277,61 @@ mod suite {
         assert!(event.event.note() == c"noted");
         assert_eq!(unregister(&event), Err(ENOENT));
         Ok(())
+    }
+
+    #[test]
+    fn texts() -> Result {
+        let event = TestEvent::define(Definition {
+            print_fmt: b"",
+            fields: &[],
+            note: b"",
+            ..DEFINITION
+        })?;
+
+        assert!(event.event.name() == c"defined");
+        assert!(event.event.note().is_empty());
+        assert_eq!(event.event.fields().len(), 0);
+        Ok(())
+    }
+
+    fn is_refused(definition: Definition<'_>) -> bool {
+        TestEvent::define(definition).err() == Some(EINVAL)
+    }
+
+    #[test]
+    fn no_nul_in_texts() {
+        const NUL: &[u8] = b"a\0b";
+
+        assert!(is_refused(Definition {
+            name: NUL,
+            ..DEFINITION
+        }));
+        assert!(is_refused(Definition {
+            print_fmt: NUL,
+            ..DEFINITION
+        }));
+        assert!(is_refused(Definition {
+            note: NUL,
+            ..DEFINITION
+        }));
+        assert!(is_refused(Definition {
+            fields: &[field(NUL, b"name", 8, 4, 0)],
+            ..DEFINITION
+        }));
+        assert!(is_refused(Definition {
+            fields: &[field(b"u32", NUL, 8, 4, 0)],
+            ..DEFINITION
+        }));
+    }
+
+    #[test]
+    fn no_numbers_too_large() {
+        for (offset, size, len) in [(u32::MAX, 4, 0), (8, u32::MAX, 0), (8, 4, u32::MAX)] {
+            assert!(is_refused(Definition {
+                fields: &[field(b"u32", b"name", offset, size, len)],
+                ..DEFINITION
+            }));
+        }
     }
 
     #[test]

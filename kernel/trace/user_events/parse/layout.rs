@@ -14,7 +14,6 @@ use super::{
         },
         validate::Validator, //
     },
-    c_string,
     field::Field, //
 };
 use kernel::{
@@ -22,7 +21,10 @@ use kernel::{
     trace::field::FieldDef, //
 };
 
-/// The records of an event.
+/// Length of the shortest field, with its semicolon: `u8 a;`.
+const MIN_FIELD_TEXT: usize = 5;
+
+/// The records of an event, whose description is borrowed.
 ///
 /// # Invariants
 ///
@@ -30,9 +32,9 @@ use kernel::{
 ///   one ends at or before [`MAX_RECORD_SIZE`].
 /// - `min_size` is the size of all fields together.
 /// - There is a validator for each location word, in the order of the fields.
-pub(crate) struct Layout {
+pub(crate) struct Layout<'a> {
     /// The fields, in their order.
-    pub(crate) fields: KVec<FieldDef>,
+    pub(crate) fields: KVec<FieldDef<'a>>,
     /// What has to be checked in a record.
     pub(crate) validators: KVec<Validator>,
     /// Size of the smallest payload, in bytes, without the common header.
@@ -45,59 +47,73 @@ pub(crate) struct Layout {
 ///
 /// `EINVAL` for a text that is not in the grammar, for a name that two fields have, and for fields
 /// that are too large together; `ENOMEM`.
-pub(crate) fn fields(args: Option<&[u8]>) -> Result<Layout> {
-    // INVARIANT: No fields yet.
-    let mut layout = Layout {
-        fields: KVec::new(),
-        validators: KVec::new(),
-        min_size: 0,
-    };
+pub(crate) fn fields(args: Option<&[u8]>) -> Result<Layout<'_>> {
+    let args = args.unwrap_or_default();
+    // Enough for all that can be in the text, the last of which needs no semicolon.
+    let max = args.len().saturating_add(1) / MIN_FIELD_TEXT;
+    let mut fields = KVec::with_capacity(max, GFP_KERNEL)?;
+    let mut locations = 0usize;
     let mut end = HEADER_SIZE;
 
-    for text in args.unwrap_or_default().split(|b| *b == b';') {
+    for text in args.split(|b| *b == b';') {
         if let Some(field) = Field::parse(text)? {
-            end = layout.push(field, end)?;
+            if matches!(field.ty, Type::Location { .. }) {
+                locations = locations.saturating_add(1);
+            }
+            end = push(&mut fields, field, end)?;
         }
     }
 
-    // INVARIANT: `end` is where the last field ends.
-    layout.min_size = usize::try_from(end.saturating_sub(HEADER_SIZE))?;
-    Ok(layout)
+    // INVARIANT: Each field begins where the one before it ends, the first one behind the header,
+    // and `end` is where the last one ends, at most `MAX_RECORD_SIZE`.
+    Ok(Layout {
+        validators: validators(&fields, locations)?,
+        fields,
+        min_size: usize::try_from(end.saturating_sub(HEADER_SIZE))?,
+    })
 }
 
-impl Layout {
-    /// Adds a field at `offset` and returns where it ends.
-    fn push(&mut self, field: Field<'_>, offset: u32) -> Result<u32> {
-        let end = offset
-            .checked_add(field.size)
-            .filter(|end| *end <= MAX_RECORD_SIZE)
-            .ok_or(EINVAL)?;
+/// Adds a field at `offset` and returns where it ends.
+fn push<'a>(fields: &mut KVec<FieldDef<'a>>, field: Field<'a>, offset: u32) -> Result<u32> {
+    let end = offset
+        .checked_add(field.size)
+        .filter(|end| *end <= MAX_RECORD_SIZE)
+        .ok_or(EINVAL)?;
 
-        if self.fields.iter().any(|f| f.name.to_bytes() == field.name) {
-            return Err(EINVAL);
-        }
-
-        if let Type::Location { origin, string } = field.ty {
-            let validator = Validator {
-                offset,
-                origin,
-                string,
-            };
-            self.validators.push(validator, GFP_KERNEL_ACCOUNT)?;
-        }
-
-        // INVARIANT: It begins where the last one ended and is not beyond the largest record.
-        let def = FieldDef {
-            ty: c_string(field.text)?,
-            name: c_string(field.name)?,
-            offset,
-            size: field.size,
-            signed: is_signed(field.text),
-            len: field.ty.len(),
-            filter: field.ty.filter(),
-        };
-        self.fields.push(def, GFP_KERNEL_ACCOUNT)?;
-
-        Ok(end)
+    if fields.iter().any(|f| f.name == field.name) {
+        return Err(EINVAL);
     }
+
+    let def = FieldDef {
+        ty: field.text,
+        name: field.name,
+        offset,
+        size: field.size,
+        signed: is_signed(field.text),
+        len: field.ty.len(),
+        filter: field.ty.filter(),
+    };
+    fields.push(def, GFP_KERNEL)?;
+
+    Ok(end)
+}
+
+/// The checks of the location words among `fields`, `count` of them.
+fn validators(fields: &[FieldDef<'_>], count: usize) -> Result<KVec<Validator>> {
+    // No more than needed: these stay with the event.
+    let mut validators = KVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?;
+
+    if count != 0 {
+        for field in fields {
+            if let Type::Location { origin, string } = Type::of(field.ty)? {
+                let validator = Validator {
+                    offset: field.offset,
+                    origin,
+                    string,
+                };
+                validators.push(validator, GFP_KERNEL_ACCOUNT)?;
+            }
+        }
+    }
+    Ok(validators)
 }

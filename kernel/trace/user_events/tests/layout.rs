@@ -28,7 +28,7 @@ mod tests {
         let layout = fields(Some(text.to_bytes()))?;
         let field = layout.fields.first().ok_or(EINVAL)?;
 
-        if field.ty.to_bytes() != ty.as_bytes() || field.offset != HEADER_SIZE {
+        if field.ty != ty.as_bytes() || field.offset != HEADER_SIZE {
             return Err(EINVAL);
         }
         Ok((field.size, field.signed, field.len))
@@ -41,7 +41,9 @@ mod tests {
             _ => CString::try_from_fmt(fmt!("struct s a {};struct t b {}", first, second)),
         }?;
 
-        Ok(fields(Some(text.to_bytes()))?.min_size)
+        let layout = fields(Some(text.to_bytes()))?;
+
+        Ok(layout.min_size)
     }
 
     fn filter_is(field: &str, expected: fn(&FilterKind) -> bool) -> bool {

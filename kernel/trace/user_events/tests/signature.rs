@@ -10,30 +10,40 @@ mod tests {
     use crate::{
         parse::fields,
         signature::{
+            is_of,
             matches,
             of_args, //
         },
-        tests::row, //
+        tests::{
+            c_string,
+            row, //
+        }, //
     };
     use kernel::str::CString;
 
     fn is(text: &str, expected: &str) -> bool {
         let ok = of_args(Some(text.as_bytes()))
-            .is_ok_and(|signature| signature.to_bytes() == expected.as_bytes());
+            .is_ok_and(|signature| signature[..] == *expected.as_bytes());
 
         row(text, ok)
     }
 
-    fn same(a: &str, b: &str) -> bool {
-        match (of_args(Some(a.as_bytes())), of_args(Some(b.as_bytes()))) {
-            (Ok(a), Ok(b)) => a.to_bytes() == b.to_bytes(),
-            _ => false,
+    /// Whether both mean the same, whichever of them is looked up.
+    fn same(a: &str, b: &str) -> Result<bool> {
+        let signature_of = |text: &str| c_string(of_args(Some(text.as_bytes()))?);
+        let (first, second) = (signature_of(a)?, signature_of(b)?);
+        let same = first.to_bytes() == second.to_bytes();
+
+        if is_of(&first, Some(b.as_bytes())) != same || is_of(&second, Some(a.as_bytes())) != same {
+            return Err(EINVAL);
         }
+        Ok(same)
     }
 
     /// Whether the words mean what `text` does.
     fn words_mean(words: &[&CStr], text: &str) -> bool {
         of_args(Some(text.as_bytes()))
+            .and_then(c_string)
             .is_ok_and(|signature| matches(&signature, words.iter().copied()))
     }
 
@@ -42,19 +52,16 @@ mod tests {
         let mut all = KVec::new();
 
         for (i, field) in fields(Some(text.as_bytes()))?.fields.iter().enumerate() {
-            let separator = if i == 0 { "" } else { "; " };
-            let text = if field.ty.to_bytes().starts_with(b"struct ") {
-                CString::try_from_fmt(fmt!(
-                    "{}{} {} {}",
-                    separator,
-                    &*field.ty,
-                    &*field.name,
-                    field.size
-                ))?
-            } else {
-                CString::try_from_fmt(fmt!("{}{} {}", separator, &*field.ty, &*field.name))?
-            };
-            all.extend_from_slice(text.to_bytes(), GFP_KERNEL)?;
+            if i != 0 {
+                all.extend_from_slice(b"; ", GFP_KERNEL)?;
+            }
+            all.extend_from_slice(field.ty, GFP_KERNEL)?;
+            all.push(b' ', GFP_KERNEL)?;
+            all.extend_from_slice(field.name, GFP_KERNEL)?;
+            if field.ty.starts_with(b"struct ") {
+                let size = CString::try_from_fmt(fmt!(" {}", field.size))?;
+                all.extend_from_slice(size.to_bytes(), GFP_KERNEL)?;
+            }
         }
         Ok(all)
     }
@@ -83,6 +90,7 @@ mod tests {
             ("struct s a 4294967295", "struct s a 4294967295"),
         ] {
             assert!(is(text, expected));
+            assert!(row(text, same(text, expected) == Ok(true)));
         }
     }
 
@@ -108,7 +116,7 @@ mod tests {
             ("char[20] a", "char [20] a"),
             ("u32 a", "u32 A"),
         ] {
-            assert!(row(b, !same(a, b)));
+            assert!(row(b, same(a, b) == Ok(false)));
         }
     }
 
@@ -131,9 +139,11 @@ mod tests {
         ] {
             let signature = of_args(Some(text.as_bytes()))?;
 
-            assert!(row(text, signature.to_bytes() == &of_fields(text)?[..]));
+            assert!(row(text, signature[..] == of_fields(text)?[..]));
         }
         assert!(of_args(None)?.is_empty());
+        assert!(is_of(c"", None));
+        assert!(!is_of(c"u32 a", None));
         Ok(())
     }
 
@@ -149,9 +159,11 @@ mod tests {
             let c = CString::try_from_fmt(fmt!("u32 {}y", name))?;
             let signature = of_args(Some(a.to_bytes()))?;
 
-            assert_eq!(signature.to_bytes(), a.to_bytes());
-            assert_eq!(of_args(Some(b.to_bytes()))?.to_bytes(), a.to_bytes());
-            assert!(of_args(Some(c.to_bytes()))?.to_bytes() != a.to_bytes());
+            assert!(signature[..] == *a.to_bytes());
+            assert!(of_args(Some(b.to_bytes()))?[..] == *a.to_bytes());
+            assert!(of_args(Some(c.to_bytes()))?[..] != *a.to_bytes());
+            assert!(is_of(&a, Some(b.to_bytes())));
+            assert!(!is_of(&a, Some(c.to_bytes())));
         }
         Ok(())
     }
@@ -183,9 +195,25 @@ mod tests {
     }
 
     #[test]
+    fn blanks_behind_semicolons() -> Result {
+        let mut text = KVec::new();
+        for _ in 0..200 {
+            text.extend_from_slice(b"a;", GFP_KERNEL)?;
+        }
+        let signature = of_args(Some(&text))?;
+
+        // What was allocated is enough: a blank for each semicolon but the last, which goes.
+        assert_eq!(signature.len(), 200 + 2 * 199);
+        assert!(signature.capacity() < 2 * text.len());
+        Ok(())
+    }
+
+    #[test]
     fn bytes_that_no_event_has() -> Result {
-        assert_eq!(of_args(Some(b"u32 \xc3\xa0"))?.to_bytes(), b"u32 \xc3\xa0");
-        assert!(of_args(Some(b"u32 a\0b")).is_err());
+        for text in [&b"u32 \xc3\xa0"[..], b"u32 a\0b"] {
+            assert!(of_args(Some(text))?[..] == *text);
+            assert_eq!(fields(Some(text)).err(), Some(EINVAL));
+        }
         Ok(())
     }
 }

@@ -9,13 +9,17 @@ mod tests {
     use super::*;
     use crate::{
         num::{
+            hex,
             parse_u32,
             Base, //
         },
         parse::fields,
         print_fmt,
         signature::of_args,
-        tests::row, //
+        tests::{
+            c_string,
+            row, //
+        }, //
     };
     use kernel::str::CString;
 
@@ -26,13 +30,13 @@ mod tests {
     fn prints(text: &str, expected: &str) -> bool {
         let ok = fields(Some(text.as_bytes()))
             .and_then(|layout| print_fmt::text(&layout))
-            .is_ok_and(|print_fmt| print_fmt.to_bytes() == expected.as_bytes());
+            .is_ok_and(|print_fmt| print_fmt[..] == *expected.as_bytes());
 
         row(text, ok)
     }
 
     fn declares(text: &str, expected: &str) -> Result<bool> {
-        let signature = of_args(Some(text.as_bytes()))?;
+        let signature = c_string(of_args(Some(text.as_bytes()))?)?;
         let line = CString::try_from_fmt(fmt!("u:ev{}", print_fmt::Declaration(&signature)))?;
 
         Ok(row(text, line.to_bytes() == expected.as_bytes()))
@@ -87,6 +91,25 @@ mod tests {
             ("", Err(EINVAL)),
         ] {
             assert!(number(text, Base::Auto, expected));
+        }
+    }
+
+    #[test]
+    fn hexadecimal_numbers() {
+        for (number, expected) in [
+            (0, "0"),
+            (9, "9"),
+            (0xa, "a"),
+            (0xf, "f"),
+            (0x10, "10"),
+            (0x1002, "1002"),
+            (0xfedc_ba98_7654_3210, "fedcba9876543210"),
+            (u64::MAX, "ffffffffffffffff"),
+        ] {
+            assert!(row(
+                expected,
+                hex(number, &mut [0; 16]) == expected.as_bytes()
+            ));
         }
     }
 

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The events in the order of their names.
+//!
+//! A tree without a lock of its own; it is the data inside of one.
+
+use super::super::event::{
+    EventUse,
+    UserEvent, //
+};
+use kernel::{
+    prelude::*,
+    rbtree::{
+        Cursor,
+        RBTree,
+        RBTreeNode, //
+    },
+    sync::Arc,
+};
+
+/// What events are sorted by: all with one name are neighbours, and a field list tells those of
+/// several formats apart.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
+pub(super) struct Order<'a> {
+    pub(super) name: &'a [u8],
+    /// The signature of the fields of one of several formats. There is one event of a single format
+    /// for each name, the first one.
+    pub(super) fields: Option<&'a [u8]>,
+}
+
+impl<'a> Order<'a> {
+    /// The place of an event.
+    pub(super) fn of(event: &'a UserEvent) -> Self {
+        Self {
+            name: event.name(),
+            fields: event.is_multi().then(|| event.signature().to_bytes()),
+        }
+    }
+
+    /// Sorts before every other event that has this name, and after all others that sort before
+    /// those.
+    fn first_of(name: &'a [u8]) -> Self {
+        Self { name, fields: None }
+    }
+}
+
+/// The key of a node, which borrows from the event in the same node.
+///
+/// # Invariants
+///
+/// A key in a node is that of the event whose `Arc` is the value of that node.
+type OwnKey = Order<'static>;
+
+type Tree = RBTree<OwnKey, Arc<UserEvent>>;
+
+/// An event with its room in the tree.
+pub(super) struct Node(RBTreeNode<OwnKey, Arc<UserEvent>>);
+
+/// The key of `event`, free of its lifetime.
+///
+/// # Safety
+///
+/// The key must be gone before the event is.
+unsafe fn own_key(event: &UserEvent) -> OwnKey {
+    // SAFETY: The caller sees to it that the event outlives the key.
+    Order::of(unsafe { &*core::ptr::from_ref(event) })
+}
+
+impl Node {
+    /// A node for `event`.
+    pub(super) fn new(event: Arc<UserEvent>) -> Result<Self> {
+        // SAFETY: The key lives in a node together with an `Arc` of its event and is dropped with it.
+        let key = unsafe { own_key(&event) };
+
+        // INVARIANT: The key is that of the value of the node.
+        Ok(Self(RBTreeNode::new(key, event, GFP_KERNEL_ACCOUNT)?))
+    }
+}
+
+/// Takes the node of an event out of a tree.
+fn take_out(tree: &mut Tree, event: &UserEvent) -> Option<Node> {
+    // SAFETY: The key is gone when this function returns, and `event` is borrowed for longer.
+    let key = unsafe { own_key(event) };
+
+    tree.remove_node(&key).map(Node)
+}
+
+/// All events.
+pub(super) struct Events {
+    tree: Tree,
+    count: u32,
+    added: u64,
+    multi_id: u64,
+}
+
+impl Events {
+    /// No events.
+    pub(super) fn new() -> Self {
+        Self {
+            tree: RBTree::new(),
+            count: 0,
+            added: 0,
+            multi_id: 0,
+        }
+    }
+
+    /// Number of events.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// How often an event has been put in. As long as this does not change what was not there is not
+    /// there now.
+    pub(super) fn added(&self) -> u64 {
+        self.added
+    }
+
+    /// A number for a multi-format event that no other one has had, whatever its name.
+    pub(super) fn next_multi_id(&mut self) -> u64 {
+        let id = self.multi_id;
+
+        // So many events cannot be made.
+        self.multi_id = id.wrapping_add(1);
+        id
+    }
+
+    /// The events in their order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<UserEvent>> {
+        self.tree.values()
+    }
+
+    fn get<'a>(&'a self, order: &Order<'a>) -> Option<&'a Arc<UserEvent>> {
+        let tree: &'a RBTree<Order<'a>, Arc<UserEvent>> = &self.tree;
+
+        tree.get(order)
+    }
+
+    /// A use of the event at this place.
+    ///
+    /// # Errors
+    ///
+    /// `EADDRINUSE` if there is one for which `is_same` says that it has other fields.
+    pub(super) fn find(
+        &self,
+        order: &Order<'_>,
+        is_same: impl FnOnce(&UserEvent) -> bool,
+    ) -> Result<Option<EventUse>> {
+        match self.get(order) {
+            None => Ok(None),
+            Some(event) if is_same(event) => Ok(Some(EventUse::new(event.clone()))),
+            Some(_) => Err(EADDRINUSE),
+        }
+    }
+
+    /// Calls `f` with the events called `name`, the single-format one first, until it fails.
+    pub(super) fn try_for_each_named(
+        &self,
+        name: &[u8],
+        mut f: impl FnMut(&Arc<UserEvent>) -> Result,
+    ) -> Result {
+        let mut key = Order::first_of(name);
+
+        while let Some(cursor) = self.lower_bound(&key) {
+            let (_, event) = cursor.current();
+            if &**event.name() != name {
+                break;
+            }
+            f(event)?;
+
+            match cursor.peek_next() {
+                Some((next, _)) => key = *next,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn lower_bound<'a>(&'a self, key: &Order<'a>) -> Option<Cursor<'a, Order<'a>, Arc<UserEvent>>> {
+        let tree: &'a RBTree<Order<'a>, Arc<UserEvent>> = &self.tree;
+
+        tree.cursor_lower_bound(key)
+    }
+
+    /// The first event called `name`.
+    fn first_named(&self, name: &[u8]) -> Option<Arc<UserEvent>> {
+        let cursor = self.lower_bound(&Order::first_of(name))?;
+        let (_, event) = cursor.current();
+
+        (&**event.name() == name).then(|| event.clone())
+    }
+
+    /// Puts an event in.
+    pub(super) fn insert(&mut self, node: Node) {
+        self.tree.insert(node.0);
+        self.count += 1;
+        self.added = self.added.wrapping_add(1);
+    }
+
+    /// Takes an event out if it is `event` itself, not another one at the same place.
+    pub(super) fn remove(&mut self, event: &UserEvent) -> Option<Node> {
+        if !core::ptr::eq(&**self.get(&Order::of(event))?, event) {
+            return None;
+        }
+        let node = take_out(&mut self.tree, event)?;
+        self.count -= 1;
+        Some(node)
+    }
+
+    /// Takes all events called `name` out.
+    pub(super) fn remove_named(&mut self, name: &[u8]) -> Removed {
+        let mut removed = Removed(Tree::new());
+
+        while let Some(event) = self.first_named(name) {
+            if let Some(node) = self.remove(&event) {
+                removed.0.insert(node.0);
+            }
+        }
+        removed
+    }
+}
+
+/// Events that have been taken out.
+pub(super) struct Removed(Tree);
+
+impl Removed {
+    /// The next event, and the node to put it in again with.
+    pub(super) fn pop(&mut self) -> Option<(Arc<UserEvent>, Node)> {
+        let event = self.0.values().next()?.clone();
+        let node = take_out(&mut self.0, &event)?;
+
+        Some((event, node))
+    }
+}
