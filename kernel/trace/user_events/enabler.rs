@@ -245,8 +245,9 @@ impl EnablerSet {
             (state, enablers)
         };
 
-        for (key, event) in enablers.iter() {
-            drop(event.sites().lock().remove((this.id, key)));
+        for (_, event) in enablers.iter() {
+            // All of them at once, the first time that an event comes up.
+            event.sites().lock().remove_set(this.id);
         }
         // The uses of the events go here, without a lock.
         drop(enablers);
@@ -344,6 +345,23 @@ impl Sites {
             }
         }
         Ok(())
+    }
+
+    /// Takes all sites of a set out. Who calls this has a reference of the set.
+    fn remove_set(&mut self, set: u64) {
+        match self {
+            Self::Few(slot) => drop(slot.take_if(|site| site.set.id() == set)),
+            Self::Many(sites) => {
+                let at = sites.partition_point(|site| site.set.id() < set);
+
+                if sites.get(at).is_some_and(|site| site.set.id() == set) {
+                    sites.retain(|site| site.set.id() != set);
+                }
+                if sites.is_empty() {
+                    *self = Self::new();
+                }
+            }
+        }
     }
 
     /// Takes a site out.

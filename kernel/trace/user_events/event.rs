@@ -16,6 +16,7 @@
 use super::{
     dynevent,
     enabler::{
+        next_id,
         EnablerSet,
         Sites, //
     },
@@ -31,6 +32,7 @@ use kernel::{
     str::BStr,
     sync::{
         atomic::{
+            Acquire,
             Atomic,
             Full,
             Relaxed, //
@@ -197,12 +199,14 @@ impl UserEvent {
 
     /// Whether there are uses.
     pub(crate) fn is_used(&self) -> bool {
-        self.uses.load(Relaxed) != 0
+        // Pairs with the decrement: who sees no use also sees what was done while there was one.
+        self.uses.load(Acquire) != 0
     }
 
-    /// Whether somebody needs it: a use, or kernel code that refers to it.
+    /// Whether somebody needs it: a use, a probe of other kernel code, or an event probe or a
+    /// trigger that refers to it.
     pub(crate) fn is_busy(&self) -> bool {
-        self.is_used() || self.event.is_referenced()
+        self.is_used() || self.event.is_enabled() || self.event.is_referenced()
     }
 
     fn hold(&self) {
@@ -226,6 +230,8 @@ impl UserEvent {
     /// Takes the sites one by one, in their order: a set that comes up meanwhile sorts behind all
     /// others, and whoever puts an address in writes its word itself.
     fn update_sites(&self, _held: Held<'_>) {
+        // Who comes up meanwhile, children for instance, is not waited for: there may be many.
+        let now = next_id();
         let mut last = None;
 
         loop {
@@ -234,7 +240,7 @@ impl UserEvent {
             };
 
             EnablerSet::for_each_mm(&site.set, |mm: &Arc<MmState>| {
-                MmState::sync(mm, self, site.key)
+                MmState::sync(mm, self, site.key, mm.id() < now)
             });
             last = Some(site.position());
         }

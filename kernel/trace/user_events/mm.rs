@@ -12,7 +12,8 @@
 //! [`MmState`]. So writes of different threads are one after the other, each writes what the event's
 //! state is at that moment, and none happens once an address has been taken out. If the page is not
 //! there, or the process is busy with its `mmap_lock`, the word is put on a list for a work item,
-//! which faults the page in and tries again. Nobody who switches an event waits for that.
+//! which faults the page in and writes it. Nobody who switches an event waits for that, or for the
+//! lock of the [`MmState`], which is held while memory is allocated.
 //!
 //! # Fork
 //!
@@ -48,6 +49,12 @@ use kernel::{
     prelude::*,
     sync::{
         aref::ARef,
+        atomic::{
+            Atomic,
+            Full,
+            Relaxed,
+            Release, //
+        },
         Arc,
         Mutex, //
     },
@@ -66,8 +73,11 @@ use kernel::{
 /// away again must not keep the kernel busy.
 const MAX_ATTEMPTS: usize = 10;
 
-/// How often, and how long, who switches an event waits for the `mmap_lock` of a process before
-/// leaving the word to the work item.
+/// How many words are listed for the work item. With more of them it writes all words.
+const MAX_PENDING: usize = 64;
+
+/// How often, and how long, who switches an event waits for the locks of a process before leaving
+/// its words to the work item.
 const LOCK_TRIES: u32 = 5;
 const LOCK_WAIT: Delta = Delta::from_micros(100);
 
@@ -78,6 +88,8 @@ pub(crate) struct MmState {
     mm: ARef<Mm>,
     #[pin]
     inner: Mutex<Inner>,
+    /// All words have to be written: too many are pending, or there was no memory to list them.
+    resync: Atomic<bool>,
     /// Writes what is pending.
     #[pin]
     work: Work<MmState>,
@@ -86,20 +98,12 @@ pub(crate) struct MmState {
 struct Inner {
     /// The enabled addresses; gone when the address space is.
     set: Option<Arc<EnablerSet>>,
-    /// Words to be written once their page is there.
-    pending: KVec<Pending>,
-    /// There was no memory for `pending`: all words have to be written.
-    resync: bool,
+    /// Keys of the words to be written once their page is there, at most [`MAX_PENDING`].
+    pending: KVec<u64>,
     /// The work item is writing words.
     working: bool,
     /// A child whose pages are not copied yet.
     forking: bool,
-}
-
-/// A word to be written, and how often that has failed.
-struct Pending {
-    key: u64,
-    attempts: usize,
 }
 
 impl_has_work! {
@@ -120,22 +124,22 @@ impl MmState {
     /// locked for writing.
     pub(crate) fn fork(parent: &Arc<Self>, mm: ARef<Mm>) -> Result<Arc<Self>> {
         let child = Self::without_set(mm, true)?;
-        let (set, resync) = {
+        let (set, behind) = {
             let inner = parent.inner.lock();
 
             if let Some(set) = &inner.set {
                 set.share(&child)?;
             }
             // A word of the parent that is still to be written may be copied as it is.
-            let behind = inner.resync || inner.working || !inner.pending.is_empty();
+            let behind = parent.resync.load(Relaxed) || inner.working || !inner.pending.is_empty();
 
             (inner.set.clone(), behind)
         };
 
-        let mut inner = child.inner.lock();
-        inner.set = set;
-        inner.resync |= resync;
-        drop(inner);
+        child.inner.lock().set = set;
+        if behind {
+            child.resync.store(true, Release);
+        }
         Ok(child)
     }
 
@@ -148,12 +152,12 @@ impl MmState {
                     Inner {
                         set: None,
                         pending: KVec::new(),
-                        resync: false,
                         working: false,
                         forking,
                     },
                     "MmState::inner"
                 ),
+                resync: Atomic::new(false),
                 work <- new_work!("MmState::work"),
             }),
             GFP_KERNEL_ACCOUNT,
@@ -170,7 +174,8 @@ impl MmState {
         let mut inner = this.inner.lock();
 
         inner.forking = false;
-        if inner.resync {
+        // Who sets it while the child is forking leaves the rest to this.
+        if this.resync.load(Relaxed) {
             Self::queue(this);
         }
     }
@@ -181,7 +186,6 @@ impl MmState {
             let mut inner = self.inner.lock();
 
             inner.pending = KVec::new();
-            inner.resync = false;
             inner.set.take()
         };
 
@@ -245,12 +249,25 @@ impl MmState {
         let bit = this.find(addr, bit)?;
 
         match Self::with_page(mm, &bit, |page| {
-            Self::take_out(this, &bit)?;
-            write(page, &bit, false)
+            let mut inner = this.inner.lock();
+            let event = Self::take_out(this, &mut inner, &bit)?;
+            // Under the lock still: another thread may register the bit anew after it.
+            let result = write(page, &bit, false);
+
+            drop(inner);
+            drop(event);
+            result
         }) {
             Ok(result) => result,
             // The page does not come.
-            Err(e) => Self::take_out(this, &bit).and(Err(e)),
+            Err(e) => {
+                let mut inner = this.inner.lock();
+                let event = Self::take_out(this, &mut inner, &bit)?;
+
+                drop(inner);
+                drop(event);
+                Err(e)
+            }
         }
     }
 
@@ -265,17 +282,12 @@ impl MmState {
     }
 
     /// Takes a bit out of the set.
-    fn take_out(this: &Arc<Self>, bit: &EnableBit) -> Result {
-        let mut inner = this.inner.lock();
-
+    fn take_out(this: &Arc<Self>, inner: &mut Inner, bit: &EnableBit) -> Result<Option<EventUse>> {
         // Another thread may have been faster.
         if !inner.set.as_ref().is_some_and(|set| set.contains(bit)) {
             return Err(ENOENT);
         }
-        let event = Self::own_set(this, &mut inner)?.remove(bit.key());
-        // The last use of an event that goes with it has work queued.
-        drop(event);
-        Ok(())
+        Ok(Self::own_set(this, inner)?.remove(bit.key()))
     }
 
     /// The set, made the address space's own if others share it.
@@ -318,58 +330,61 @@ impl MmState {
 
     /// Writes the state of `event` to the bit with this key, if it still follows the event.
     ///
-    /// Does not wait for the process: what cannot be written at once is written later.
-    pub(crate) fn sync(this: &Arc<Self>, event: &UserEvent, key: u64) {
+    /// What cannot be written at once is written later. Waits a little for the locks of the
+    /// process, if `patient` and if it has not been waited for already.
+    pub(crate) fn sync(this: &Arc<Self>, event: &UserEvent, key: u64, patient: bool) {
         let Some(mm) = this.user() else {
             return;
         };
+        let tries = if patient { LOCK_TRIES } else { 1 };
 
-        for tries in (0..LOCK_TRIES).rev() {
-            {
-                let mut inner = this.inner.lock();
+        for again in (0..tries).rev() {
+            if let Some(mut inner) = this.inner.try_lock() {
                 if inner.forking {
-                    inner.resync = true;
+                    this.resync.store(true, Release);
                     return;
                 }
-                let follows = inner
+                if !inner
                     .set
                     .as_ref()
-                    .is_some_and(|set| set.follows(key, event));
-                if !follows {
+                    .is_some_and(|set| set.follows(key, event))
+                {
                     return;
                 }
-
                 match mm.mmap_read_trylock() {
-                    Some(guard) => {
-                        if !write_now(&guard, key, event) {
-                            Self::write_later(this, &mut inner, Pending { key, attempts: 0 });
-                        }
-                        return;
+                    Some(guard) if write_now(&guard, key, event) => return,
+                    Some(_) => return Self::write_later(this, &mut inner, key),
+                    // One word has been waited for.
+                    None if !inner.pending.is_empty() => {
+                        return Self::write_later(this, &mut inner, key)
                     }
-                    None if tries == 0 => {
-                        Self::write_later(this, &mut inner, Pending { key, attempts: 0 });
-                        return;
-                    }
+                    None if again == 0 => return Self::write_later(this, &mut inner, key),
                     None => {}
                 }
             }
-            fsleep(LOCK_WAIT);
+            if this.resync.load(Relaxed) {
+                break;
+            }
+            if again > 0 {
+                fsleep(LOCK_WAIT);
+            }
         }
+        this.resync.store(true, Release);
+        Self::queue(this);
     }
 
-    fn write_later(this: &Arc<Self>, inner: &mut Inner, pending: Pending) {
-        let key = pending.key;
-
-        if !inner.pending.iter().any(|other| other.key == key) {
-            if inner.pending.push(pending, GFP_NOWAIT).is_err() {
-                inner.resync = true;
-            }
+    fn write_later(this: &Arc<Self>, inner: &mut Inner, key: u64) {
+        if !this.resync.load(Relaxed)
+            && !inner.pending.contains(&key)
+            && (inner.pending.len() >= MAX_PENDING || inner.pending.push(key, GFP_NOWAIT).is_err())
+        {
+            this.resync.store(true, Release);
         }
         Self::queue(this);
     }
 
     /// The next word to be written.
-    fn next_pending(&self) -> Option<Pending> {
+    fn next_pending(&self) -> Option<u64> {
         let mut inner = self.inner.lock();
         let next = inner.pending.pop();
 
@@ -377,38 +392,31 @@ impl MmState {
         next
     }
 
-    /// Faults the page of a word in and writes it; puts it back on the list if the page has gone
-    /// again.
-    fn write_pending(this: &Arc<Self>, mm: &MmWithUser, pending: Pending) {
-        let (addr, _) = EnableBit::from_key(pending.key).target();
-        let mut guard = mm.mmap_read_lock();
-        let result = guard.fault_in_writeable(addr);
+    /// Writes the state of its event to the bit with this key, whatever it takes.
+    fn write_pending(this: &Arc<Self>, mm: &MmWithUser, key: u64) {
+        let bit = EnableBit::from_key(key);
+        let written = Self::with_page(mm, &bit, |page| {
+            let inner = this.inner.lock();
 
-        let mut inner = this.inner.lock();
-        let Some(event) = inner.set.as_ref().and_then(|set| set.event(pending.key)) else {
+            match inner.set.as_ref().and_then(|set| set.event(key)) {
+                Some(event) => write(page, &bit, event.status() != 0),
+                None => Ok(()),
+            }
+        });
+        if written.is_ok() {
             return;
-        };
-
-        if result.is_ok() {
-            if write_now(&guard, pending.key, &event) {
-                return;
-            }
-            if pending.attempts < MAX_ATTEMPTS {
-                let again = Pending {
-                    attempts: pending.attempts + 1,
-                    ..pending
-                };
-                Self::write_later(this, &mut inner, again);
-                return;
-            }
         }
-        // Switching the event again tries again. A process can provoke this as often as it likes.
-        pr_warn_once!(
-            "Fault for mm: 0x{:p} @ 0x{:x} event: {}\n",
-            this.mm.as_raw(),
-            addr,
-            event.name()
-        );
+
+        let inner = this.inner.lock();
+        if let Some(event) = inner.set.as_ref().and_then(|set| set.event(key)) {
+            // Switching the event again tries again. A process can provoke this as it likes.
+            pr_warn_once!(
+                "Fault for mm: {:p} @ 0x{:x} event: {}\n",
+                this.mm.as_raw(),
+                bit.addr(),
+                event.name()
+            );
+        }
     }
 
     /// Writes all words.
@@ -419,11 +427,7 @@ impl MmState {
         };
 
         for key in set.keys()?.iter() {
-            let pending = Pending {
-                key: *key,
-                attempts: 0,
-            };
-            Self::write_pending(this, mm, pending);
+            Self::write_pending(this, mm, *key);
         }
         Ok(())
     }
@@ -440,19 +444,22 @@ impl WorkItem for MmState {
         let all = {
             let mut inner = this.inner.lock();
 
+            if inner.forking {
+                return;
+            }
             inner.working = true;
-            core::mem::take(&mut inner.resync)
+            this.resync.xchg(false, Full)
         };
         if all && Self::write_all(&this, &mm).is_err() {
             // No memory for the list of words: until there is some.
-            this.inner.lock().resync = true;
+            this.resync.store(true, Release);
             fsleep(Delta::from_millis(10));
             Self::queue(&this);
             return;
         }
 
-        while let Some(pending) = this.next_pending() {
-            Self::write_pending(&this, &mm, pending);
+        while let Some(key) = this.next_pending() {
+            Self::write_pending(&this, &mm, key);
         }
     }
 }

@@ -3,12 +3,17 @@
 //! Handing a record to whoever listens to an event.
 //!
 //! The record is put together in the buffer of the first listener that has room for it, and checked
-//! there. The other listeners get their copies from that one, and all of them are committed only
-//! then: either every listener that has room gets the same record, or none gets any.
+//! there before anybody gets it: either every listener that has room gets the same record, or none
+//! gets any.
 //!
-//! Nothing may fault while the buffers of listeners are open. So a short payload is copied to the
-//! stack first, and the pages of a longer one are faulted in first; if one is gone again when the
-//! payload is copied the writer is told so.
+//! Nothing may fault while the buffer of a listener is open. So a short payload is copied to the
+//! stack first. The pages of a longer one are faulted in first, the first listener copies it from
+//! there, and the others from the first; if a page is gone again when it is copied the writer is
+//! told so.
+//!
+//! perf comes last, and the first record is committed before the next is begun if that is possible:
+//! triggers run at the commit, they may write records of their own, and perf's buffers and some of
+//! ftrace's can be used by one at a time.
 
 use super::{
     event::{
@@ -22,11 +27,13 @@ use kernel::{
     prelude::*,
     trace::{
         event::Listener,
-        perf,
         ring_buffer,
         tracepoint::ReadGuard, //
     },
 };
+
+#[cfg(CONFIG_PERF_EVENTS)]
+use kernel::trace::perf;
 
 /// The [`listens`] bits of those that listen to `event` now.
 pub(crate) fn listeners(event: &UserEvent) -> u32 {
@@ -40,44 +47,11 @@ pub(crate) fn listeners(event: &UserEvent) -> u32 {
         status
             | match listener {
                 Listener::File(_) => listens::FTRACE,
+                #[cfg(CONFIG_PERF_EVENTS)]
                 Listener::Perf(_) => listens::PERF,
                 Listener::Other => listens::OTHER,
             }
     })
-}
-
-/// Room for a record in the buffer of a listener. Dropped, it is given back.
-enum Room<'g> {
-    Trace(ring_buffer::Reservation<'g>),
-    Perf(perf::Reservation<'g>),
-}
-
-impl Room<'_> {
-    /// The whole record, its header included.
-    #[inline]
-    fn record(&self) -> &[u8] {
-        match self {
-            Self::Trace(room) => room.record(),
-            Self::Perf(room) => room.record(),
-        }
-    }
-
-    /// The record without its header.
-    #[inline]
-    fn payload(&mut self) -> &mut [u8] {
-        match self {
-            Self::Trace(room) => room.payload_mut(),
-            Self::Perf(room) => room.payload_mut(),
-        }
-    }
-
-    #[inline]
-    fn commit(self) {
-        match self {
-            Self::Trace(room) => room.commit(),
-            Self::Perf(room) => room.commit(),
-        }
-    }
 }
 
 /// Where a payload is.
@@ -127,65 +101,75 @@ fn copy(to: &mut [u8], from: &[u8]) -> bool {
 pub(crate) fn deliver(event: &UserEvent, payload: Payload<'_, '_>) -> Result {
     let len = payload.len();
     let guard = ReadGuard::new();
-    let mut first: Option<Room<'_>> = None;
+    // The first record, while the others are copied from it.
+    let mut source: Option<ring_buffer::Reservation<'_>> = None;
+    let mut delivered = false;
     let mut too_long = false;
+    #[cfg(CONFIG_PERF_EVENTS)]
+    let mut perf = None;
 
     for listener in event.trace().listeners(&guard) {
-        let source = match &mut first {
-            Some(first) => first,
-            // Made in its place: it is moved as little as possible.
-            None => {
-                first = reserve(listener, &guard, len, &mut too_long);
-                if let Some(first) = &mut first {
-                    if !payload.copy_to(first.payload())
-                        || !validate::record(event.validators(), first.record())
-                    {
-                        return Err(EFAULT);
-                    }
-                }
+        let file = match listener {
+            Listener::File(file) if file.is_recording() => file,
+            #[cfg(CONFIG_PERF_EVENTS)]
+            Listener::Perf(listener) if listener.is_active() => {
+                perf = Some(listener);
                 continue;
             }
+            _ => continue,
+        };
+        let Some(mut room) = file.reserve(&guard, len) else {
+            too_long |= len > file.max_payload();
+            continue;
         };
 
-        if let Some(mut room) = reserve(listener, &guard, len, &mut too_long) {
-            if copy(room.payload(), source.payload()) {
+        if let Some(source) = &mut source {
+            if !copy(room.payload_mut(), source.payload_mut()) {
+                continue;
+            }
+        } else {
+            if !payload.copy_to(room.payload_mut()) {
+                return Err(EFAULT);
+            }
+            if !delivered && !validate::record(event.validators(), room.record()) {
+                return Err(EFAULT);
+            }
+            delivered = true;
+            if let Payload::User(_) = payload {
+                source = Some(room);
+                continue;
+            }
+        }
+        room.commit();
+    }
+
+    #[cfg(CONFIG_PERF_EVENTS)]
+    if let Some(perf) = perf {
+        too_long |= len > perf::MAX_PAYLOAD;
+
+        if let Some(mut room) = perf.reserve(len) {
+            let copied = match &mut source {
+                Some(source) => copy(room.payload_mut(), source.payload_mut()),
+                None => payload.copy_to(room.payload_mut()),
+            };
+            let valid =
+                copied && (delivered || validate::record(event.validators(), room.record()));
+
+            if valid {
                 room.commit();
+                delivered = true;
+            } else if !delivered {
+                return Err(EFAULT);
             }
         }
     }
-
-    match first {
-        Some(room) => room.commit(),
-        None if too_long => return Err(E2BIG),
-        None => {}
+    if let Some(source) = source {
+        source.commit();
     }
-    Ok(())
-}
 
-/// Makes room with a listener, if it wants the record and can take it. `too_long` is set if it
-/// wants it but is too small.
-#[inline(always)]
-fn reserve<'g>(
-    listener: Listener<'g>,
-    guard: &'g ReadGuard,
-    len: usize,
-    too_long: &mut bool,
-) -> Option<Room<'g>> {
-    match listener {
-        Listener::File(file) if file.is_recording() => match file.reserve(guard, len) {
-            Some(room) => Some(Room::Trace(room)),
-            None => {
-                *too_long |= len > file.max_payload();
-                None
-            }
-        },
-        Listener::Perf(perf) if perf.is_active() => match perf.reserve(len) {
-            Some(room) => Some(Room::Perf(room)),
-            None => {
-                *too_long |= len > perf::MAX_PAYLOAD;
-                None
-            }
-        },
-        _ => None,
+    if delivered || !too_long {
+        Ok(())
+    } else {
+        Err(E2BIG)
     }
 }

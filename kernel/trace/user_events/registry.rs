@@ -188,7 +188,11 @@ impl WorkItem<REAP> for Registry {
         }
         if any {
             while let Some(event) = this.any_unused(&mut again) {
-                again |= this.reap(&event);
+                // Not again and again: what stays now is tried later.
+                if this.reap(&event) {
+                    again = true;
+                    break;
+                }
             }
         }
         if again {
@@ -378,7 +382,8 @@ impl Registry {
     fn reap(&self, event: &UserEvent) -> bool {
         let guard = event_mutex::lock();
         let result = self.remove_if(event, guard.held(), |event| {
-            if event.is_persistent() || event.is_used() {
+            // The uses first: an event is made persistent while it has one.
+            if event.is_used() || event.is_persistent() {
                 Err(EAGAIN)
             } else if event.is_busy() {
                 Err(EBUSY)

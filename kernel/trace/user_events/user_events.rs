@@ -46,7 +46,8 @@
 //! 6. the lock of a set ([`enabler::EnablerSet`]),
 //! 7. the lock of an event's sites ([`event::UserEvent`]).
 //!
-//! No user memory is faulted in under any of them but 1. Records are written without a lock: the
+//! User memory is faulted in under 1, and with `mmap_lock` of the process that it belongs to, but
+//! under no other. Records are written without a lock: the
 //! index table is read without one ([`append_vec`]), and the probes of an event under the guard of
 //! its tracepoint.
 //!
