@@ -18,7 +18,7 @@ use super::{
 use crate::{
     bindings,
     prelude::*,
-    sync::ArcBorrow,
+    sync::ArcBorrow, //
 };
 use core::marker::PhantomData;
 
