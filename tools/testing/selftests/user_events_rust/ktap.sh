@@ -24,7 +24,7 @@ same() { # GOT WANTED
 
 # Runs functions; "function:program" is skipped where there is no such program.
 run_tests() {
-	local t n=0 need pid=
+	local t n=0 need
 	echo 'TAP version 13'
 	echo "1..$#"
 	for t; do
@@ -35,11 +35,9 @@ run_tests() {
 			echo "ok $n $t # SKIP there is no $need"
 			continue
 		fi
-		pid=
 		if "$t"; then
 			echo "ok $n $t"
 		else
-			[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null
 			[ ! -s "$tmp/log" ] || sed 's/^/#   /' "$tmp/log" | tail -n 20
 			echo "not ok $n $t"
 			failed=1

@@ -16,81 +16,63 @@ trap 'rm -rf "$tmp"' EXIT
 "$UEDRIVE" --reset || exit 1
 echo "u:$EVENT" >$T/dynamic_events || exit 1
 
-# Three records: an event, its fields and a string.
-write_records() {
-	"$UEDRIVE" <<-END | sort | uniq -c | sed 's/^ *//'
-		reg bit=0 : $EVENT
-		w 0 u32:1 u32:-5 u32:$((4 << 16 | 20)) z:one
-		w 0 u32:2 u32:1000000 u32:$((4 << 16 | 20)) z:two
-		w 0 u32:3 u32:7 u32:$((6 << 16 | 20)) z:three
-	END
-}
-written='1 reg -> index 0
-2 w -> 20
-1 w -> 22'
+# Three records: an event, its fields and a string. The tools run this, so they
+# are ready when it begins.
+cat >"$tmp/script" <<END
+reg bit=0 : $EVENT
+wait 0 1
+w 0 u32:1 u32:-5 u32:$((4 << 16 | 20)) z:one
+w 0 u32:2 u32:1000000 u32:$((4 << 16 | 20)) z:two
+w 0 u32:3 u32:7 u32:$((6 << 16 | 20)) z:three
+END
+written='reg -> index 0
+wait 0 = 0x1
+w -> 20
+w -> 20
+w -> 22'
 
-used_by() { grep -q "^tools # Used by.*$1" $T/user_events_status; }
 unused() { ! grep -q '^tools # Used by' $T/user_events_status; }
 
-# A tool that listens in the background until it is told to stop.
-listen() { # LOG COMMAND...
-	local log=$1
-	shift
-	"$@" >"$log" 2>&1 </dev/null &
-	pid=$!
-}
-stop() {
-	kill -INT "$pid" 2>/dev/null
-	wait "$pid" 2>/dev/null
+# Runs a tool with the writer as its command, and compares what that said.
+under() { # TOOL ARG...
+	"$@" "$UEDRIVE" "$tmp/script" >"$tmp/out" 2>"$tmp/log" </dev/null
+	same "$(grep -E '^(reg|wait|w) ' "$tmp/out")" "$written" && eventually unused
 }
 
 test_perf_record() {
-	listen "$tmp/log" perf record -o "$tmp/data" -a -e user_events:tools -- sleep 60
-	eventually used_by perf || return
-	same "$(write_records)" "$written" || return
-	stop
-	eventually unused || return
-	perf script -i "$tmp/data" -F event,trace 2>"$tmp/err" | sed 's/^ *//; s/ *$//' >"$tmp/script"
-	same "$(cat "$tmp/script")" 'user_events:tools: id=1 value=-5 msg=one
+	under perf record -o "$tmp/data" -e user_events:tools -- || return
+	perf script -i "$tmp/data" -F event,trace 2>"$tmp/log" | sed 's/^ *//; s/ *$//' >"$tmp/shown"
+	same "$(cat "$tmp/shown")" 'user_events:tools: id=1 value=-5 msg=one
 user_events:tools: id=2 value=1000000 msg=two
 user_events:tools: id=3 value=7 msg=three'
 }
 
-test_perf_filter_and_stat() {
-	listen "$tmp/log" perf stat -a -e user_events:tools --filter 'id > 1 && msg ~ "t*"' -x , -o "$tmp/stat" -- sleep 60
-	eventually used_by perf || return
-	same "$(write_records)" "$written" || return
-	stop
+test_perf_record_system_wide() {
+	under perf record -a -o "$tmp/data" -e 'user_events:*' --filter 'msg ~ "t*"' -- || return
+	same "$(perf script -i "$tmp/data" -F event,trace 2>"$tmp/log" | grep -c 'user_events:tools: id=[23] ')" 2
+}
+
+test_perf_stat_with_filter() {
+	under perf stat -a -e user_events:tools --filter 'id > 1' -x , -o "$tmp/stat" -- || return
 	same "$(grep -o '^[0-9]*,' "$tmp/stat")" '2,'
 }
 
 test_perf_trace() {
-	listen "$tmp/log" perf trace -a -e user_events:tools -o "$tmp/trace" -- sleep 60
-	eventually used_by perf || return
-	same "$(write_records)" "$written" || return
-	stop
+	under perf trace --no-syscalls -e user_events:tools -o "$tmp/trace" -- || return
 	same "$(grep -c 'user_events:tools' "$tmp/trace")" 3
 }
 
 test_trace_cmd() {
-	listen "$tmp/log" trace-cmd record -o "$tmp/dat" -e user_events:tools sleep 60
-	eventually used_by ftrace || return
-	same "$(write_records)" "$written" || return
-	stop
-	eventually unused || return
-	trace-cmd report -i "$tmp/dat" 2>"$tmp/err" | sed -n 's/.* tools: *//p' >"$tmp/report"
-	same "$(cat "$tmp/report")" 'id=1 value=-5 msg=one
+	under trace-cmd record -o "$tmp/dat" -e user_events:tools || return
+	trace-cmd report -i "$tmp/dat" 2>"$tmp/log" | sed -n 's/.* tools: *//p' >"$tmp/shown"
+	same "$(cat "$tmp/shown")" 'id=1 value=-5 msg=one
 id=2 value=1000000 msg=two
 id=3 value=7 msg=three'
 }
 
 test_trace_cmd_instance_and_filter() {
-	listen "$tmp/log" trace-cmd record -o "$tmp/dat" -B tools_in -e user_events:tools -f 'id == 2' sleep 60
-	eventually used_by ftrace || return
-	same "$(write_records)" "$written" || return
-	stop
-	eventually unused || return
-	same "$(trace-cmd report -i "$tmp/dat" 2>"$tmp/err" | sed -n 's/.* tools: *//p')" 'id=2 value=1000000 msg=two'
+	under trace-cmd record -o "$tmp/dat" -B tools_in -e user_events:tools -f 'id == 2' || return
+	same "$(trace-cmd report -i "$tmp/dat" 2>"$tmp/log" | sed -n 's/.* tools: *//p')" 'id=2 value=1000000 msg=two'
 }
 
 # The perf probe of a user event does not run programs that are attached to it:
@@ -100,14 +82,13 @@ test_bpftrace() {
 	same "$(sed -n -E 's/^ *//; / (id|value|msg)$/p' "$tmp/list")" 'unsigned int id
 int value
 __data_loc char[] msg' || return
-	listen "$tmp/log" bpftrace -e 'tracepoint:user_events:tools { @[args.id] = count(); }'
-	eventually used_by perf || return
-	same "$(write_records)" "$written" || return
-	stop
-	eventually unused
+	bpftrace -e 'tracepoint:user_events:tools { @[args.id] = count(); }' -c "$UEDRIVE $tmp/script" \
+		>"$tmp/out" 2>"$tmp/log" </dev/null
+	same "$(grep -E '^(reg|wait|w) ' "$tmp/out")" "$written" && eventually unused
 }
 
-run_tests test_perf_record:perf test_perf_filter_and_stat:perf test_perf_trace:perf \
-	test_trace_cmd:trace-cmd test_trace_cmd_instance_and_filter:trace-cmd test_bpftrace:bpftrace
+run_tests test_perf_record:perf test_perf_record_system_wide:perf test_perf_stat_with_filter:perf \
+	test_perf_trace:perf test_trace_cmd:trace-cmd test_trace_cmd_instance_and_filter:trace-cmd \
+	test_bpftrace:bpftrace
 "$UEDRIVE" --reset
 exit $failed

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2154,SC2046,SC2013,SC2012
+# shellcheck shell=bash disable=SC2154
 # perf records a user event.
 make_events
-perf record -o /tmp/compare.data -a -e user_events:pair --filter 'id > 1' -- sleep 60 >/dev/null 2>&1 &
-pid=$!
-eventually used_by pair perf
-pair 1 2 3 2 3 4 3 4 5
-status
-put dynamic_events "-:$PAIR"
-kill -INT $pid 2>/dev/null
-wait $pid 2>/dev/null
+# What perf waits for, so that it is there from the first record on.
+cat >/tmp/compare.script <<END
+reg bit=0 : $PAIR
+w 0 u32:1 u32:2 u64:3
+w 0 u32:2 u32:3 u64:4
+w 0 u32:3 u32:4 u64:5
+val 0
+sh grep ^pair user_events_status
+put dynamic_events -:$PAIR
+END
+perf record -o /tmp/compare.data -a -e user_events:pair --filter 'id > 1' -- "$UEDRIVE" /tmp/compare.script 2>/dev/null
 eventually unused pair
 perf script -i /tmp/compare.data -F event,trace 2>/dev/null
 perf list 2>/dev/null | grep -o 'user_events:[a-z]*' | sort
-rm -f /tmp/compare.data
+status
+rm -f /tmp/compare.data /tmp/compare.script
