@@ -113,7 +113,7 @@ impl<V> OpenTable<V> {
         for slot in self.slots.iter_mut() {
             if let Some(entry) = slot.take() {
                 // All keys differ and `grown` has room for more than there are.
-                grown.place(entry);
+                grown.insert_within_capacity(entry.key, entry.value);
             }
         }
 
@@ -127,15 +127,20 @@ impl<V> OpenTable<V> {
     /// Returns the value that is not in the table now: that of the older entry. Without room it
     /// would be `value` itself.
     pub(crate) fn insert_within_capacity(&mut self, key: u64, value: V) -> Option<V> {
-        if let Some(old) = self.get_mut(key) {
-            return Some(core::mem::replace(old, value));
-        }
-        if self.len >= self.capacity() {
-            return Some(value);
-        }
+        let has_room = self.len < self.capacity();
+        let at = self.search(key);
 
-        self.place(Entry { key, value });
-        None
+        match at.and_then(|at| self.slots.get_mut(at)) {
+            Some(Some(entry)) => Some(core::mem::replace(&mut entry.value, value)),
+            Some(slot @ None) if has_room => {
+                // INVARIANT: All slots from the home of the key to this one are in use, and at most
+                // three quarters of all now.
+                *slot = Some(Entry { key, value });
+                self.len = self.len.saturating_add(1);
+                None
+            }
+            _ => Some(value),
+        }
     }
 
     /// Removes the entry of `key` and returns its value.
@@ -207,39 +212,26 @@ impl<V> OpenTable<V> {
 
     /// The slot of `key`, if it has one.
     fn find(&self, key: u64) -> Option<usize> {
+        let at = self.search(key)?;
+
+        self.slots.get(at)?.as_ref()?;
+        Some(at)
+    }
+
+    /// The slot that the search for `key` ends at: that of its entry, or a free one, behind which by
+    /// the invariant the entry is not.
+    fn search(&self, key: u64) -> Option<usize> {
         let mask = self.mask();
         let mut at = self.home(key);
 
         for _ in 0..self.slots.len() {
-            // A free slot: by the invariant the key is not behind it.
-            if self.slots.get(at)?.as_ref()?.key == key {
-                return Some(at);
+            match self.slots.get(at)? {
+                Some(entry) if entry.key != key => at = at.wrapping_add(1) & mask,
+                _ => return Some(at),
             }
-            at = at.wrapping_add(1) & mask;
         }
 
         None
-    }
-
-    /// Puts an entry into the first free slot from its home.
-    ///
-    /// The caller has checked that the key is not there and that there is room.
-    fn place(&mut self, entry: Entry<V>) {
-        let mask = self.mask();
-        let mut at = self.home(entry.key);
-
-        for _ in 0..self.slots.len() {
-            match self.slots.get_mut(at) {
-                Some(slot @ None) => {
-                    // INVARIANT: All slots from the home to this one are in use; the caller made
-                    // sure that three quarters of the slots are enough.
-                    *slot = Some(entry);
-                    self.len = self.len.saturating_add(1);
-                    return;
-                }
-                _ => at = at.wrapping_add(1) & mask,
-            }
-        }
     }
 }
 
