@@ -12,8 +12,8 @@
 //!
 //! # Locking
 //!
-//! The lock of a set is inside that of an address space ([`super::mm::MmState`]) and outside that of
-//! the sites of an event. Only who holds the lock of an address space that uses a set may change
+//! The lock of a set is inside that of an address space ([`super::mm::MmState`]) and outside that
+//! of the sites of an event. Only who holds the lock of an address space that uses a set may change
 //! the set's enablers, and only if there is no other user.
 //!
 //! # Order

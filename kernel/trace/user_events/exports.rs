@@ -34,8 +34,9 @@ fn slot(mm: &Mm) -> &Atomic<*mut bindings::user_event_mm> {
     // SAFETY: `mm` is a valid `mm_struct`, and so is the pointer to its field.
     let field = unsafe { &raw mut (*mm.as_raw()).__bindgen_anon_1.user_events };
 
-    // SAFETY: The field is aligned and lives as long as `mm`. After `mm_init` has written it, before
-    // anybody else knew the `mm_struct`, only this module writes it, and C only tests it for null.
+    // SAFETY: The field is aligned and lives as long as `mm`. After `mm_init` has written it,
+    // before anybody else knew the `mm_struct`, only this module writes it, and C only tests it for
+    // null.
     unsafe { Atomic::from_ptr(field) }
 }
 

@@ -3,17 +3,17 @@
 //! What an address space has to do with user events.
 //!
 //! The [`MmState`] of a process is made when it first registers an event and hangs off its
-//! `mm_struct` ([`super::exports`]), so that all its threads have the same one. It goes with the last
-//! user of the `mm_struct`: at exit, or at exec, where the process gets a new one.
+//! `mm_struct` ([`super::exports`]), so that all its threads have the same one. It goes with the
+//! last user of the `mm_struct`: at exit, or at exec, where the process gets a new one.
 //!
 //! # Writing a word
 //!
 //! A word is written through its page, pinned without faulting, under the lock of the
-//! [`MmState`]. So writes of different threads are one after the other, each writes what the event's
-//! state is at that moment, and none happens once an address has been taken out. If the page is not
-//! there, or the process is busy with its `mmap_lock`, the word is put on a list for a work item,
-//! which faults the page in and writes it. Nobody who switches an event waits for that, or for the
-//! lock of the [`MmState`], which is held while memory is allocated.
+//! [`MmState`]. So writes of different threads are one after the other, each writes what the
+//! event's state is at that moment, and none happens once an address has been taken out. If the
+//! page is not there, or the process is busy with its `mmap_lock`, the word is put on a list for a
+//! work item, which faults the page in and writes it. Nobody who switches an event waits for that,
+//! or for the lock of the [`MmState`], which is held while memory is allocated.
 //!
 //! # Fork
 //!

@@ -2,8 +2,8 @@
 
 //! Numbers in text.
 //!
-//! Those that are read are what `kstrtouint` takes, but without a newline at the end: inside of a field white space
-//! only separates.
+//! Those that are read are what `kstrtouint` takes, but without a newline at the end: inside of a
+//! field white space only separates.
 //!
 //! C header: [`include/linux/kstrtox.h`](srctree/include/linux/kstrtox.h)
 

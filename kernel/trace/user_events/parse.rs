@@ -9,8 +9,8 @@
 //!             / "struct " tag " " name " " size      ; size in decimal
 //! ```
 //!
-//! A name is one that can be the name of a directory, see [`check_name`]. The fields are turned into
-//! a [`Layout`]: they follow each other without gaps behind the common header of a record.
+//! A name is one that can be the name of a directory, see [`check_name`]. The fields are turned
+//! into a [`Layout`]: they follow each other without gaps behind the common header of a record.
 //!
 //! Everything here is a function of bytes. The result borrows the texts from the description.
 

@@ -3,8 +3,8 @@
 //! All user events by name: looking up, making, removing.
 //!
 //! The tree of events has a lock of its own that is only held to look or to change the tree. Making
-//! and removing an event happens under `event_mutex` as well, so there is one at a time; but whoever
-//! registers an event that exists does not wait for `event_mutex`, which readers of large
+//! and removing an event happens under `event_mutex` as well, so there is one at a time; but
+//! whoever registers an event that exists does not wait for `event_mutex`, which readers of large
 //! histograms and the like may hold for long.
 //!
 //! An event is removed in two steps: it is taken out of the tree if it has no uses, which closes

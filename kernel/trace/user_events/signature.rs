@@ -3,8 +3,8 @@
 //! When two descriptions mean the same fields.
 //!
 //! Who registers an event again may write its fields in another way: with other white space, with
-//! or without a semicolon at the end. All ways are brought to one form, the signature, and these are
-//! compared:
+//! or without a semicolon at the end. All ways are brought to one form, the signature, and these
+//! are compared:
 //!
 //! ```text
 //! type name; struct tag name size; type name

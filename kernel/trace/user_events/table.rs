@@ -218,8 +218,8 @@ impl<V> OpenTable<V> {
         Some(at)
     }
 
-    /// The slot that the search for `key` ends at: that of its entry, or a free one, behind which by
-    /// the invariant the entry is not.
+    /// The slot that the search for `key` ends at: that of its entry, or a free one, behind which
+    /// by the invariant the entry is not.
     fn search(&self, key: u64) -> Option<usize> {
         let mask = self.mask();
         let mut at = self.home(key);

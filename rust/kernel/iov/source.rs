@@ -44,8 +44,8 @@ impl IovIterSource<'_> {
     ///
     /// # Context
     ///
-    /// Any context in which the source may be accessed, with preemption or interrupts disabled, too.
-    /// Does not sleep, allocate or take a lock. User memory is that of the current task.
+    /// Any context in which the source may be accessed, with preemption or interrupts disabled,
+    /// too. Does not sleep, allocate or take a lock. User memory is that of the current task.
     ///
     /// [`fault_in_readable`]: IovIterSource::fault_in_readable
     ///
@@ -72,8 +72,9 @@ impl IovIterSource<'_> {
     /// #     iov_len: data.len(),
     /// # };
     /// # let mut iter = bindings::iov_iter::default();
+    /// # let len = data.len();
     /// # // SAFETY: `kvec` and the bytes that it points at outlive `iter`.
-    /// # unsafe { bindings::iov_iter_kvec(&mut iter, bindings::ITER_SOURCE, &kvec, 1, data.len()) };
+    /// # unsafe { bindings::iov_iter_kvec(&mut iter, bindings::ITER_SOURCE, &kvec, 1, len) };
     /// # // SAFETY: `iter` is a valid source, only accessed through the reference.
     /// # let iov = unsafe { IovIterSource::from_raw(&mut iter) };
     /// let (mut head, mut body) = ([0; 2], [0; 3]);
@@ -126,8 +127,9 @@ impl IovIterSource<'_> {
     /// #     iov_len: data.len(),
     /// # };
     /// # let mut iter = bindings::iov_iter::default();
+    /// # let len = data.len();
     /// # // SAFETY: `kvec` and the bytes that it points at outlive `iter`.
-    /// # unsafe { bindings::iov_iter_kvec(&mut iter, bindings::ITER_SOURCE, &kvec, 1, data.len()) };
+    /// # unsafe { bindings::iov_iter_kvec(&mut iter, bindings::ITER_SOURCE, &kvec, 1, len) };
     /// # // SAFETY: `iter` is a valid source, only accessed through the reference.
     /// # let iov = unsafe { IovIterSource::from_raw(&mut iter) };
     /// assert_eq!(read_twice(iov), [*b"abcd", *b"abcd"]);
@@ -140,10 +142,10 @@ impl IovIterSource<'_> {
         // segments, the folio queue, the data) is not changed by reading from it, and nothing in it
         // points back at itself. So C code copies it by assignment, and so does this.
         //
-        // SAFETY: `self` is valid for reads, and the type is not `Sync`, so nobody writes to it. The
-        // copy fulfils the type invariants: the data may be read for the duration of `'data`, which
-        // outlives the borrow of `self`, by as many readers as there are. The type has no drop glue,
-        // and owns nothing, so two of them are no problem.
+        // SAFETY: `self` is valid for reads, and the type is not `Sync`, so nobody writes to it.
+        // The copy fulfils the type invariants: the data may be read for the duration of `'data`,
+        // which outlives the borrow of `self`, by as many readers as there are. The type has no
+        // drop glue, and owns nothing, so two of them are no problem.
         let mut snapshot = unsafe { ptr::read(self) };
 
         f(&mut snapshot)

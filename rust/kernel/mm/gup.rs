@@ -30,7 +30,8 @@ impl MmapReadGuard<'_> {
     /// Pins the page at `addr` for writing, if that needs no page fault.
     ///
     /// Returns [`None`] when the page is not present, is not writeable (which includes a page that
-    /// a write would have to copy first), or when there is no mapping at all. In the first two cases
+    /// a write would have to copy first), or when there is no mapping at all. In the first two
+    /// cases
     /// [`fault_in_writeable`] helps.
     ///
     /// # Context
@@ -66,8 +67,8 @@ impl MmapReadGuard<'_> {
         let mut page: *mut bindings::page = ptr::null_mut();
 
         // SAFETY: By the type invariants, the mmap lock of `self.mm` is held, and the borrow of the
-        // `MmWithUser` keeps `mm_users` non-zero. `page` has room for the one page asked for. With a
-        // null `locked`, the lock is not released.
+        // `MmWithUser` keeps `mm_users` non-zero. `page` has room for the one page asked for. With
+        // a null `locked`, the lock is not released.
         let pinned = unsafe {
             bindings::pin_user_pages_remote(
                 self.mm.as_raw(),
@@ -83,8 +84,8 @@ impl MmapReadGuard<'_> {
             return None;
         }
 
-        // INVARIANT: `pin_user_pages_remote()` has stored one page, which it has pinned for writing,
-        // and nobody else knows of that pin.
+        // INVARIANT: `pin_user_pages_remote()` has stored one page, which it has pinned for
+        // writing, and nobody else knows of that pin.
         NonNull::new(page).map(|page| PinnedPage {
             page,
             written: false,
@@ -95,12 +96,12 @@ impl MmapReadGuard<'_> {
     /// would.
     ///
     /// After a success the lock is held, but it may have been released and taken again in between:
-    /// what was learned about the address space before no longer counts, hence the exclusive borrow.
-    /// The page may be taken away again as soon as the lock is released.
+    /// what was learned about the address space before no longer counts, hence the exclusive
+    /// borrow. The page may be taken away again as soon as the lock is released.
     ///
     /// Fails with [`EFAULT`] when there is no mapping at `addr`, or it does not allow writing, and
-    /// with [`EINTR`] when the current task has been killed. Other errors of the fault handler, such
-    /// as [`ENOMEM`], are returned as they are. The lock is held in these cases, too.
+    /// with [`EINTR`] when the current task has been killed. Other errors of the fault handler,
+    /// such as [`ENOMEM`], are returned as they are. The lock is held in these cases, too.
     ///
     /// # Context
     ///

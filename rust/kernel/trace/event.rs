@@ -168,8 +168,8 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
 /// `registered` and `readers` only change with `event_mutex` held. All probes of `tracepoint` were
 /// added by `Callbacks`.
 ///
-/// The text of `fields` begins with the name, of `name_len` bytes, and its NUL, and has the note, of
-/// `note_len` bytes, and its NUL from `note_start` on. `system` of `class` is a static string.
+/// The text of `fields` begins with the name, of `name_len` bytes, and its NUL, and has the note,
+/// of `note_len` bytes, and its NUL from `note_start` on. `system` of `class` is a static string.
 #[pin_data]
 pub struct Event<T> {
     #[pin]
@@ -191,8 +191,8 @@ pub struct Event<T> {
     _owner: PhantomData<fn() -> T>,
 }
 
-// SAFETY: Nothing of an event is tied to the thread that made it. That the `T` goes to other threads
-// is a matter of `register`, which asks for a `T` that can.
+// SAFETY: Nothing of an event is tied to the thread that made it. That the `T` goes to other
+// threads is a matter of `register`, which asks for a `T` that can.
 unsafe impl<T> Send for Event<T> {}
 // SAFETY: What is not constant is either changed with `event_mutex` held only, or accessed
 // atomically.
@@ -376,7 +376,8 @@ impl<T: Operations> Event<T> {
         // hands over keeps it and what it points to.
         unsafe { add(&raw mut (*event).call, &raw mut (*event).dynamic, held)? };
 
-        // INVARIANT: It was linked, and the reference of `owner` is the registration's from here on.
+        // INVARIANT: It was linked, and the reference of `owner` is the registration's from here
+        // on.
         registered.store(true, Relaxed);
         Ok(())
     }

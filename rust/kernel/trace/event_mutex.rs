@@ -3,8 +3,8 @@
 //! The mutex of the event tracing core.
 //!
 //! `event_mutex` serialises what creates, removes, enables and lists trace events. It belongs to C;
-//! here are a guard for code that takes it, and a token for code that needs it held, which callbacks
-//! that C calls with it held can have as well.
+//! here are a guard for code that takes it, and a token for code that needs it held, which
+//! callbacks that C calls with it held can have as well.
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 

@@ -30,8 +30,8 @@ const TRIGGER_COND: c_ulong = bindings::EVENT_FILE_FL_TRIGGER_COND as c_ulong;
 /// An event in one trace instance, a `struct trace_event_file`: where its records go, its filter
 /// and its triggers.
 ///
-/// References come from [`Event::listeners`](super::event::Event::listeners) and live no longer than
-/// the [`ReadGuard`] that was given there.
+/// References come from [`Event::listeners`](super::event::Event::listeners) and live no longer
+/// than the [`ReadGuard`] that was given there.
 ///
 /// # Invariants
 ///

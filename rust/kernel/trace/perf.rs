@@ -47,8 +47,8 @@ pub struct Listener<'g> {
 impl<'g> Listener<'g> {
     /// # Safety
     ///
-    /// `call` must be valid during `'g`. A [`ReadGuard`] must exist during `'g` under which perf was
-    /// seen as a probe of the event.
+    /// `call` must be valid during `'g`. A [`ReadGuard`] must exist during `'g` under which perf
+    /// was seen as a probe of the event.
     #[inline]
     pub(super) unsafe fn new(call: *mut bindings::trace_event_call) -> Self {
         // INVARIANT: perf waits for all guards after it has removed the probe and before it frees
@@ -149,8 +149,8 @@ impl Reservation<'_> {
     /// Other than in a trace buffer the header has no values yet.
     #[inline]
     pub fn record(&self) -> &[u8] {
-        // SAFETY: By the type invariant there are `len` bytes of our own; the borrow of `self` keeps
-        // them from being written to.
+        // SAFETY: By the type invariant there are `len` bytes of our own; the borrow of `self`
+        // keeps them from being written to.
         unsafe { slice::from_raw_parts(self.record, self.len) }
     }
 

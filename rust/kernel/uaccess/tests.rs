@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of what accesses user memory: [`uaccess`], the parts of [`iov`] that deal with page faults,
-//! and [`mm::gup`].
+//! Tests of what accesses user memory: [`uaccess`], the parts of [`iov`] that deal with page
+//! faults, and [`mm::gup`].
 //!
 //! KUnit gives the thread of a test an address space on request, so these tests run on real user
 //! memory, which is not there before it is first touched.

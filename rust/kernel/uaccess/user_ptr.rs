@@ -25,8 +25,8 @@ use core::mem::MaybeUninit;
 /// user space.
 ///
 /// This says nothing about whether there is anything mapped, and [`UserSlice`] checks it by itself
-/// on each access. It is of use to refuse an address early which is only going to be accessed later.
-/// On architectures where user space has an address space of its own, it is always true.
+/// on each access. It is of use to refuse an address early which is only going to be accessed
+/// later. On architectures where user space has an address space of its own, it is always true.
 ///
 /// # Examples
 ///
@@ -61,8 +61,8 @@ pub fn access_ok(ptr: UserPtr, len: usize) -> bool {
 /// - If `size` is larger, then the program is newer than the kernel: what the kernel does not know
 ///   must be zero.
 ///
-/// Callers should check that `size` is neither smaller than the first version of the struct was, nor
-/// unreasonably large: the time this takes is proportional to it.
+/// Callers should check that `size` is neither smaller than the first version of the struct was,
+/// nor unreasonably large: the time this takes is proportional to it.
 ///
 /// Fails with [`E2BIG`] if there is a non-zero byte beyond what `T` describes, and with [`EFAULT`]
 /// if the memory cannot be read.
@@ -136,8 +136,8 @@ pub fn copy_struct_from_user<T: FromBytes>(ptr: UserPtr, size: usize) -> Result<
 
 /// Copies a NUL-terminated string from user space into memory of its own.
 ///
-/// `max` is the largest size that is accepted, in bytes and with the NUL. The memory is accounted to
-/// the control group of the current task.
+/// `max` is the largest size that is accepted, in bytes and with the NUL. The memory is accounted
+/// to the control group of the current task.
 ///
 /// Fails with [`EINVAL`] if the string is longer, with [`EFAULT`] if it cannot be read or `max` is
 /// zero, and with [`ENOMEM`] if there is no memory for the copy.

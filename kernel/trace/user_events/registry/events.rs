@@ -96,7 +96,8 @@ unsafe fn own_key(event: &UserEvent) -> OwnKey {
 impl Node {
     /// A node for `event`.
     pub(super) fn new(event: Arc<UserEvent>) -> Result<Self> {
-        // SAFETY: The key lives in a node together with an `Arc` of its event and is dropped with it.
+        // SAFETY: The key lives in a node together with an `Arc` of its event and is dropped with
+        // it.
         let key = unsafe { own_key(&event) };
 
         // INVARIANT: The key is that of the value of the node.
@@ -136,8 +137,8 @@ impl Events {
         self.count
     }
 
-    /// How often an event has been put in. As long as this does not change what was not there is not
-    /// there now.
+    /// How often an event has been put in. As long as this does not change what was not there is
+    /// not there now.
     pub(super) fn added(&self) -> u64 {
         self.added
     }

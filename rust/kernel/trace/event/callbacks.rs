@@ -65,11 +65,11 @@ impl<T: Operations> Callbacks<T> {
     ///
     /// # Safety
     ///
-    /// `call` must be that of an `Event<T>` that is registered, or being registered or unregistered,
-    /// and stay so during `'a`.
+    /// `call` must be that of an `Event<T>` that is registered, or being registered or
+    /// unregistered, and stay so during `'a`.
     unsafe fn owner<'a>(call: *mut bindings::trace_event_call) -> ArcBorrow<'a, T> {
-        // SAFETY: By the invariant of `Event` `data` is the pointer of an `Arc` that has a reference
-        // which is owned by the registration, so there is no `UniqueArc` either.
+        // SAFETY: By the invariant of `Event` `data` is the pointer of an `Arc` that has a
+        // reference which is owned by the registration, so there is no `UniqueArc` either.
         unsafe { ArcBorrow::from_raw((*call).data.cast::<T>().cast_const()) }
     }
 
@@ -131,7 +131,8 @@ impl<T: Operations> Callbacks<T> {
     ///
     /// # Safety
     ///
-    /// `call` must be that of an `Event<T>` that is registered, or being registered or unregistered.
+    /// `call` must be that of an `Event<T>` that is registered, or being registered or
+    /// unregistered.
     unsafe extern "C" fn get_fields(
         call: *mut bindings::trace_event_call,
     ) -> *mut bindings::list_head {

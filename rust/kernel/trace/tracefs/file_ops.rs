@@ -123,7 +123,8 @@ impl<T: FileOps> FileVTable<T> {
 
     /// # Safety
     ///
-    /// `file` must be a file that [`open`](Self::open) has succeeded for and that is being released.
+    /// `file` must be a file that [`open`](Self::open) has succeeded for and that is being
+    /// released.
     unsafe extern "C" fn release(_inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
         // SAFETY: The private data was set by `open`, and nobody uses it any more.
         T::release(unsafe { T::Data::from_foreign((*file).private_data) });

@@ -143,6 +143,7 @@ TEST_F_TIMEOUT(fail, enable, 120)
 	int nth, enable, ret, hits = 0;
 
 	NEED_FAULTS();
+	ASSERT_EQ(0, fault_keep_cmdlines(self->fd, &self->w[8]));
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "f_enable u32 a"));
 	enable = open(UE_EVENTS "/f_enable/enable", O_WRONLY);
 	ASSERT_LE(0, enable);
@@ -310,6 +311,7 @@ TEST_F_TIMEOUT(dev, update_never_lost__page_not_there, 120)
 	int nth, enable, ret, hits = 0;
 
 	NEED_FAULTS();
+	ASSERT_EQ(0, fault_keep_cmdlines(self->fd, &self->w[8]));
 	ASSERT_EQ(0, ue_reg(self->fd, w, 0, "f_lost u32 a"));
 	enable = open(UE_EVENTS "/f_lost/enable", O_WRONLY);
 	ASSERT_LE(0, enable);

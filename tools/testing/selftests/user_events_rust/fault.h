@@ -47,6 +47,18 @@ static inline bool fault_hit(int fd)
 	return atoi(buf) == 0;
 }
 
+/*
+ * Enabling the first event of all also starts the recording of command names,
+ * which is not undone right if there is no memory for it: another event that is
+ * enabled before keeps that out of it.
+ */
+static inline int fault_keep_cmdlines(int fd, const volatile void *word)
+{
+	int ret = ue_reg(fd, word, 31, "keep_cmdlines u32 a");
+
+	return ret ? ret : ue_enable("keep_cmdlines", true);
+}
+
 /* A sweep ends when an operation goes through with nothing left to fail. */
 #define fault_sweep(fd, n, max)	for (int n = 1, __hit = 1; __hit && n < (max); n++)
 #define fault_done(fd)		(__hit = fault_hit(fd))

@@ -562,7 +562,8 @@ TEST_F(past, u21_failed_enabling_is_undone)
 
 	if (!fault_setup())
 		SKIP(return, "no fault injection in this kernel: see test-debug");
-	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u21 u32 a"));
+	ASSERT_EQ(0, fault_keep_cmdlines(self->fd, &self->w[8]));
+	ASSERT_EQ(1, ue_reg_index(self->fd, &self->w[0], 0, "u21 u32 a"));
 	fd = fault_open();
 	enable = open(UE_EVENTS "/u21/enable", O_WRONLY);
 	ASSERT_LE(0, enable);
@@ -576,12 +577,12 @@ TEST_F(past, u21_failed_enabling_is_undone)
 		if (ret == 1) {
 			ASSERT_TRUE(ue_poll(self->w[0] == 1));
 			ASSERT_STREQ("u21 # Used by ftrace", ue_status("u21"));
-			ASSERT_EQ(8, ue_write_u32(self->fd, 0, n));
+			ASSERT_EQ(8, ue_write_u32(self->fd, 1, n));
 		} else {
 			ASSERT_EQ(-ENOMEM, ret);
 			ASSERT_EQ(0, self->w[0]);
 			ASSERT_STREQ("u21", ue_status("u21"));
-			ASSERT_EQ(-EBADF, ue_write_u32(self->fd, 0, n));
+			ASSERT_EQ(-EBADF, ue_write_u32(self->fd, 1, n));
 		}
 		ASSERT_EQ(0, ue_enable("u21", false));
 		ASSERT_EQ(0, self->w[0]);

@@ -16,6 +16,7 @@ out=$(cd "$out" && pwd -P)
 
 for s in "$here"/seq/*.sh; do
 	name=$(basename "$s" .sh)
+	# shellcheck disable=SC2053 # ONLY is a pattern
 	[[ $name == ${ONLY:-*} ]] || continue
 	# A sequence that hangs is one that differs.
 	timeout -k 5 90 bash -c "'$UEDRIVE' --reset && . '$here/lib.sh' && . '$s'" sequence >"$out/$name" 2>&1 </dev/null ||

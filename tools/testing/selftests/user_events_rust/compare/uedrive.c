@@ -108,8 +108,14 @@ static size_t unescape(char *s)
 		}
 		from++;
 		switch (*from) {
-		case 'n': *to++ = '\n'; from++; break;
-		case 't': *to++ = '\t'; from++; break;
+		case 'n':
+			*to++ = '\n';
+			from++;
+			break;
+		case 't':
+			*to++ = '\t';
+			from++;
+			break;
 		case 'x': {
 			char hex[3] = { from[1], from[1] ? from[2] : 0 };
 
@@ -117,8 +123,11 @@ static size_t unescape(char *s)
 			from += 1 + strlen(hex);
 			break;
 		}
-		case '\0': *to++ = '\\'; break;
-		default: *to++ = *from++;
+		case '\0':
+			*to++ = '\\';
+			break;
+		default:
+			*to++ = *from++;
 		}
 	}
 	*to = '\0';
