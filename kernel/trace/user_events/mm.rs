@@ -355,7 +355,7 @@ impl MmState {
                     Some(guard) if write_now(&guard, key, event) => return,
                     Some(_) => return Self::write_later(this, &mut inner, key),
                     // One word has been waited for.
-                    None if !inner.pending.is_empty() => {
+                    None if inner.working || !inner.pending.is_empty() => {
                         return Self::write_later(this, &mut inner, key)
                     }
                     None if again == 0 => return Self::write_later(this, &mut inner, key),
