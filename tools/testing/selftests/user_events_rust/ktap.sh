@@ -3,7 +3,9 @@
 #
 # TAP for tests that are shell functions. Sourced.
 
-failed=0
+# Where the tests leave what a failure is explained with: $tmp/log.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 
 # Polls for up to 30 seconds.
 eventually() { # COMMAND...
@@ -24,7 +26,7 @@ same() { # GOT WANTED
 
 # Runs functions; "function:program" is skipped where there is no such program.
 run_tests() {
-	local t n=0 need
+	local t n=0 need failed=0
 	echo 'TAP version 13'
 	echo "1..$#"
 	for t; do
@@ -43,4 +45,5 @@ run_tests() {
 			failed=1
 		fi
 	done
+	return $failed
 }

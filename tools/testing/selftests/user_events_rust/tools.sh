@@ -4,14 +4,13 @@
 # The tools that people trace with, on a user event: perf, trace-cmd, bpftrace.
 
 here=$(cd "$(dirname "$0")" && pwd -P)
+# shellcheck source=ktap.sh
 . "$here/ktap.sh"
 
 T=/sys/kernel/tracing
 UEDRIVE=${UEDRIVE:-$here/compare/uedrive}
 # In words that all of them know.
 EVENT='tools unsigned int id; int value; __data_loc char[] msg'
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 
 "$UEDRIVE" --reset || exit 1
 echo "u:$EVENT" >$T/dynamic_events || exit 1
@@ -90,5 +89,6 @@ __data_loc char[] msg' || return
 run_tests test_perf_record:perf test_perf_record_system_wide:perf test_perf_stat_with_filter:perf \
 	test_perf_trace:perf test_trace_cmd:trace-cmd test_trace_cmd_instance_and_filter:trace-cmd \
 	test_bpftrace:bpftrace
+rc=$?
 "$UEDRIVE" --reset
-exit $failed
+exit $rc

@@ -84,8 +84,7 @@ try() { # FILE TEXT
 
 # Polls for up to five seconds, and says if it was in vain.
 eventually() { # COMMAND...
-	local i
-	for i in $(seq 100); do
+	for _ in $(seq 100); do
 		if "$@" >/dev/null 2>&1; then return; fi
 		sleep 0.05
 	done
