@@ -89,6 +89,10 @@ section() { # NAME COMMAND: text for the script of a guest
 	printf 'echo "@@ %s"\n%s\necho "@@ end $?"\n' "$1" "$2 2>&1"
 }
 
+last_of() { # LINE...
+	if [ $# -gt 0 ]; then printf '%s\n' "$@" | tail -n 30 | sed 's/^/# /'; fi
+}
+
 # Reads the TAP of all sections of an output.
 #
 # Cases of the fixture "dev" show what the Rust implementation does other than the
@@ -101,7 +105,7 @@ read_tap() { # PART OUTPUT IMPL
 			ended=${line#@@ end }
 			if ((plan == 0 || count != plan)); then
 				printf '# status %s\n' "$ended"
-				printf '# %s\n' "${said[@]: -20}"
+				last_of "${said[@]}"
 				report not "$part" "$name: $count of $plan cases were run"
 			fi
 			name=''
@@ -152,7 +156,7 @@ read_tap() { # PART OUTPUT IMPL
 		esac
 	done <"$2"
 	if [ -n "$name" ]; then
-		if ((${#said[@]})); then printf '# %s\n' "${said[@]: -20}"; fi
+		last_of "${said[@]}"
 		report not "$part" "$name: it was not over after $count of $plan cases"
 	fi
 }
@@ -183,7 +187,7 @@ read_kunit() { # PART OUTPUT
 		elif [[ $line =~ ^\ {4}(not\ )?ok\ [0-9]+\ ([^ ]*)(.*) ]]; then
 			cases=$((cases + 1))
 			if [ -n "${BASH_REMATCH[1]}" ]; then
-				if ((${#said[@]})); then printf '# %s\n' "${said[@]: -25}"; fi
+				last_of "${said[@]}"
 				report not "$1" "$suite: ${BASH_REMATCH[2]}"
 			elif [[ ${BASH_REMATCH[3]} == *'# SKIP'* ]]; then
 				report skip "$1" "$suite: ${BASH_REMATCH[2]}" "${BASH_REMATCH[3]#*# SKIP }"
