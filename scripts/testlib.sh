@@ -146,7 +146,7 @@ read_tap() { # PART OUTPUT IMPL
 					report not "$part" "$name: $what (passes in C: what does it show?)"
 				fi
 			else
-				if [ $verdict = not ] && ((${#said[@]})); then printf '# %s\n' "${said[@]: -25}"; fi
+				if [ $verdict = not ]; then last_of "${said[@]}"; fi
 				report $verdict "$part" "$name: $what" "${why:-${WHY_SKIPPED:-no reason is given}}"
 			fi
 			said=()
