@@ -259,6 +259,8 @@ impl MmState {
             result
         }) {
             Ok(result) => result,
+            // It may come the next time: nothing has changed.
+            Err(e) if e == ENOMEM || e == EINTR => Err(e),
             // The page does not come.
             Err(e) => {
                 let mut inner = this.inner.lock();
