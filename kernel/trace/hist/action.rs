@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a histogram does besides counting: handlers, which decide when, and actions.
+
+use kernel::{
+    prelude::*,
+    str::CString,
+    sync::Arc,
+    trace::{
+        snapshot::ConditionalSnapshot,
+        synth::SynthEvent, //
+    },
+};
+
+use super::{
+    field::Field,
+    update::snapshot::Triggering, //
+};
+
+/// What a handler watches.
+pub(crate) struct Track {
+    /// The variable as it was written, with its dollar sign.
+    pub(crate) var_str: CString,
+    /// Index of the reference to it.
+    pub(crate) var_ref: usize,
+    /// The hidden variable that has the largest or the last value.
+    pub(crate) track_var: Field,
+}
+
+/// When the action runs.
+pub(crate) enum Handler {
+    /// Whenever all references have a value; the event is where their variables are looked for.
+    OnMatch { system: CString, event: CString },
+    /// When the variable is larger than it ever was in the element.
+    OnMax(Track),
+    /// When the variable has changed.
+    OnChange(Track),
+}
+
+/// What runs.
+pub(crate) enum Deed {
+    /// The [save variables](super::data::Spec::save_vars) are stored in the element.
+    Save,
+    /// A synthetic event is made of references.
+    Trace {
+        event: SynthEvent,
+        /// For each field of the event the index of the reference that it is made of.
+        refs: KVec<usize>,
+    },
+    /// The buffers of the instance are swapped for a snapshot.
+    Snapshot(Arc<ConditionalSnapshot<Triggering>>),
+}
+
+/// A clause `handler.action`.
+pub(crate) struct Action {
+    pub(crate) handler: Handler,
+    pub(crate) deed: Deed,
+    /// The word before the parenthesis.
+    pub(crate) name: CString,
+    /// What is in the parentheses, but for the event of `trace(event,...)`.
+    pub(crate) params: KVec<CString>,
+    /// The event of `trace(event,...)`; without it the event is the `name`.
+    pub(crate) traced: Option<CString>,
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A histogram: its description, its program and its map.
+//!
+//! It is made by [`build`](super::build) and never changes afterwards, but for the contents of the
+//! map and of what the actions keep. It is shared by the triggers that it is attached by (several,
+//! if it has a name) and by the histograms that refer to its variables, and knows no event: an
+//! event may go before it.
+
+use kernel::{
+    prelude::*,
+    str::CString, //
+};
+
+use super::{
+    action::Action,
+    field::{
+        Field,
+        Flags,
+        VarRef, //
+    },
+    map::Map,
+    program::Program, //
+};
+
+/// One field to sort by.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SortKey {
+    /// Index into the fields that are not variables: 0 is the hit count.
+    pub(crate) field_idx: usize,
+    pub(crate) descending: bool,
+}
+
+/// A field that an action uses, with the variable that stands for it.
+pub(crate) struct FieldVar {
+    pub(crate) var: Field,
+    pub(crate) val: Field,
+}
+
+/// A histogram that was made on another event for a field of it.
+pub(crate) struct Helper {
+    pub(crate) system: CString,
+    pub(crate) event: CString,
+    /// What follows `hist:` in the command that made it.
+    pub(crate) command: CString,
+}
+
+/// What a histogram is, as its command says.
+pub(crate) struct Spec {
+    /// The hit count, the other values, the variables, the keys.
+    pub(crate) fields: KVec<Field>,
+    /// Number of values and variables; the keys follow.
+    pub(crate) n_vals: usize,
+    /// Number of variables among the values.
+    pub(crate) n_vars: usize,
+    /// Size of the key in bytes, as C counts it.
+    pub(crate) key_size: usize,
+    /// References to variables, in the order in which they were met.
+    pub(crate) refs: KVec<VarRef>,
+    pub(crate) sort_keys: [SortKey; super::SORT_KEYS_MAX],
+    pub(crate) n_sort_keys: usize,
+    /// `name=...`, as it was written.
+    pub(crate) name: Option<CString>,
+    pub(crate) clock: CString,
+    pub(crate) no_hitcount: bool,
+    /// A key, value or variable is a time stamp.
+    pub(crate) timestamps: bool,
+    /// Time stamps are in microseconds.
+    pub(crate) usecs: bool,
+    /// Logarithm of the number of elements.
+    pub(crate) map_bits: u32,
+    pub(crate) actions: KVec<Action>,
+    pub(crate) field_vars: KVec<FieldVar>,
+    pub(crate) save_vars: KVec<FieldVar>,
+    pub(crate) helpers: KVec<Helper>,
+    /// Number of variables of all kinds, those of fields and of actions included.
+    pub(crate) n_map_vars: usize,
+}
+
+impl Spec {
+    /// Values and variables.
+    pub(crate) fn vals(&self) -> &[Field] {
+        self.fields.get(..self.n_vals).unwrap_or(&[])
+    }
+
+    pub(crate) fn keys(&self) -> &[Field] {
+        self.fields.get(self.n_vals..).unwrap_or(&[])
+    }
+
+    pub(crate) fn n_keys(&self) -> usize {
+        self.fields.len().saturating_sub(self.n_vals)
+    }
+
+    /// The variable of this name that the command defines.
+    pub(crate) fn var(&self, name: &[u8]) -> Option<&Field> {
+        self.fields.iter().find(|field| {
+            field.flags.any(Flags::VAR)
+                && field
+                    .var
+                    .as_ref()
+                    .is_some_and(|var| var.name.to_bytes() == name)
+        })
+    }
+
+    /// Whether other histograms may refer to it, or it refers to a variable.
+    pub(crate) fn has_vars(&self) -> bool {
+        !self.refs.is_empty() || self.fields.iter().any(|f| f.flags.any(Flags::VAR))
+    }
+}
+
+/// A histogram.
+pub(crate) struct Hist {
+    pub(crate) spec: Spec,
+    pub(crate) program: Program,
+    pub(crate) map: Map,
+}
