@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events as an instance has them, and their fields.
+//!
+//! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
+//! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
+
+use super::{
+    event_mutex::Held,
+    instance::Instance, //
+};
+use crate::{
+    bindings,
+    prelude::*, //
+};
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
+
+/// An event in one trace instance, a `struct trace_event_file`, while `event_mutex` is held.
+///
+/// Two of these are equal if they are the same event in the same instance.
+///
+/// What an event does when it happens is in [`file::File`](super::file::File).
+///
+/// # Invariants
+///
+/// `ptr` is a file that is in the list of its instance during `'h`, so neither it nor its event nor
+/// the instance are removed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct EventFile<'h> {
+    ptr: NonNull<bindings::trace_event_file>,
+    _held: PhantomData<Held<'h>>,
+}
+
+impl<'h> EventFile<'h> {
+    /// # Safety
+    ///
+    /// `ptr` must be a file that is in the list of its instance during `'h`.
+    #[inline]
+    pub(super) unsafe fn from_raw(ptr: NonNull<bindings::trace_event_file>) -> Self {
+        // INVARIANT: Promised by the caller.
+        Self {
+            ptr,
+            _held: PhantomData,
+        }
+    }
+
+    #[inline]
+    pub(super) fn as_raw(self) -> *mut bindings::trace_event_file {
+        self.ptr.as_ptr()
+    }
+
+    fn call(self) -> *mut bindings::trace_event_call {
+        // SAFETY: By the type invariant the file is there; C sets the pointer once.
+        unsafe { (*self.as_raw()).event_call }
+    }
+
+    /// The system of the event, the name of the directory that has its directory.
+    pub fn system(self) -> &'h CStr {
+        // SAFETY: By the type invariant the event is there during `'h`. Its class has a name, a
+        // string that is there as long as the event.
+        unsafe { CStr::from_char_ptr((*(*self.call()).class).system) }
+    }
+
+    /// The name of the event.
+    pub fn name(self) -> &'h CStr {
+        // SAFETY: By the type invariant the event is there.
+        let name = unsafe { bindings::trace_event_name(self.call()) };
+
+        if name.is_null() {
+            c""
+        } else {
+            // SAFETY: The name is a string that is there as long as the event, so during `'h`.
+            unsafe { CStr::from_char_ptr(name) }
+        }
+    }
+
+    /// The instance.
+    pub fn instance(self) -> Instance<'h> {
+        // SAFETY: By the type invariant the file is there; C sets the pointer once.
+        let instance = unsafe { (*self.as_raw()).tr };
+
+        // SAFETY: Files are always of an instance, which is there during `'h` by the type
+        // invariant.
+        unsafe { Instance::from_raw(NonNull::new_unchecked(instance)) }
+    }
+
+    /// Finds a field by its name: one of the event, a generic one like `common_cpu`, or one that
+    /// every record has like `common_pid`, in this order.
+    pub fn field(self, name: &CStr) -> Option<FieldInfo<'h>> {
+        // SAFETY: By the type invariant the event is there.
+        let field = unsafe { find_field(self.call(), name) };
+
+        // SAFETY: A field is there as long as its event, or for good.
+        NonNull::new(field).map(|field| unsafe { FieldInfo::from_raw(field) })
+    }
+}
+
+/// How filters and histograms take a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FieldKind {
+    /// A number, or something that is not told from one.
+    Number,
+    /// A string in an array of fixed size.
+    StaticString,
+    /// A string that the field, a `__data_loc`, tells offset and length of: they are the lower and
+    /// the upper half of a `u32`, and the offset is from the start of the record.
+    DynString,
+    /// A string that the field, a `__rel_loc`, tells offset and length of: as
+    /// [`DynString`](Self::DynString), but the offset is from the end of the field.
+    RelDynString,
+    /// A pointer to a string, in the kernel or in user space.
+    PtrString,
+    /// The address of a function.
+    Function,
+    /// A `__data_loc` of a bitmap of CPUs.
+    Cpumask,
+    /// Not in the record: the `comm` of the current task.
+    Comm,
+    /// Not in the record: the current CPU.
+    Cpu,
+    /// A `__data_loc` of a stack trace, whose first word is the number of entries that follow; or,
+    /// if the size of the field is 0, not in the record: the stack of the current task.
+    Stacktrace,
+}
+
+/// A field of an event, a `struct ftrace_event_field`.
+///
+/// Offset and size are what whoever made the event has said. They need not fit any record: use them
+/// with [`Hit::record`](super::trigger::Hit::record) only, whose bounds are those of the record.
+///
+/// Two of these are equal if they are the same field of the same event.
+///
+/// # Invariants
+///
+/// `ptr` is a field that does not change during `'h`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct FieldInfo<'h> {
+    ptr: NonNull<bindings::ftrace_event_field>,
+    _held: PhantomData<Held<'h>>,
+}
+
+impl<'h> FieldInfo<'h> {
+    /// # Safety
+    ///
+    /// `ptr` must be a field that does not change during `'h`.
+    unsafe fn from_raw(ptr: NonNull<bindings::ftrace_event_field>) -> Self {
+        // INVARIANT: Promised by the caller.
+        Self {
+            ptr,
+            _held: PhantomData,
+        }
+    }
+
+    fn raw(self) -> &'h bindings::ftrace_event_field {
+        // SAFETY: By the type invariant it is there and does not change during `'h`.
+        unsafe { self.ptr.as_ref() }
+    }
+
+    /// The name.
+    pub fn name(self) -> &'h CStr {
+        // SAFETY: It is a string that is there as long as the field.
+        unsafe { CStr::from_char_ptr(self.raw().name) }
+    }
+
+    /// The type, as C would write it.
+    pub fn ty(self) -> &'h CStr {
+        // SAFETY: It is a string that is there as long as the field.
+        unsafe { CStr::from_char_ptr(self.raw().type_) }
+    }
+
+    /// Offset in the record, whose header comes first. Without meaning for a field that is not in
+    /// the record.
+    pub fn offset(self) -> i32 {
+        self.raw().offset
+    }
+
+    /// Size in bytes; 4 for a `__data_loc` or a `__rel_loc`, but 8 in a synthetic event.
+    pub fn size(self) -> i32 {
+        self.raw().size
+    }
+
+    /// Whether the type is a signed one.
+    pub fn is_signed(self) -> bool {
+        self.raw().is_signed != 0
+    }
+
+    /// How filters and histograms take it.
+    pub fn kind(self) -> FieldKind {
+        // CAST: The constants are small.
+        match self.raw().filter_type as u32 {
+            bindings::FILTER_STATIC_STRING => FieldKind::StaticString,
+            bindings::FILTER_DYN_STRING => FieldKind::DynString,
+            bindings::FILTER_RDYN_STRING => FieldKind::RelDynString,
+            bindings::FILTER_PTR_STRING => FieldKind::PtrString,
+            bindings::FILTER_TRACE_FN => FieldKind::Function,
+            bindings::FILTER_CPUMASK => FieldKind::Cpumask,
+            bindings::FILTER_COMM => FieldKind::Comm,
+            bindings::FILTER_CPU => FieldKind::Cpu,
+            bindings::FILTER_STACKTRACE => FieldKind::Stacktrace,
+            _ => FieldKind::Number,
+        }
+    }
+
+    /// Whether it is the address of a function.
+    pub fn is_function(self) -> bool {
+        self.kind() == FieldKind::Function
+    }
+
+    /// Whether it is a string, wherever that is.
+    pub fn is_string(self) -> bool {
+        matches!(
+            self.kind(),
+            FieldKind::StaticString
+                | FieldKind::DynString
+                | FieldKind::RelDynString
+                | FieldKind::PtrString
+                | FieldKind::Comm
+        )
+    }
+}
+
+/// Not exported, so it must not get inlined into modules.
+///
+/// # Safety
+///
+/// `call` must be an event that is not removed meanwhile.
+#[inline(never)]
+unsafe fn find_field(
+    call: *mut bindings::trace_event_call,
+    name: &CStr,
+) -> *mut bindings::ftrace_event_field {
+    // SAFETY: Promised by the caller. C only compares the string.
+    unsafe { bindings::trace_find_event_field(call, name.as_char_ptr().cast_mut()) }
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Trace instances.
+//!
+//! An instance, the top level or one made by `mkdir` in `instances/`, has a buffer, a clock, a log
+//! of errors, and its own file for every event.
+//!
+//! An [`Instance`] is a handle for code that has `event_mutex` held, without which an instance can
+//! go away. What needs one for longer has an [`InstanceRef`], which keeps user space from removing
+//! it.
+//!
+//! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
+
+use super::{
+    event_file::EventFile,
+    event_mutex::Held, //
+};
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*, //
+};
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
+
+/// A trace instance, a `struct trace_array`, while `event_mutex` is held.
+///
+/// Two of these are equal if they are the same instance.
+///
+/// # Invariants
+///
+/// `ptr` is an instance that is not removed during `'h`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Instance<'h> {
+    ptr: NonNull<bindings::trace_array>,
+    _held: PhantomData<Held<'h>>,
+}
+
+impl<'h> Instance<'h> {
+    /// # Safety
+    ///
+    /// `ptr` must be an instance that is not removed during `'h`.
+    #[inline]
+    pub(super) unsafe fn from_raw(ptr: NonNull<bindings::trace_array>) -> Self {
+        // INVARIANT: Promised by the caller.
+        Self {
+            ptr,
+            _held: PhantomData,
+        }
+    }
+
+    #[inline]
+    pub(super) fn as_raw(self) -> *mut bindings::trace_array {
+        self.ptr.as_ptr()
+    }
+
+    /// Finds an event by its system and name.
+    ///
+    /// Events that have no `enable` file are found as well.
+    pub fn find_file(self, system: &CStr, event: &CStr) -> Option<EventFile<'h>> {
+        // SAFETY: By the type invariant the instance is there, and `event_mutex`, which a handle is
+        // evidence of, keeps the list of its files.
+        let file = unsafe { find_file(self.ptr, system, event) };
+
+        // SAFETY: The file is in the list of the instance, which is there during `'h`; files leave
+        // it with `event_mutex` held only.
+        NonNull::new(file).map(|file| unsafe { EventFile::from_raw(file) })
+    }
+
+    /// Keeps user space from removing the instance. Sleeps: takes `trace_types_lock`.
+    ///
+    /// # Errors
+    ///
+    /// - `EPERM` if the kernel is locked down so that tracefs cannot be used.
+    /// - `ENODEV` if tracing is disabled for good, or the instance is on its way out.
+    pub fn pin(self) -> Result<InstanceRef> {
+        // SAFETY: By the type invariant the instance is there.
+        to_result(unsafe { get(self.ptr) })?;
+        // INVARIANT: This is the reference that was just taken.
+        Ok(InstanceRef { ptr: self.ptr })
+    }
+
+    /// Sets the clock that records are stamped with. Sleeps: takes `trace_types_lock`.
+    ///
+    /// This empties the buffer, even if the clock is the one that is set already.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there is no clock of this name.
+    pub fn set_clock(self, name: &CStr) -> Result {
+        // SAFETY: By the type invariant the instance is there.
+        to_result(unsafe { set_clock(self.ptr, name) })
+    }
+
+    /// Whether the clock counts nanoseconds.
+    pub fn clock_in_ns(self) -> bool {
+        // SAFETY: By the type invariant the instance is there.
+        unsafe { clock_in_ns(self.ptr.as_ptr()) }
+    }
+
+    /// Has records written straight to the ring buffer, so that they have the time stamp that they
+    /// are read with. Sleeps: takes `trace_types_lock`.
+    ///
+    /// Otherwise a record that may be thrown away is put together elsewhere, and its trigger sees
+    /// another time than the record has in the end. Each call is to be undone by one of
+    /// [`enable_filter_buffering`](Self::enable_filter_buffering).
+    pub fn disable_filter_buffering(self) {
+        // SAFETY: By the type invariant the instance is there.
+        unsafe { change_filter_buffering(self.ptr, true) };
+    }
+
+    /// Undoes one [`disable_filter_buffering`](Self::disable_filter_buffering). Sleeps: takes
+    /// `trace_types_lock`.
+    pub fn enable_filter_buffering(self) {
+        // SAFETY: By the type invariant the instance is there.
+        unsafe { change_filter_buffering(self.ptr, false) };
+    }
+
+    /// Adds an entry to the `error_log` of the instance. Sleeps.
+    ///
+    /// `location` says who complains: up to 127 bytes of it and what C adds to it are kept.
+    /// `command` is what was wrong, and `pos` the byte of it that the caret is put under. `index`
+    /// is that of the message in `texts`. An entry that there is no memory for is left out.
+    pub fn log_error<const N: usize>(
+        self,
+        location: &CStr,
+        command: &CStr,
+        texts: &'static ErrorTexts<N>,
+        index: u8,
+        pos: u16,
+    ) {
+        if usize::from(index) < N {
+            // SAFETY: By the type invariant the instance is there, and there is such a text.
+            unsafe { log_error(self.ptr, location, command, texts.0.as_ptr(), index, pos) };
+        }
+    }
+}
+
+/// A reference to an instance, which user space cannot remove until this is dropped.
+///
+/// The drop sleeps: it takes `trace_types_lock`. It can be dropped with `event_mutex` held.
+///
+/// # Invariants
+///
+/// `ptr` is an instance that a reference is held to, which is this one's.
+pub struct InstanceRef {
+    ptr: NonNull<bindings::trace_array>,
+}
+
+// SAFETY: The count of references is protected by a lock.
+unsafe impl Send for InstanceRef {}
+// SAFETY: What can be done with a shared reference is locked, or needs `event_mutex`.
+unsafe impl Sync for InstanceRef {}
+
+impl InstanceRef {
+    /// The handle, to use with `event_mutex` held.
+    pub fn get<'h>(&'h self, _held: Held<'h>) -> Instance<'h> {
+        // SAFETY: By the type invariant the instance stays as long as `self`.
+        unsafe { Instance::from_raw(self.ptr) }
+    }
+
+    #[inline]
+    pub(super) fn as_raw(&self) -> *mut bindings::trace_array {
+        self.ptr.as_ptr()
+    }
+}
+
+impl Drop for InstanceRef {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant there is a reference that is given back here.
+        unsafe { bindings::trace_array_put(self.ptr.as_ptr()) };
+    }
+}
+
+impl PartialEq for InstanceRef {
+    fn eq(&self, other: &Self) -> bool {
+        self.ptr == other.ptr
+    }
+}
+
+impl Eq for InstanceRef {}
+
+impl PartialEq<Instance<'_>> for InstanceRef {
+    fn eq(&self, other: &Instance<'_>) -> bool {
+        self.ptr == other.ptr
+    }
+}
+
+impl PartialEq<InstanceRef> for Instance<'_> {
+    fn eq(&self, other: &InstanceRef) -> bool {
+        self.ptr == other.ptr
+    }
+}
+
+/// The messages that a subsystem can log. See [`Instance::log_error`].
+///
+/// # Examples
+///
+/// ```
+/// use kernel::trace::instance::ErrorTexts;
+///
+/// static TEXTS: ErrorTexts<2> = ErrorTexts::new([c"No error", c"Something is wrong"]);
+/// ```
+///
+/// # Invariants
+///
+/// All are strings that are there for good.
+#[repr(transparent)]
+pub struct ErrorTexts<const N: usize>([*const c_char; N]);
+
+// SAFETY: Neither the pointers nor the strings are ever changed.
+unsafe impl<const N: usize> Send for ErrorTexts<N> {}
+// SAFETY: As above.
+unsafe impl<const N: usize> Sync for ErrorTexts<N> {}
+
+impl<const N: usize> ErrorTexts<N> {
+    /// Makes the table, for a static.
+    pub const fn new(texts: [&'static CStr; N]) -> Self {
+        let mut table = [core::ptr::null(); N];
+        let mut i = 0;
+
+        while i < N {
+            table[i] = crate::str::as_char_ptr_in_const_context(texts[i]);
+            i += 1;
+        }
+        // INVARIANT: All entries have been set to static strings.
+        Self(table)
+    }
+}
+
+// The symbols that the following functions use are not exported, so they must not be inlined into
+// modules.
+
+/// # Safety
+///
+/// `event_mutex` must be held, and `instance` be there.
+#[inline(never)]
+unsafe fn find_file(
+    instance: NonNull<bindings::trace_array>,
+    system: &CStr,
+    event: &CStr,
+) -> *mut bindings::trace_event_file {
+    // SAFETY: Promised by the caller; C only compares the strings.
+    unsafe {
+        bindings::__find_event_file(instance.as_ptr(), system.as_char_ptr(), event.as_char_ptr())
+    }
+}
+
+/// # Safety
+///
+/// `instance` must be there.
+#[inline(never)]
+unsafe fn get(instance: NonNull<bindings::trace_array>) -> c_int {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::tracing_check_open_get_tr(instance.as_ptr()) }
+}
+
+/// # Safety
+///
+/// `instance` must be there.
+#[inline(never)]
+unsafe fn set_clock(instance: NonNull<bindings::trace_array>, name: &CStr) -> c_int {
+    // SAFETY: Promised by the caller; C only compares the string.
+    unsafe { bindings::tracing_set_clock(instance.as_ptr(), name.as_char_ptr()) }
+}
+
+/// # Safety
+///
+/// `instance` must be there.
+#[inline(never)]
+pub(super) unsafe fn clock_in_ns(instance: *mut bindings::trace_array) -> bool {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::trace_clock_in_ns(instance) }
+}
+
+/// # Safety
+///
+/// `instance` must be there.
+#[inline(never)]
+unsafe fn change_filter_buffering(instance: NonNull<bindings::trace_array>, off: bool) {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::trace_set_filter_buffering(instance.as_ptr(), off) };
+}
+
+/// # Safety
+///
+/// `instance` must be there, and `texts` a table that is there for good and has more than `index`
+/// strings.
+#[inline(never)]
+unsafe fn log_error(
+    instance: NonNull<bindings::trace_array>,
+    location: &CStr,
+    command: &CStr,
+    texts: *const *const c_char,
+    index: u8,
+    pos: u16,
+) {
+    // SAFETY: Promised by the caller. C copies the first two strings, and keeps the pointer to the
+    // table, which it does not write to.
+    unsafe {
+        bindings::tracing_log_err(
+            instance.as_ptr(),
+            location.as_char_ptr(),
+            command.as_char_ptr(),
+            texts.cast_mut(),
+            index,
+            pos,
+        )
+    };
+}

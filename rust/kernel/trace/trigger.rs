@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Triggers: what is done when an event happens.
+//!
+//! Every event of an instance has a file `trigger`. A line that is written to it starts with a
+//! word, the name of a command, which makes a trigger of the line, changes one, or removes one. The
+//! trigger is hit whenever the event happens and its filter, if it has one, lets the record pass.
+//! Reading the file gives a line for each trigger.
+//!
+//! # Making a command
+//!
+//! - Implement [`Command`] for a type that stands for the command.
+//! - Make one static [`Registration`] of it and have C register that.
+//! - In [`Command::parse`] build a [`NewTrigger`] and [attach](NewTrigger::attach) it.
+//!
+//! Commands are registered by [`register_event_command()`], which is not there any more when the
+//! kernel has booted. So this is for code that is built into the kernel; modules can use all else
+//! that is here, but cannot have a command.
+//!
+//! # The life of a trigger
+//!
+//! 1. [`NewTrigger`]: nobody else knows it.
+//! 2. Attached: it is in the list of its event and is hit. [`Lists`] gives references to it, and
+//!    keeps it from being detached while there are any.
+//! 3. Detached, by [`EventFile::detach`] or by C as the instance is removed: it is not in the list,
+//!    but may still be in use by a CPU that was there before.
+//! 4. Freed, when no CPU can be using it any more. This is done by a kernel thread, and later than
+//!    the call which has detached it.
+//!
+//! # Locks
+//!
+//! All but hits happens with `event_mutex` held. A hit has preemption disabled, may be in any
+//! context including NMI, and is in a section that detached triggers are kept for.
+//!
+//! # Examples
+//!
+//! A command that counts: `count` makes a trigger, `!count` removes it.
+//!
+//! ```no_run
+//! use kernel::{
+//!     seq_file::SeqFile,
+//!     seq_print,
+//!     sync::atomic::{
+//!         Atomic,
+//!         Relaxed, //
+//!     },
+//!     trace::{
+//!         event_file::EventFile,
+//!         event_mutex::Held,
+//!         trigger::{
+//!             Command,
+//!             Hit,
+//!             Kind,
+//!             Line,
+//!             Lists,
+//!             NewTrigger,
+//!             Registration,
+//!             Trigger, //
+//!         },
+//!     },
+//! };
+//!
+//! struct Count {
+//!     hits: Atomic<u64>,
+//! }
+//!
+//! static COUNT: Registration<Count> = Registration::new(c"count", Kind::Hist);
+//!
+//! impl Command for Count {
+//!     type Data = Self;
+//!
+//!     fn registration() -> &'static Registration<Self> {
+//!         &COUNT
+//!     }
+//!
+//!     fn parse(file: EventFile<'_>, line: Line<'_>, lists: &mut Lists<'_>) -> Result {
+//!         if line.remove() {
+//!             file.detach::<Self>(lists, |_| true, |_| ());
+//!             return Ok(());
+//!         }
+//!         if line.params().is_some() {
+//!             return Err(EINVAL);
+//!         }
+//!         if file.triggers::<Self>(lists).next().is_some() {
+//!             return Err(EEXIST);
+//!         }
+//!         let new = NewTrigger::<Self>::new(Count { hits: Atomic::new(0) })?;
+//!
+//!         new.attach(file, lists)
+//!     }
+//!
+//!     fn hit(data: &Self, _hit: &Hit<'_>) {
+//!         data.hits.fetch_add(1, Relaxed);
+//!     }
+//!
+//!     fn show(trigger: &Trigger<Self>, m: &SeqFile, _held: Held<'_>) {
+//!         seq_print!(m, "count: {}\n", trigger.data().hits.load(Relaxed));
+//!     }
+//!
+//!     fn remove_all(file: EventFile<'_>, lists: &mut Lists<'_>) {
+//!         while file.detach::<Self>(lists, |_| true, |_| ()) {}
+//!     }
+//!
+//!     fn detached(_data: &Self, _held: Held<'_>) {}
+//! }
+//! ```
+//!
+//! [`register_event_command()`]: srctree/kernel/trace/trace_events_trigger.c
+//! [`EventFile::detach`]: super::event_file::EventFile::detach
+//!
+//! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
+
+mod data;
+mod hit;
+mod list;
+mod switch;
+
+pub use self::{
+    data::{
+        NewTrigger,
+        Trigger, //
+    },
+    hit::Hit,
+    list::{
+        Iter,
+        Lists, //
+    },
+    switch::Switch, //
+};
+
+use super::{
+    event_file::EventFile,
+    event_mutex::Held, //
+};
+use crate::{
+    bindings,
+    error::from_result,
+    prelude::*,
+    seq_file::SeqFile,
+    types::Opaque, //
+};
+use core::marker::PhantomData;
+
+/// A command for `trigger` files.
+pub trait Command: Sized + 'static {
+    /// What one trigger has, and owns.
+    ///
+    /// It is dropped when no CPU can be using it any more: mostly by a kernel thread that holds no
+    /// locks, but if there is no memory for that thread by whoever has detached the trigger. So the
+    /// drop may sleep, but must not take `event_mutex`, nor wait for somebody who does. What needs
+    /// `event_mutex` is to be done in [`detached`](Self::detached), or in the `gone` of
+    /// [`EventFile::detach`].
+    type Data: Send + Sync + 'static;
+
+    /// The registration, always the same one.
+    fn registration() -> &'static Registration<Self>;
+
+    /// Obeys a line that was written to the `trigger` file of an event.
+    ///
+    /// What goes wrong is told to who has written the line. May sleep.
+    fn parse(file: EventFile<'_>, line: Line<'_>, lists: &mut Lists<'_>) -> Result;
+
+    /// Removes all triggers of this command from an event that can be removed: its `trigger` file
+    /// was opened with `O_TRUNC`. May sleep.
+    fn remove_all(file: EventFile<'_>, lists: &mut Lists<'_>);
+
+    /// The event has happened.
+    ///
+    /// Must not sleep, take a lock that anybody may be in, allocate, or panic.
+    fn hit(data: &Self::Data, hit: &Hit<'_>);
+
+    /// Writes the line of the trigger, with a newline. May sleep.
+    fn show(trigger: &Trigger<Self>, m: &SeqFile, held: Held<'_>);
+
+    /// C has detached a trigger, as its instance is removed. May sleep.
+    ///
+    /// The trigger may be hit until no CPU can be using it any more.
+    /// [`EventFile::detach`] does not call this: it has a parameter for the same purpose.
+    fn detached(data: &Self::Data, held: Held<'_>);
+}
+
+/// What a command is for C.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Histograms: `enable_hist` and `disable_hist` mean the triggers of this command, see
+    /// [`Switch`]. They are hit with the record, after its filter has been asked.
+    Hist,
+}
+
+impl Kind {
+    const fn ty(self) -> u32 {
+        match self {
+            Self::Hist => bindings::event_trigger_type_ETT_EVENT_HIST,
+        }
+    }
+
+    const fn flags(self) -> c_int {
+        match self {
+            Self::Hist => bindings::event_command_flags_EVENT_CMD_FL_NEEDS_REC as c_int,
+        }
+    }
+}
+
+/// A line for a [`Command`].
+#[derive(Clone, Copy)]
+pub struct Line<'a> {
+    remove: bool,
+    params: Option<&'a CStr>,
+}
+
+impl<'a> Line<'a> {
+    /// Whether it began with `!`: a trigger is to be removed.
+    pub fn remove(&self) -> bool {
+        self.remove
+    }
+
+    /// What follows the name of the command and the colon, space or tab behind it, without white
+    /// space at its ends. `None` if that is nothing.
+    pub fn params(&self) -> Option<&'a CStr> {
+        self.params
+    }
+}
+
+/// What C knows of a command, for a static. See [`Command::registration`].
+///
+/// In C it is a `struct event_command`.
+///
+/// # Invariants
+///
+/// All but the list entry, which is C's, never changes.
+#[repr(transparent)]
+pub struct Registration<T> {
+    command: Opaque<bindings::event_command>,
+    _command: PhantomData<fn(T)>,
+}
+
+// SAFETY: C locks the list entry, and nothing else is changed.
+unsafe impl<T> Sync for Registration<T> {}
