@@ -10,7 +10,8 @@ use kernel::{
     prelude::*,
     trace::{
         event_file::EventFile,
-        event_mutex::Held, //
+        event_mutex::Held,
+        trigger::Lists, //
     },
 };
 
@@ -32,6 +33,8 @@ pub(crate) struct Build<'a, 'h> {
     /// The event that it is for.
     pub(crate) file: EventFile<'h>,
     pub(crate) held: Held<'h>,
+    /// The triggers of all events; helpers are attached to others.
+    pub(crate) lists: &'a mut Lists<'h>,
     pub(crate) log: &'a Log<'h>,
     pub(crate) attrs: &'a Attrs<'a>,
     /// The definitions of the command, while fields are made; empty when actions are.

@@ -245,6 +245,8 @@ pub(crate) struct VarRef {
     pub(crate) flags: Flags,
     /// Name of the variable, without the dollar sign.
     pub(crate) name: CString,
+    /// The column that the name was in, in the command as it is logged.
+    pub(crate) at: usize,
     /// How the reference was qualified.
     pub(crate) system: Option<CString>,
     pub(crate) event: Option<CString>,

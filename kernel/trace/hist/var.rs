@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Variables: finding them by name, and referring to them.
+//!
+//! A variable belongs to a histogram. A histogram of another event of the instance, or an action of
+//! its own, uses it by a [reference](VarRef): the value is looked up in the element that has the
+//! key of the histogram that refers to it, so the keys of both must be of the same shape.
+//!
+//! Everything runs with `event_mutex` held.
+
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    trace::{
+        event_file::EventFile,
+        trigger::Lists, //
+    },
+};
+
+use super::{
+    build::Build,
+    data::{
+        FieldVar,
+        Hist,
+        Spec, //
+    },
+    field::{
+        Field,
+        Flags,
+        Func,
+        Owner,
+        TextKind,
+        Var,
+        VarRef, //
+    },
+    log::ErrorKind,
+    registry::{
+        self,
+        Defined, //
+    },
+    text::{
+        c_string,
+        Piece, //
+    },
+    trigger::HistCommand,
+    VARS_MAX, //
+};
+
+/// Marks that a reference takes over from the variable.
+const TAKEN_OVER: Flags = Flags::TIMESTAMP
+    .with(Flags::TIMESTAMP_USECS)
+    .with(Flags::STACKTRACE);
+
+/// Which variable of a histogram.
+#[derive(Clone, Copy)]
+enum Place {
+    /// One that the command defines, an index into [`Spec::fields`].
+    Field(usize),
+    /// One that stands for a field that an action uses, an index into [`Spec::field_vars`].
+    FieldVar(usize),
+}
+
+/// A variable that has been found.
+pub(crate) struct FoundVar {
+    owner: Owner,
+    place: Place,
+    /// The column that the name was found in.
+    at: usize,
+}
+
+impl FoundVar {
+    /// A variable of another histogram: the field `index`.
+    fn of_other(hist: Arc<Hist>, index: usize, at: usize) -> Self {
+        Self {
+            owner: Owner::Other(hist),
+            place: Place::Field(index),
+            at,
+        }
+    }
+
+    /// The newest of the variables that stand for fields in the histogram that is being made.
+    pub(crate) fn last_field_var(spec: &Spec, at: usize) -> Self {
+        Self {
+            owner: Owner::Own,
+            place: Place::FieldVar(spec.field_vars.len().wrapping_sub(1)),
+            at,
+        }
+    }
+
+    /// The histogram that has it; `own` is the one that is being made.
+    fn spec<'s>(&'s self, own: &'s Spec) -> &'s Spec {
+        match &self.owner {
+            Owner::Own => own,
+            Owner::Other(hist) => &hist.spec,
+        }
+    }
+
+    /// The variable; `own` is the histogram that is being made.
+    pub(crate) fn field<'s>(&'s self, own: &'s Spec) -> Option<&'s Field> {
+        let spec = self.spec(own);
+
+        match self.place {
+            Place::Field(i) => spec.fields.get(i),
+            Place::FieldVar(i) => spec.field_vars.get(i).map(|pair| &pair.var),
+        }
+    }
+
+    /// What it holds; `own` is the histogram that is being made.
+    pub(crate) fn text(&self, own: &Spec) -> TextKind {
+        let spec = self.spec(own);
+
+        match self.place {
+            Place::Field(i) => spec.var_text(i),
+            Place::FieldVar(i) => spec.field_var_text(i),
+        }
+    }
+}
+
+impl Spec {
+    /// The index of the variable of this name among the fields.
+    pub(crate) fn var_index(&self, name: &[u8]) -> Option<usize> {
+        self.fields
+            .iter()
+            .position(|field| field.var_named(name).is_some())
+    }
+
+    /// What the variable `i` of the fields holds, and in which slot.
+    pub(crate) fn var_text(&self, i: usize) -> TextKind {
+        let before = self.fields.get(..i).unwrap_or(&[]);
+
+        self.fields
+            .get(i)
+            .map_or(TextKind::Number, |field| {
+                self.shape(field).in_slot(self.slots_of(before))
+            })
+    }
+
+    /// What the variable `i` of those that stand for fields of actions holds, and in which slot.
+    pub(crate) fn field_var_text(&self, i: usize) -> TextKind {
+        let start = self.slots_of(&self.fields);
+
+        self.pair_text(&self.field_vars, i, start)
+    }
+
+    /// What the variable `i` of those that `save()` stores holds, and in which slot.
+    pub(crate) fn save_var_text(&self, i: usize) -> TextKind {
+        let start = self
+            .slots_of(&self.fields)
+            .wrapping_add(self.slots_of_pairs(&self.field_vars));
+
+        self.pair_text(&self.save_vars, i, start)
+    }
+
+    /// How many slots for strings and stacks an element has.
+    pub(crate) fn n_slots(&self) -> usize {
+        self.slots_of(&self.fields)
+            .wrapping_add(self.slots_of_pairs(&self.field_vars))
+            .wrapping_add(self.slots_of_pairs(&self.save_vars))
+    }
+
+    fn pair_text(&self, pairs: &[FieldVar], i: usize, start: usize) -> TextKind {
+        let before = pairs.get(..i).unwrap_or(&[]);
+        let slot = start.wrapping_add(self.slots_of_pairs(before));
+
+        pairs.get(i).map_or(TextKind::Number, |pair| {
+            self.shape(&pair.val).in_slot(slot)
+        })
+    }
+
+    fn slots_of(&self, fields: &[Field]) -> usize {
+        fields
+            .iter()
+            .filter(|field| field.flags.any(Flags::VAR) && self.shape(field).has_slot())
+            .count()
+    }
+
+    fn slots_of_pairs(&self, pairs: &[FieldVar]) -> usize {
+        pairs
+            .iter()
+            .filter(|pair| self.shape(&pair.val).has_slot())
+            .count()
+    }
+
+    /// What a field gives to the variable that it is stored in.
+    fn shape(&self, field: &Field) -> Shape {
+        if field.func == Func::ExecName {
+            Shape::Comm
+        } else if field.flags.any(Flags::STACKTRACE) {
+            Shape::Stack
+        } else if field.flags.any(Flags::STRING) {
+            Shape::String
+        } else if field.flags.any(Flags::ALIAS) {
+            // What is behind it belongs to another element, so it is copied.
+            match self.refs.get(field.ref_idx).map(|r| r.text) {
+                Some(TextKind::String(_) | TextKind::Comm) => Shape::String,
+                Some(TextKind::Stack(_)) => Shape::Stack,
+                Some(TextKind::Number) | None => Shape::Number,
+            }
+        } else {
+            Shape::Number
+        }
+    }
+
+    /// Whether a key of this histogram finds the element of a histogram `other`: there are as many
+    /// keys, and each is of the same kind and size.
+    pub(crate) fn same_key_shape(&self, other: &Spec) -> bool {
+        self.n_keys() == other.n_keys()
+            && self
+                .keys()
+                .iter()
+                .zip(other.keys())
+                .all(|(a, b)| a.key_shape() == b.key_shape() && a.size == b.size)
+    }
+}
+
+/// What is stored, but for the slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Number,
+    String,
+    Stack,
+    Comm,
+}
+
+impl Shape {
+    const fn has_slot(self) -> bool {
+        matches!(self, Self::String | Self::Stack)
+    }
+
+    const fn in_slot(self, slot: usize) -> TextKind {
+        match self {
+            Self::Number => TextKind::Number,
+            Self::String => TextKind::String(slot),
+            Self::Stack => TextKind::Stack(slot),
+            Self::Comm => TextKind::Comm,
+        }
+    }
+}
+
+impl Field {
+    /// The variable, if the field is one of this name.
+    fn var_named(&self, name: &[u8]) -> Option<&Var> {
+        let var = self.var.as_ref()?;
+
+        (self.flags.any(Flags::VAR) && var.name.to_bytes() == name).then_some(var)
+    }
+
+    /// The kind of a key.
+    fn key_shape(&self) -> Shape {
+        if self.flags.any(Flags::STACKTRACE) {
+            Shape::Stack
+        } else if self.flags.any(Flags::STRING) {
+            Shape::String
+        } else {
+            Shape::Number
+        }
+    }
+}
+
+/// The first histogram of the event that defines a variable of this name, and its index.
+fn file_var(file: EventFile<'_>, lists: &Lists<'_>, name: &[u8]) -> Option<(Arc<Hist>, usize)> {
+    file.triggers::<HistCommand>(lists).find_map(|trigger| {
+        let hist = trigger.data().hist();
+
+        Some((hist.clone(), hist.spec.var_index(name)?))
+    })
+}
+
+impl<'h> Build<'_, 'h> {
+    /// Whether the histogram that is being made, or one that the event has, defines a variable of
+    /// this name.
+    pub(crate) fn defined(&self, name: &[u8]) -> bool {
+        self.spec.var_index(name).is_some() || file_var(self.file, self.lists, name).is_some()
+    }
+
+    /// Finds a variable of a histogram that exists.
+    ///
+    /// If it is not qualified, the events of `onmatch()` are asked first; after them all others,
+    /// but then only one may have it. That there are several is logged.
+    pub(crate) fn find_event_var(
+        &self,
+        system: Option<Piece<'_>>,
+        event: Option<Piece<'_>>,
+        name: Piece<'_>,
+    ) -> Option<FoundVar> {
+        let (hist, index) = match (system, event) {
+            (Some(system), Some(event)) => {
+                self.var_of_event(system.bytes(), event.bytes(), name.bytes())?
+            }
+            _ => self.unqualified_var(name)?,
+        };
+
+        Some(FoundVar::of_other(hist, index, name.at()))
+    }
+
+    fn unqualified_var(&self, name: Piece<'_>) -> Option<(Arc<Hist>, usize)> {
+        let mut found: Option<(Arc<Hist>, usize)> = None;
+
+        for (system, event) in self.spec.matched_events() {
+            let Some((hist, index)) =
+                self.var_of_event(system.to_bytes(), event.to_bytes(), name.bytes())
+            else {
+                continue;
+            };
+
+            if found
+                .as_ref()
+                .is_some_and(|(before, i)| !Arc::ptr_eq(before, &hist) || *i != index)
+            {
+                self.log.error(ErrorKind::VarNotUnique, name.at());
+                return None;
+            }
+            found = Some((hist, index));
+        }
+        if found.is_some() {
+            return found;
+        }
+
+        match registry::find_var(self.held, self.file.instance(), name.bytes()) {
+            Defined::Nowhere => None,
+            Defined::Once(hist, index) => Some((hist, index)),
+            Defined::Often => {
+                self.log.error(ErrorKind::VarNotUnique, name.at());
+                None
+            }
+        }
+    }
+
+    /// A variable of this event's histograms.
+    fn var_of_event(
+        &self,
+        system: &[u8],
+        event: &[u8],
+        name: &[u8],
+    ) -> Option<(Arc<Hist>, usize)> {
+        file_var(self.event(system, event)?, self.lists, name)
+    }
+
+    /// The event of this name in the instance.
+    pub(crate) fn event(&self, system: &[u8], event: &[u8]) -> Option<EventFile<'h>> {
+        // A name that does not fit in memory is not that of an event.
+        let system = c_string(system).ok()?;
+        let event = c_string(event).ok()?;
+
+        self.file.instance().find_file(&system, &event)
+    }
+
+    /// Whether a qualification, if there is one, means the event that the histogram is for.
+    pub(crate) fn is_own_event(&self, system: Option<Piece<'_>>, event: Option<Piece<'_>>) -> bool {
+        match (system, event) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(system), Some(event)) => {
+                system.is(self.file.system().to_bytes()) && event.is(self.file.name().to_bytes())
+            }
+        }
+    }
+
+    /// Finds a variable that the command itself defines.
+    pub(crate) fn find_own_var(
+        &self,
+        system: Option<Piece<'_>>,
+        event: Option<Piece<'_>>,
+        name: Piece<'_>,
+    ) -> Option<FoundVar> {
+        if !self.is_own_event(system, event) {
+            return None;
+        }
+
+        Some(FoundVar {
+            owner: Owner::Own,
+            place: Place::Field(self.spec.var_index(name.bytes())?),
+            at: name.at(),
+        })
+    }
+
+    /// Refers to a variable; gives the index of the reference, which may have been there.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if there is no memory or no room for one more.
+    pub(crate) fn reference(
+        &mut self,
+        found: &FoundVar,
+        system: Option<Piece<'_>>,
+        event: Option<Piece<'_>>,
+    ) -> Result<usize> {
+        let var = found.field(&self.spec).ok_or(EINVAL)?;
+        let Var { name, idx } = var.var.as_ref().ok_or(EINVAL)?;
+
+        if let Some(i) = self
+            .spec
+            .refs
+            .iter()
+            .position(|r| r.var_idx == *idx && r.owner.same(&found.owner))
+        {
+            return Ok(i);
+        }
+        if self.spec.refs.len() >= VARS_MAX {
+            return Err(ENOMEM);
+        }
+
+        let copy = |piece: Option<Piece<'_>>| piece.map(Piece::to_c_string).transpose();
+        let new = VarRef {
+            owner: found.owner.clone(),
+            var_idx: *idx,
+            flags: Flags::VAR_REF | var.flags.and(TAKEN_OVER),
+            name: c_string(name.to_bytes())?,
+            system: copy(system)?,
+            event: copy(event)?,
+            ty: c_string(var.ty.to_bytes())?,
+            size: var.size,
+            signed: var.signed,
+            read_once: false,
+            text: found.text(&self.spec),
+            at: found.at,
+        };
+
+        self.spec.refs.push(new, GFP_KERNEL)?;
+        Ok(self.spec.refs.len().wrapping_sub(1))
+    }
+
+    /// Checks that the keys fit those of all histograms that are referred to.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`, which is logged.
+    pub(crate) fn check_references(&self) -> Result {
+        for reference in &self.spec.refs {
+            if let Owner::Other(hist) = &reference.owner {
+                if !self.spec.same_key_shape(&hist.spec) {
+                    self.log.error(ErrorKind::HistNotFound, reference.at);
+                    return Err(EINVAL);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of a new variable.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there are too many.
+    pub(crate) fn add_map_var(&mut self) -> Result<usize> {
+        let idx = self.spec.n_map_vars;
+
+        if idx >= VARS_MAX {
+            return Err(EINVAL);
+        }
+        self.spec.n_map_vars = idx.wrapping_add(1);
+        Ok(idx)
+    }
+}
+
+impl Owner {
+    /// Whether both are the same histogram.
+    fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Own, Self::Own) => true,
+            (Self::Other(a), Self::Other(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
+impl Clone for Owner {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Own => Self::Own,
+            Self::Other(hist) => Self::Other(hist.clone()),
+        }
+    }
+}
