@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <linux/cleanup.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/perf_event.h>
+#include <linux/poll.h>
 #include <linux/preempt.h>
 #include <linux/srcu.h>
 #include <linux/trace_events.h>
@@ -30,6 +33,17 @@ __rust_helper void rust_helper_tracepoint_read_unlock(struct srcu_ctr __percpu *
 	srcu_read_unlock_fast_notrace(&tracepoint_srcu, scp);
 }
 
+__rust_helper void rust_helper_tracepoint_synchronize_unregister(void)
+{
+	tracepoint_synchronize_unregister();
+}
+
+__rust_helper const char *
+rust_helper_trace_event_name(struct trace_event_call *call)
+{
+	return trace_event_name(call);
+}
+
 __rust_helper void rust_helper_trace_event_discard(struct trace_event_buffer *fbuffer)
 {
 	__trace_event_discard_commit(fbuffer->buffer, fbuffer->event);
@@ -39,6 +53,50 @@ __rust_helper unsigned long rust_helper_trace_event_max_size(struct trace_event_
 {
 	return ring_buffer_max_event_size(file->tr->array_buffer.buffer);
 }
+
+__rust_helper bool
+rust_helper_trace_event_is_buffered(struct ring_buffer_event *event)
+{
+	return this_cpu_read(trace_buffered_event) == event;
+}
+
+/* As the static function tracing_set_filter_buffering(), with @off for @set. */
+__rust_helper void
+rust_helper_trace_filter_buffering_off(struct trace_array *tr, bool off)
+{
+	guard(mutex)(&trace_types_lock);
+
+	if (off)
+		tr->no_filter_buffering_ref++;
+	else if (!WARN_ON_ONCE(!tr->no_filter_buffering_ref))
+		tr->no_filter_buffering_ref--;
+}
+
+__rust_helper struct trace_event_file *
+rust_helper_event_file_file(struct file *filp)
+{
+	return event_file_file(filp);
+}
+
+#ifndef CONFIG_FTRACE_SYSCALLS
+__rust_helper const char *rust_helper_get_syscall_name(int syscall)
+{
+	return get_syscall_name(syscall);
+}
+#endif
+
+#ifdef CONFIG_HIST_TRIGGERS
+__rust_helper void rust_helper_hist_poll_wakeup(void)
+{
+	hist_poll_wakeup();
+}
+
+__rust_helper void rust_helper_hist_poll_wait(struct file *filp,
+					      poll_table *wait)
+{
+	hist_poll_wait(filp, wait);
+}
+#endif
 
 #ifdef CONFIG_PERF_EVENTS
 __rust_helper struct hlist_head *

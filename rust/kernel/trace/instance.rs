@@ -281,7 +281,7 @@ pub(super) unsafe fn clock_in_ns(instance: *mut bindings::trace_array) -> bool {
 #[inline(never)]
 unsafe fn change_filter_buffering(instance: NonNull<bindings::trace_array>, off: bool) {
     // SAFETY: Promised by the caller.
-    unsafe { bindings::trace_set_filter_buffering(instance.as_ptr(), off) };
+    unsafe { bindings::trace_filter_buffering_off(instance.as_ptr(), off) };
 }
 
 /// # Safety

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registers the commands of the Rust hist triggers, at the same point of the
+ * boot as those of the C ones: register_event_command() is __init, so it can
+ * only be called from C code that is as well.
+ */
+
+#include <linux/bug.h>
+#include <linux/init.h>
+
+#include "commands.h"
+
+__init int register_trigger_hist_cmd(void)
+{
+	int ret = register_event_command(&trigger_hist_cmd);
+
+	WARN_ON(ret < 0);
+	return ret;
+}
+
+__init int register_trigger_hist_enable_disable_cmds(void)
+{
+	int ret = register_event_command(&trigger_hist_enable_cmd);
+
+	if (WARN_ON(ret < 0))
+		return ret;
+
+	ret = register_event_command(&trigger_hist_disable_cmd);
+	if (WARN_ON(ret < 0))
+		unregister_event_command(&trigger_hist_enable_cmd);
+
+	return ret;
+}
