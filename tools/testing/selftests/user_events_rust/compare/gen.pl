@@ -13,22 +13,13 @@
 
 use strict;
 use warnings;
+use FindBin;
+require "$FindBin::Bin/rnd.pl";
 
 my ($seed, $count) = @ARGV;
 die "usage: $0 SEED COUNT\n" unless defined $count;
 
-# Not perl's own, which is another one in each version.
-my $state = $seed * 2654435761 % 2**32 || 1;
-sub rnd {
-	my $n = shift;
-	for my $shift (13, -17, 5) {
-		my $x = $shift > 0 ? $state << $shift : $state >> -$shift;
-		$state = ($state ^ $x) & 0xffffffff;
-	}
-	return int($state / 2**32 * $n);
-}
-sub pick { return $_[rnd(scalar @_)] }
-sub chance { return rnd(100) < $_[0] }
+seed($seed);
 
 my @basic = ('s8', 'u8', 'char', 'unsigned char', 's16', 'u16', 'short', 'unsigned short',
 	's32', 'u32', 'int', 'unsigned int', 's64', 'u64');

@@ -10,6 +10,10 @@
 #
 #   ROW SEQUENCE SIDE REGEX
 #
+# A caret of error_log may be at another place than in C, if C's is at the first
+# occurrence of the text that is wrong: that is the row exact-caret, which needs no
+# entry.
+#
 # ROW is one of DEVIATIONS (Documentation/trace/rust/deviations.rst), SEQUENCE a
 # glob, SIDE is - for a line that only the C kernel prints and + for one that only
 # the Rust one prints, and REGEX matches the line. An entry that accepts nothing
@@ -20,6 +24,8 @@
 
 use strict;
 use warnings;
+use FindBin;
+require "$FindBin::Bin/table.pl";
 
 my ($c_dir, $rust_dir, $accept, $deviations) = @ARGV;
 die "usage: $0 C_DIR RUST_DIR ACCEPT DEVIATIONS\n" unless defined $deviations;
@@ -76,17 +82,33 @@ sub differences {
 my $bad = 0;
 sub judge {
 	my ($name, $x, $y) = @_;
-	my @d = differences($x, $y);
-	my (%rows, @open);
+	my @d = differences([canonical(@$x)], [canonical(@$y)]);
+	my (%seen, @open);
 	# A line that begins with ? is a failure of the run, whoever it is from.
 	push @open, "- $_" for grep { /^\? / } @$x;
 	push @open, "+ $_" for grep { /^\? / } @$y;
+	my (%carets, %exact);
+	for (@d) {
+		push @{$carets{$2}}, $1 if $_->[0] eq '+' && $_->[1] =~ /^  Command\((\d+)\): (.*)/;
+	}
 	for my $d (@d) {
 		my ($side, $line) = @$d;
+		if ($line =~ /^  Command\((\d+)\): (.*)/ && $rows{'exact-caret'}) {
+			my ($at, $text) = ($1, $2);
+			if ($side eq '-' && @{$carets{$text} // []} && first_occurrence($text, $at, $carets{$text}[0])) {
+				push @{$exact{$text}}, shift @{$carets{$text}};
+				$seen{'exact-caret'} = 1;
+				next;
+			}
+			if ($side eq '+' && @{$exact{$text} // []} && $exact{$text}[0] == $at) {
+				shift @{$exact{$text}};
+				next;
+			}
+		}
 		my ($a) = grep { $_->{side} eq $side && $name =~ $_->{name} && $line =~ $_->{regex} } @accept;
 		if ($a) {
 			$a->{used}++;
-			$rows{$a->{row}} = 1;
+			$seen{$a->{row}} = 1;
 		} else {
 			push @open, "$side $line";
 		}
@@ -96,8 +118,8 @@ sub judge {
 		print map { "#   $_\n" } splice(@open, 0, 30);
 		print "#   and ", scalar @open, " more\n" if @open;
 		print "not ok compare: $name\n";
-	} elsif (%rows) {
-		print "ok compare: $name (differs by ", join(', ', sort keys %rows), ")\n";
+	} elsif (%seen) {
+		print "ok compare: $name (differs by ", join(', ', sort keys %seen), ")\n";
 	} else {
 		print "ok compare: $name\n";
 	}

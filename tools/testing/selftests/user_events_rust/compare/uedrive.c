@@ -520,8 +520,13 @@ static void start(void)
 static void drop_triggers(const char *event)
 {
 	char *file = strdup(ue_path("%s/trigger", event)), *text = strdup(ue_slurp(file)), *line;
-	char cmd[1024];
+	char cmd[4096];
 
+	/* All histograms at once, and those that cannot be removed by what they show as. */
+	if (strstr(text, "hist:")) {
+		ue_trunc(file);
+		text = strdup(ue_slurp(file));
+	}
 	for (;;) {
 		while (*text && text[strlen(text) - 1] == '\n')
 			text[strlen(text) - 1] = '\0';
@@ -556,16 +561,34 @@ static void for_each_dir(const char *path, void (*fn)(const char *))
 
 static void drop_instance(const char *path)
 {
+	/* Variables of a histogram hold the instance. */
+	for_each_dir(ue_path("%s/events/user_events", path), drop_triggers);
 	rmdir(path);
+}
+
+/* The events of others that the sequences have triggers on. */
+static void drop_other_triggers(void)
+{
+	static const char * const events[] = {
+		"sched/sched_waking", "sched/sched_switch", "kmem/kmalloc", "raw_syscalls/sys_enter",
+		"raw_syscalls/sys_exit", "ftrace/print",
+	};
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		drop_triggers(ue_path(UE_TRACEFS "/events/%s", events[i]));
+	for_each_dir(UE_TRACEFS "/events/synthetic", drop_triggers);
 }
 
 static int reset(void)
 {
 	ue_put(UE_TRACEFS "/tracing_on", "1");
 	ue_trunc(UE_TRACEFS "/set_event_notrace_pid");
-	for_each_dir(UE_EVENTS, drop_triggers);
-	for_each_dir(UE_EVENTS, drop_triggers);
-	for_each_dir(UE_MULTI, drop_triggers);
+	/* Whoever refers to a variable has to go before its owner. */
+	for (int i = 0; i < 3; i++) {
+		drop_other_triggers();
+		for_each_dir(UE_EVENTS, drop_triggers);
+		for_each_dir(UE_MULTI, drop_triggers);
+	}
 	for_each_dir(UE_TRACEFS "/instances", drop_instance);
 	if (ue_reset())
 		return 0;

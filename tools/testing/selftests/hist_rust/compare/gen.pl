@@ -1,0 +1,309 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0
+#
+# Writes sequences for histdrive: trigger commands made from their grammar, and
+# mutated ones. The same seed gives the same text.
+#
+# usage: compare/gen.pl SEED COUNT
+#
+# What is known to differ between the kernels (deviations.rst) is kept out of the
+# ordinary sequences, and comes in sequences whose names begin with the name of the
+# row, as for user_events_rust/compare/gen.pl.
+
+use strict;
+use warnings;
+use FindBin;
+require "$FindBin::Bin/../../user_events_rust/compare/rnd.pl";
+
+my ($seed, $count) = @ARGV;
+die "usage: $0 SEED COUNT\n" unless defined $count;
+seed($seed);
+
+# The events of histdrive.c. Signed fields are never negative there.
+my %unsigned = (num => [qw(id total kind pad)], pair => [qw(id part total)]);
+my %signed = (num => [qw(delta tiny)], pair => []);
+my %text = (num => [qw(tag msg)], pair => [qw(tag note)]);
+my $strings = 'tag|msg|note|comm|COMM|common_comm';
+
+sub some { my @a = @_; my $n = shift @a; my %had; return grep { !$had{$_}++ } map { pick(@a) } 1 .. $n }
+sub number { my $e = shift; return pick(@{$unsigned{$e}}, @{$unsigned{$e}}, @{$signed{$e}}) }
+
+sub key {
+	my $e = shift;
+	my $r = rnd(100);
+	return number($e) if $r < 30;
+	return number($e) . '.' . pick('hex', 'log2', 'sym', 'sym-offset', 'syscall', 'usecs',
+		'buckets=' . pick(1, 2, 3, 10, '0x10', 100), 'bucket=' . pick(5, 8)) if $r < 60;
+	return pick(@{$text{$e}}) if $r < 80;
+	return pick('common_pid', 'common_pid.execname', 'common_comm', 'comm', 'COMM') if $r < 90;
+	return pick('common_stacktrace', 'stacktrace') if $r < 94;
+	return 'common_timestamp' . pick('', '.usecs') if $r < 96;
+	return number($e) . '+' . pick(1, 7, number($e));
+}
+
+sub value {
+	my $e = shift;
+	return 'hitcount' . pick('', '', '.percent', '.graph', '.hex') if chance(20);
+	return number($e) . pick('', '', '', '.hex', '.percent', '.graph', '.usecs');
+}
+
+# An expression that neither rounds nor gets negative with a sign: the sign is that
+# of the first operand.
+sub expression {
+	my ($e, @refs) = @_;
+	my $x = @refs && chance(30) ? pick(@refs) : chance(85) ? pick(@{$unsigned{$e}}) : pick(1, 10, '0x20', 1000000);
+	for (1 .. pick(0, 1, 1, 2, 3)) {
+		my $op = pick('+', '-', '*', '/');
+		my $y = $op eq '/' ? pick(1, 2, 4, 64, 4096, pick(@{$unsigned{$e}}))
+			: @refs && chance(40) ? pick(@refs) : chance(60) ? number($e) : pick(0, 1, 3, 100, '0xff', 1 << 40);
+		$x .= "$op$y";
+	}
+	return $x;
+}
+
+sub variable {
+	my ($e, $name, @refs) = @_;
+	my $r = rnd(100);
+	return "$name=" . expression($e, @refs) if $r < 55;
+	return "$name=" . number($e) . pick('', '', '.hex') if $r < 70;
+	return "s$name=" . pick(@{$text{$e}}, 'common_comm', 'common_pid.execname') if $r < 80;
+	return "$name=common_timestamp" . pick('', '.usecs') if $r < 88;
+	return "$name=-(" . pick(@{$unsigned{$e}}) . pick('', '+1', '*2') . ')' if $r < 91;
+	return "s$name=common_stacktrace" if $r < 94;
+	return "$name=" . pick(1, 42, '0x10', '3*5', '64/4', '1+2*3');
+}
+
+sub filter {
+	my $e = shift;
+	return pick('id > 1', 'id == 2 || total > 100', 'tag == "bb"', 'tag ~ "*o*"', 'total & 8', '!(id < 3)',
+		'common_pid > 0', 'id != 4 && ' . ($e eq 'num' ? 'msg ~ "*text*"' : 'note != "x"'));
+}
+
+# What can be sorted by: keys and values as they are, each of them one of a kind.
+sub sorting {
+	my %n;
+	$n{$_}++ for @_;
+	# What is not shown, or has no order, does not do for comparing.
+	my @by = grep { $n{$_} == 1 && !/stack|[-+*\/]|^comm|COMM|timestamp/ } keys %n;
+	@by = sort @by;
+	return '' unless @by;
+	return ':sort=' . join ',', map { $_ . pick('', '', '.descending', '.ascending') } some(pick(1, 1, 2), @by);
+}
+
+sub bare { return map { my $f = $_; $f =~ s/\..*//; $f } @_ }
+
+# A whole command, and the names of its variables.
+sub command {
+	my ($e, %o) = @_;
+	my @keys = $o{keys} ? @{$o{keys}} : some(pick(1, 1, 1, 2, 2, 3), map { key($e) } 1 .. 4);
+	my (@vals, @vars, @clauses);
+	if (chance(50)) {
+		@vals = some(pick(1, 2), map { value($e) } 1 .. 3);
+		# Another one may be seen as the same.
+		my %names;
+		@vals = grep { !$names{(bare($_))[0]}++ } @vals;
+	}
+	push @clauses, pick('vals', 'val', 'values') . '=' . join(',', @vals) if @vals;
+	if ($o{vars} // chance(40)) {
+		my @v = map { variable($e, ($o{prefix} // 'v') . $_, @{$o{refs} // []}) } 1 .. pick(1, 1, 2, 3);
+		push @clauses, chance(50) ? join(',', @v) : @v;
+		@vars = map { /^(\w+)=/ } @v;
+	}
+	push @clauses, 'size=' . pick(65, 128, 256, '0x400', 2048, 4096, 131072) if chance(15);
+	push @clauses, pick('pause', 'nohitcount', 'NOHC', 'clock=mono', 'clock=global') if chance(10);
+	push @clauses, @{$o{clauses} // []};
+	my $sort = chance(50) ? sorting(bare(@keys), grep({ $_ ne 'hitcount' } bare(@vals)), 'hitcount') : '';
+	push @clauses, $sort =~ s/^://r if $sort;
+	my $text = join ':', pick('hist:keys=', 'hist:keys=', 'hist:key=') . join(',', @keys), @clauses;
+	$text .= ' if ' . filter($e) if chance(20);
+	return ($text, @vars);
+}
+
+# What C does is a deviation, or depends on what happens to be in memory.
+sub deviates {
+	my $c = shift;
+	return 1 if $c =~ /\b($strings)\.(log2|bucket|hex|sym|sys|usecs|exec|stack|percent|graph)/;
+	return 1 if $c =~ /:val\w*=[^: ]*(\b($strings|common_stacktrace|stacktrace|STACKTRACE)\b|[-+*\/])/;
+	return 1 if $c =~ /(save|trace|snapshot)[^(:.=,]+\(/;
+	return 1 if $c =~ /\.(percent|graph)\w/;
+	return 1 if $c =~ /\b(cpu|CPU|common_cpu)\b/;
+	return 1 if $c =~ /\bcommon_(pid|timestamp|type|flags)\.(log2|bucket)|common_(type|flags|preempt)/;
+	return 1 if $c =~ m{/(\d\w*)} && !grep { $1 eq $_ } 1, 2, 4, 64, 4096;
+	return 1 if $c =~ /\$s\w+ *[-+*\/]|[-+*\/]\$s|\bs\w+\.(log2|bucket)/;
+	# The keys of a reference are those of the variable.
+	return 1 if $c =~ /\$/ && $c !~ /^hist:keys?=id(:[^:=]*\(|:(?!key)|$| )/;
+	return 1 if $c =~ /:keys?=/ && $c =~ /\$/ && $c =~ /:keys?=.*:keys?=/;
+	# Sorting by what is a key as well as a value.
+	my ($keys) = $c =~ /keys?=([^: ]*)/;
+	my ($vals) = $c =~ /:val\w*=([^: ]*)/;
+	my ($sort) = $c =~ /:sort=([^: ]*)/;
+	if (defined $keys && defined $vals && defined $sort) {
+		for my $f (bare(split /,/, $sort)) {
+			return 1 if grep({ $_ eq $f } bare(split /,/, $keys)) && grep({ $_ eq $f } bare(split /,/, $vals));
+		}
+	}
+	return 1 if defined $sort && $sort =~ /comm/i;
+	return 0;
+}
+
+# Breaks a command somewhere.
+sub mutated {
+	my $c = shift;
+	for (1 .. pick(1, 1, 1, 2)) {
+		my @parts = split /:/, $c, -1;
+		my $i = rnd(scalar @parts);
+		$c = pick(
+			sub { splice @parts, $i, 1; join ':', @parts },
+			sub { splice @parts, $i, 0, $parts[$i]; join ':', @parts },
+			sub { my $j = rnd(scalar @parts); @parts[$i, $j] = @parts[$j, $i]; join ':', @parts },
+			sub { my $at = rnd(length $c); substr($c, $at, 1) = ''; $c },
+			sub { my $at = rnd(length $c); substr($c, $at, 0) = pick(split //, '=:,.$()-+*/ x9\'"[]{}'); $c },
+			sub { my $at = rnd(length $c); substr($c, $at, 1) = pick(split //, '=:,.$()-+*/ x9'); $c },
+			sub { substr $c, 0, rnd(length $c) },
+			sub { my @w = $c =~ /\b([a-z_]\w+)\b/g; my $w = pick(@w, 'hist'); my $n = pick('nosuch', 'id', 'total', 'tag', 'hitcount', '$nosuch', '7', 'common_pid', ''); $c =~ s/\b$w\b/$n/; $c },
+			sub { $c =~ s/(\.\w+)(?=[:, ]|$)/pick('.foo', '.percent', '.log2', '.buckets', '.buckets=0', '.buckets=x', '.execname', '.sym.hex', '.stacktrace', '.', '.descending')/e; $c },
+			sub { $c . ':' . pick('foo', 'a=', '=b', 'sort=', 'sort=nosuch', 'sort=id,total,part', 'size=1', 'size=x', 'size=262144', 'clear', 'cont', 'continue', 'pause', 'nohc', 'clock=foo', 'vals=', 'vals=nosuch', 'name=', 'onmatch(', 'onmax($x)', 'onmax(id).save(total)', 'onchange($nosuch).save(id)', 'onmatch(num).trace(syn,total,id)', 'onmatch(user_events.none).trace(syn,total,id)', 'onmax().save()', 'onfoo(x).save(id)', 'a1=id,b1', 'a1=id+', 'a1=+id', 'a1=tag+1', 'a1=id*id*id*id*id', 'a1=id/0', 'a1=9z', 'a1=-(id)+1', 'a1=(id', 'a1=common_timestamp.usecs-id') },
+			sub { $c . pick(' if', ' if ', ' if nosuch == 1', ' if id >', ' if id ==== 2', ' if (id == 1', '  ', ' x') },
+			sub { my @k = map { key('num') } 1 .. 4; $c =~ s/(keys?=)[^: ]*/$1 . join ',', @k/e; $c },
+			sub { $c =~ s/hist:/pick('hist', 'hist::', 'Hist:', ' hist:', 'hist :', 'hist=', 'histo:')/e; $c },
+		)->();
+	}
+	return $c;
+}
+
+sub ordinary_command {
+	for (;;) {
+		my ($c, @v) = command(@_);
+		return ($c, @v) unless deviates($c) || length $c > 600;
+	}
+}
+
+sub bad_command {
+	for (;;) {
+		my $c = mutated(@_);
+		return $c unless deviates($c) || $c =~ /^\s*!|^[^:]*able_/ || !length $c;
+	}
+}
+
+# Commands without references.
+sub plain {
+	my $e = pick('num', 'pair');
+	return map { 'full ' . "$e " . (ordinary_command($e))[0] } 1 .. 3;
+}
+
+sub broken {
+	my $e = pick('num', 'pair');
+	return map { "full $e " . bad_command((ordinary_command($e))[0]) } 1 .. 6;
+}
+
+# One trigger, the commands for one that is there, and another one beside it.
+sub several {
+	my $e = pick('num', 'pair');
+	my ($c) = ordinary_command($e, keys => ['id']);
+	my ($d) = ordinary_command($e, keys => [pick('total', 'tag')], prefix => 'w');
+	my ($plain, $if) = $c =~ /^(.*?)( if .*|)$/;
+	return ("try $e $c", "try $e $c", "try $e $d", 'feed', map({ "try $e $plain:" . $_ . $if } some(3, 'pause', 'cont', 'clear', 'continue', 'pause:clear')),
+		'feed', "show $e", "try $e !$d", "trigger $e", "try $e !$c", "trigger $e");
+}
+
+sub named {
+	my ($c) = ordinary_command('num', keys => [pick('id', 'total', 'id,total')], vars => 0);
+	$c =~ s/ if .*//;
+	$c =~ s/\b(kind|pad|delta|tiny|tag|msg)\b/total/g;
+	return plain() if deviates($c);
+	$c =~ s/^hist:/hist:name=shared:/;
+	my $other = $c =~ s/:vals?=|:values=/:vals=id,/r;
+	return ("try num $c", "try pair $c", pick("try pair $other", 'try pair hist:name=shared', "try num $c"),
+		'feed', 'show num', 'show pair', pick('try num hist:name=shared:pause', 'try pair hist:name=shared:clear', "try num $c:pause"),
+		'feed', 'show pair', pick("try num !$c", "try pair !$c"), 'trigger num', 'show pair', "try num !$c", "try pair !$c");
+}
+
+# Variables of one event used by another one, synthetic events, maxima.
+sub action {
+	my @n = @_;
+	my $x = pick(@n);
+	my $param = pick('$' . $x, '$' . $x, 'user_events.num.$' . $x);
+	my $handler = pick('onmatch(user_events.num)', 'onmatch(user_events.num)', 'onmax($lat)', 'onchange($lat)');
+	my $save = join ',', some(3, 'part', 'tag', 'note', 'id', 'common_pid');
+	return "$handler.save($save)" if $handler !~ /match/ && chance(60);
+	my ($name, $args) = @{pick(['syn', '$lat,id'], ['syn', "$param,part"], ['syn_one', '$lat'], ['syn_text', 'note,$lat'],
+		['syn_text', 'tag,total'], $handler =~ /match/ ? (['syn_fixed', 'user_events.num.tag,delta'], ['syn_one', 'user_events.num.total']) : ())};
+	return "$handler." . (chance(50) ? "trace($name,$args)" : "$name($args)");
+}
+
+sub linked {
+	my @v = map { "x$_=" . expression('num') } 1 .. 2;
+	my @n = ('x1', 'x2');
+	my @refs = map { ('$' . $_, '$' . $_, 'user_events.num.$' . $_) } @n;
+	my @out = ('try num hist:keys=id:' . join(chance(50) ? ',' : ':', @v), 'try syn hist:keys=who:vals=lat.hex',
+		'try syn_one hist:keys=only', 'try syn_text hist:keys=text:vals=len', 'try syn_fixed hist:keys=label,diff');
+	my @extra;
+	push @extra, 'vals=' . pick(@refs) if chance(30);
+	for (1 .. 4) {
+		my $lat = 'lat=' . pick('total-' . pick(@refs), pick(@refs), expression('pair', @refs));
+		my ($c) = command('pair', keys => ['id'], refs => \@refs, prefix => 'y',
+			clauses => [@extra, $lat, map { action(@n) } 1 .. pick(1, 1, 2)]);
+		next if deviates($c) || length $c > 900;
+		push @out, 'full pair ' . (chance(70) ? $c : bad_command($c));
+	}
+	return (@out, 'try num !hist:keys=id:' . join(',', @v), 'trigger num');
+}
+
+# Each shows one deviation.
+my %special = (
+	'string-modifier' => sub { return 'full num hist:keys=msg.' . pick('sym', 'syscall', 'hex') },
+	'string-value' => sub { return 'try num hist:keys=id:vals=' . pick('tag', 'msg', 'total,tag') },
+	'incompatible-keys' => sub {
+		return ('try num hist:keys=' . pick('tag', 'msg', 'id,total', 'total') . ':x1=total', 'try pair hist:keys=id:y1=$x1');
+	},
+	'synth-param-type' => sub {
+		return pick('try num hist:keys=id:x1=total:onmax($x1).trace(syn_fixed,$x1,delta)',
+			'try num hist:keys=id:x1=total:s1=tag:onmax($x1).trace(syn_one,$s1)');
+	},
+	'floor-division' => sub {
+		return ('try syn_one hist:keys=only', 'try num hist:keys=id:x1=id/' . pick(3, 5, 7, 10, 100) . ':onchange($x1).trace(syn_one,$x1)',
+			'feed num:1:0:0:a:x num:7:0:0:a:x num:20:0:0:a:x num:299:0:0:a:x', 'show syn_one');
+	},
+	'signed-output' => sub {
+		my ($k, $v) = (pick('delta', 'delta.log2', 'id'), pick('delta', 'total'));
+		$v = 'delta' if $k eq 'id';
+		$k = 'delta';
+		return ("try num hist:keys=$k:vals=$v:sort=" . pick('delta', 'hitcount'), 'feed num:1:-5:0:a:x num:1:3:0:a:x num:1:-5:0:a:x num:1:-100:0:a:x', 'cat events/user_events/num/hist');
+	},
+	'expression-values' => sub { return 'full num hist:keys=id:vals=' . pick('total+id', 'total*2', 'kind-id') },
+	'exact-match' => sub {
+		my ($one, $two) = @{pick(['id.buckets=10', 'id.buckets=20'], ['id+1', 'id+2'], ['id+total', 'id-total'])};
+		return ("try num hist:keys=$one", "try num hist:keys=$two", "try num !hist:keys=$two", 'trigger num');
+	},
+	'cpu-read-back' => sub { return 'full num hist:keys=' . pick('common_cpu', 'cpu', 'CPU') },
+	'sort-by-name' => sub {
+		return ('try num hist:keys=id:vals=id:sort=id' . pick('', '.descending'), 'feed num:1:0:0:a:x num:4:0:0:a:x num:4:0:0:a:x num:6:0:0:a:x num:4:0:0:a:x', 'show num');
+	},
+	'exact-action' => sub {
+		return ('put synthetic_events save_it u64 only', 'try num hist:keys=id:x1=total:onmax($x1).' . pick('save_it($x1)', 'saved(delta)', 'tracer(syn_one,$x1)'),
+			'trigger num', 'try num !hist:keys=id:x1=total:onmax($x1).save_it($x1)', 'try num !hist:keys=id:x1=total:onmax($x1).saved(delta)',
+			'try num !hist:keys=id:x1=total:onmax($x1).tracer(syn_one,$x1)', 'put synthetic_events !save_it');
+	},
+	'exact-modifier' => sub { return 'full num hist:keys=id:vals=total.' . pick('percentx', 'graphs', 'percent.hex') },
+	'exact-caret' => sub {
+		return 'try num ' . pick('hist:keys=id:vals=val', 'hist:keys=id:vals=s', 'hist:keys=total:sort=tot', 'hist:keys=total:vals=id:x1=$otal');
+	},
+);
+
+my @kinds = sort keys %special;
+my $commands = 0;
+for my $i (1 .. $count) {
+	my ($name, @lines);
+	if ($i % 8 == 0) {
+		$name = $kinds[($i / 8) % @kinds];
+		@lines = $special{$name}->();
+	} else {
+		my $how;
+		($name, $how) = @{pick([plain => \&plain], [broken => \&broken], [broken => \&broken], [several => \&several],
+			[named => \&named], [linked => \&linked], [linked => \&linked])};
+		@lines = $how->();
+	}
+	$commands += grep { /^(try|full) / } @lines;
+	print "seq $name $i\n", map { "$_\n" } @lines;
+}
+print "# $commands commands\n";

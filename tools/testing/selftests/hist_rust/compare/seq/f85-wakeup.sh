@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154,SC2086,SC2046
+# The latency of wakeups, as in the documentation.
+synth 'wakeup_latency u64 lat; pid_t pid; int prio; char comm[16]'
+other sched/sched_waking 'hist:keys=pid:ts0=common_timestamp.usecs if comm=="sleep"'
+other sched/sched_switch 'hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmax($wakeup_lat).save(next_comm,prev_pid,prev_prio,prev_comm):onmatch(sched.sched_waking).trace(wakeup_latency,$wakeup_lat,next_pid,sched.sched_waking.prio,next_comm) if next_comm=="sleep"'
+other synthetic/wakeup_latency 'hist:keys=comm:sort=comm'
+for _ in 1 2 3; do sleep 0.1; done
+for e in sched/sched_waking sched/sched_switch; do cat events/$e/trigger events/$e/hist_debug; done
+all synthetic/wakeup_latency
+for e in sched/sched_switch sched/sched_waking; do
+	: >events/$e/trigger
+	cat events/$e/trigger
+done

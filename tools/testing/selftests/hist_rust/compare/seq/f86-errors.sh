@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154,SC2086,SC2046
+# Every message, and what fails without one.
+make_events
+synth 'syn u64 lat; u32 id'
+put $E/num/trigger 'hist:keys=id:x1=total'
+while read -r c; do
+	trig pair "$c"
+	drop pair
+done <<'X'
+hist
+hist:
+hist:vals=total
+hist:keys=
+hist:keys=nosuch
+hist:keys=id:vals=nosuch
+hist:keys=id:sort=
+hist:keys=id:sort=total
+hist:keys=id:sort=id.foo
+hist:keys=id:sort=id,hitcount,id
+hist:keys=id:foo
+hist:keys=id:=total
+hist:keys=id:a1=
+hist:keys=id:a1=total,b1
+hist:keys=id:a1=nosuch
+hist:keys=id:a1=common_comm+1
+hist:keys=id.execname
+hist:keys=id.foo
+hist:keys=id.percent
+hist:keys=id:vals=total.log2
+hist:keys=id:vals=total.sym
+hist:keys=id:a1=total.buckets=4
+hist:keys=id:onmatch(user_events.num
+hist:keys=id:onmatch(num).trace(syn,$x1,id)
+hist:keys=id:onmatch(user_events.nosuch).trace(syn,$x1,id)
+hist:keys=id:onmatch(user_events.num)
+hist:keys=id:onmatch(user_events.num).
+hist:keys=id:onmatch(user_events.num).trace(syn,$x1)
+hist:keys=id:onmatch(user_events.num).trace(syn,$x1,id,part)
+hist:keys=id:onmatch(user_events.num).trace(syn,id,id)
+hist:keys=id:onmatch(user_events.num).trace(syn,$nosuch,id)
+hist:keys=id:onmatch(user_events.num).trace(syn,nosuch,id)
+hist:keys=id:onmatch(user_events.num).trace(syn,user_events.none.val,id)
+hist:keys=id:onmatch(user_events.num).trace(syn,num.total,id)
+hist:keys=id:onmatch(user_events.num).trace(syn,user_events.num.nosuch,id)
+hist:keys=id:onmatch(user_events.num).trace(syn,v,id)
+hist:keys=id:onmatch(user_events.num).trace(syn,,id)
+hist:keys=id:onmatch(user_events.num).trace(syn)
+hist:keys=id:onmatch(user_events.num).trace()
+hist:keys=id:onmatch(user_events.num).nosyn($x1)
+hist:keys=id:onmatch(user_events.num).save(part)
+hist:keys=id:onmatch(user_events.num).snapshot()
+hist:keys=id:onmax(total).save(id)
+hist:keys=id:onmax($zz).save(id)
+hist:keys=id:onmax($zz.save(id)
+hist:keys=id:a1=total:onmax($a1)
+hist:keys=id:a1=total:onmax($a1).save(nosuch)
+hist:keys=id:a1=total:onmax($a1).save()
+hist:keys=id:a1=total:onmax($a1).save(id):onmax($a1).save(part)
+hist:keys=id:a1=total:onmax($a1).snapshot(
+hist:keys=id:onfoo($a1).save(id)
+hist:keys=id if
+hist:keys=id if nosuch == 1
+foo:keys=id
+X
+trig pair "hist:keys=id$(for i in $(seq 17); do printf ':v%d=total' $i; done)"
+trig pair "hist:keys=id:onmatch(user_events.num).trace(syn$(for i in $(seq 65); do printf ',w%d' $i; done))"
+trig num 'hist:keys=tag:x1=delta'
+trig pair "hist:keys=id:a1=total$(for _ in $(seq 9); do printf ':onmax($a1).trace(syn,$a1,id)'; done)"
+triggers pair
