@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The map from keys to elements.
+//!
+//! # Memory
+//!
+//! All elements are in one array of 64-bit words ([`slab`]), which is allocated when the map is
+//! made and is zero until it is used. An element has its key, its sums, and what its [`Layout`]
+//! asks for: variables, strings, the name of a task. A [`table`] of 32-bit slots, twice as many as
+//! there are elements, finds the element of a key.
+//!
+//! # Insertion
+//!
+//! Inserting takes no lock, in any context, that of an NMI included. Who does not find a key
+//! prepares an element for it, out of everybody's sight, and publishes it by one
+//! compare-and-exchange of the free slot that the search has ended at. So there is no element
+//! whose key cannot be read yet, and nobody waits for anybody. If another one was faster, the
+//! search goes on at that very slot; slots never become free again, so the same key cannot be
+//! published twice. An element that was prepared in vain is given back.
+//!
+//! When no element is left, a key that is not there is only looked for, and counted as a drop.
+//!
+//! # Counters
+//!
+//! Hits and drops are counted per CPU. Every insertion counts one of them.
+//!
+//! # Clearing
+//!
+//! [`Map::close`], then wait until nobody can be inside, [`Map::wipe`], [`Map::open`].
+
+use kernel::{
+    new_mutex,
+    percpu::Counter,
+    prelude::*,
+    sync::{
+        atomic::{
+            Acquire,
+            Atomic,
+            Relaxed,
+            Release, //
+        },
+        Mutex, //
+    }, //
+};
+
+mod element;
+mod hash;
+mod layout;
+mod slab;
+mod snapshot;
+mod sort;
+mod table;
+mod vars;
+
+pub(crate) use self::{
+    element::{
+        Comm,
+        Element, //
+    },
+    layout::{
+        Layout,
+        STRING_WORDS,
+        VARS_MAX, //
+    },
+    snapshot::{
+        Row,
+        Snapshot, //
+    },
+    sort::{
+        KeyOrder,
+        SortBy,
+        SortValue, //
+    },
+    vars::{
+        Reader,
+        Writer, //
+    },
+};
+
+use self::{
+    hash::Seed,
+    layout::Shape,
+    slab::Slab,
+    table::{
+        Slot,
+        Table, //
+    }, //
+};
+
+/// Smallest and largest logarithm of the number of elements.
+pub(crate) const BITS_MIN: u32 = 7;
+pub(crate) const BITS_MAX: u32 = 17;
+
+/// A map from keys to elements.
+pub(crate) struct Map {
+    shape: Shape,
+    seed: Seed,
+    table: Table,
+    slab: Slab,
+    /// Nobody gets in.
+    closed: Atomic<u32>,
+    bits: u32,
+    hits: Counter,
+    drops: Counter,
+    /// Held by who copies the elements or wipes them.
+    copying: Pin<KBox<Mutex<()>>>,
+}
+
+impl Map {
+    /// Makes a map of `2^bits` elements.
+    pub(crate) fn new(bits: u32, layout: Layout) -> Result<Self> {
+        if !(BITS_MIN..=BITS_MAX).contains(&bits) {
+            return Err(EINVAL);
+        }
+
+        let shape = Shape::new(layout)?;
+
+        Ok(Self {
+            seed: Seed::new(),
+            table: Table::new(bits.wrapping_add(1))?,
+            slab: Slab::new(1 << bits, shape.words)?,
+            shape,
+            closed: Atomic::new(0),
+            bits,
+            hits: Counter::new()?,
+            drops: Counter::new()?,
+            copying: KBox::pin_init(new_mutex!((), "hist::Map::copying"), GFP_KERNEL)?,
+        })
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.shape.layout
+    }
+
+    pub(crate) fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The element of a key of one word, which is claimed if there is none yet, and a hit.
+    ///
+    /// If there is no element left, or keys have another size, this is `None` and a drop; in a
+    /// closed map it is `None` and counts nothing. Only for a new element, and only if the layout
+    /// asks for it, `comm` is called to fill in the name of the task.
+    #[inline]
+    pub(crate) fn insert_u64(
+        &self,
+        key: u64,
+        comm: impl FnOnce(&mut Comm),
+    ) -> Option<Element<'_>> {
+        self.insert_hashed(&[key], self.seed.hash_word(key), comm)
+    }
+
+    /// Like [`Map::insert_u64`], for keys of any size.
+    #[inline]
+    pub(crate) fn insert(&self, key: &[u64], comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
+        self.insert_hashed(key, self.seed.hash(key), comm)
+    }
+
+    /// The element of a key. This counts nothing.
+    pub(crate) fn lookup(&self, key: &[u64]) -> Option<Element<'_>> {
+        if self.is_closed() || key.len() != self.shape.layout.key_words {
+            return None;
+        }
+        self.find(key, self.seed.hash(key)).ok()
+    }
+
+    /// Counts an event that could not be recorded for a reason that the map does not know.
+    #[inline]
+    pub(crate) fn count_drop(&self) {
+        self.drops.add(1);
+    }
+
+    /// Number of insertions that have found or claimed an element.
+    pub(crate) fn hits(&self) -> u64 {
+        self.hits.sum()
+    }
+
+    /// Number of insertions that have not.
+    pub(crate) fn drops(&self) -> u64 {
+        self.drops.sum()
+    }
+
+    /// Number of elements that have a key. Takes a look at all slots.
+    pub(crate) fn len(&self) -> usize {
+        self.table.published().count()
+    }
+
+    /// Keeps everybody from entering; who is inside stays.
+    pub(crate) fn close(&self) {
+        self.closed.store(1, Relaxed);
+    }
+
+    /// Lets everybody enter again.
+    pub(crate) fn open(&self) {
+        // Pairs with the load in `is_closed`.
+        self.closed.store(0, Release);
+    }
+
+    /// Makes the map as it was when it was new.
+    ///
+    /// It must be closed, and nobody may be inside or have an element: an insertion at the same
+    /// time breaks no memory, but may leave an element behind that is counted wrongly.
+    pub(crate) fn wipe(&self) {
+        let _guard = self.copying.lock();
+
+        self.table.wipe();
+        self.slab.wipe();
+        self.hits.reset();
+        self.drops.reset();
+    }
+
+    /// Copies all elements that have a key. May sleep.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot> {
+        let _guard = self.copying.lock();
+
+        Snapshot::new(self)
+    }
+
+    #[inline]
+    fn is_closed(&self) -> bool {
+        // Pairs with the store in `open`.
+        self.closed.load(Acquire) != 0
+    }
+
+    #[inline]
+    fn insert_hashed(
+        &self,
+        key: &[u64],
+        hash: u64,
+        comm: impl FnOnce(&mut Comm),
+    ) -> Option<Element<'_>> {
+        if self.is_closed() {
+            return None;
+        }
+        if key.len() != self.shape.layout.key_words {
+            self.drops.add(1);
+            return None;
+        }
+
+        match self.find(key, hash) {
+            Ok(element) => {
+                self.hits.add(1);
+                Some(element)
+            }
+            Err(at) => self.claim(key, hash, at, comm),
+        }
+    }
+
+    /// The element of a key that has this hash, or the free slot that it was missed at.
+    #[inline]
+    fn find(&self, key: &[u64], hash: u64) -> Result<Element<'_>, usize> {
+        let mut at = self.table.start(hash);
+
+        // There are twice as many slots as elements, so there is a free one.
+        loop {
+            let slot = self.table.load(at);
+
+            if slot.is_free() {
+                return Err(at);
+            }
+            if let Some(element) = self.matching(slot, key, hash) {
+                return Ok(element);
+            }
+            at = self.table.after(at);
+        }
+    }
+
+    /// The element of a slot, if it has this key.
+    #[inline]
+    fn matching(&self, slot: Slot, key: &[u64], hash: u64) -> Option<Element<'_>> {
+        let element = self.element(slot.index_if(hash)?)?;
+
+        element.has_key(key).then_some(element)
+    }
+
+    #[inline]
+    fn element(&self, index: u32) -> Option<Element<'_>> {
+        Some(Element::new(&self.shape, self.slab.element(index)?))
+    }
+
+    /// Claims an element for a key that has been missed at the slot `at`.
+    #[cold]
+    #[inline(never)]
+    fn claim(
+        &self,
+        key: &[u64],
+        hash: u64,
+        mut at: usize,
+        comm: impl FnOnce(&mut Comm),
+    ) -> Option<Element<'_>> {
+        let mut comm = Some(comm);
+        let mut prepared = None;
+
+        let element = loop {
+            let slot = self.table.load(at);
+
+            if !slot.is_free() {
+                // Somebody was faster, maybe with the same key.
+                if let Some(element) = self.matching(slot, key, hash) {
+                    break Some(element);
+                }
+                at = self.table.after(at);
+                continue;
+            }
+
+            let index = match prepared {
+                Some(index) => index,
+                None => {
+                    let Some(index) = self.slab.take() else {
+                        break None;
+                    };
+                    let Some(element) = self.element(index) else {
+                        break None;
+                    };
+
+                    element.set_key(key);
+                    if self.shape.layout.comm {
+                        if let Some(comm) = comm.take() {
+                            let mut name = Comm::default();
+
+                            comm(&mut name);
+                            element.set_comm(&name);
+                        }
+                    }
+                    prepared = Some(index);
+                    index
+                }
+            };
+
+            if self.table.publish(at, Slot::new(index, hash)) {
+                prepared = None;
+                break self.element(index);
+            }
+        };
+
+        if let Some(index) = prepared {
+            self.slab.give_back(index);
+        }
+        match element {
+            Some(_) => self.hits.add(1),
+            None => self.drops.add(1),
+        }
+        element
+    }
+}

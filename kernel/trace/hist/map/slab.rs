@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The memory of the elements, and which of them nobody has taken.
+//!
+//! Elements are taken in order. Those that are given back form a list, which the first words of
+//! the elements link, and are preferred. The head of the list has a version, so that a
+//! compare-and-exchange notices if an element has been taken and given back meanwhile. All of this
+//! is lock-free, so an NMI can do it on top of a task that does it.
+
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        Acquire,
+        Atomic,
+        Relaxed,
+        Release, //
+    },
+};
+
+/// The elements of a map.
+pub(super) struct Slab {
+    words: KVVec<Atomic<u64>>,
+    /// Size of an element, in words.
+    size: usize,
+    /// Number of elements.
+    count: u32,
+    /// The first element that was never taken. It may exceed `count`, by no more than the number
+    /// of contexts that there are: who sees that it does leaves it as it is.
+    next: Atomic<u32>,
+    /// The list of those that were given back.
+    free: Atomic<u64>,
+}
+
+/// The head of the list: a version, and the index of an element plus one, or 0 at the end.
+#[derive(Clone, Copy)]
+struct Head(u64);
+
+impl Head {
+    fn index(self) -> Option<u32> {
+        // CAST: The low half.
+        (self.0 as u32).checked_sub(1)
+    }
+
+    /// The low half of the head that follows this one.
+    fn followed_by(self, number: u32) -> Self {
+        // CAST: The high half.
+        let version = ((self.0 >> 32) as u32).wrapping_add(1);
+
+        Self(u64::from(version) << 32 | u64::from(number))
+    }
+}
+
+impl Slab {
+    /// Allocates `count` elements of `size` words, which are zero.
+    pub(super) fn new(count: u32, size: usize) -> Result<Self> {
+        let words = size.checked_mul(count as usize).ok_or(ENOMEM)?;
+
+        Ok(Self {
+            words: KVVec::zeroed(words, GFP_KERNEL)?,
+            size,
+            count,
+            next: Atomic::new(0),
+            free: Atomic::new(0),
+        })
+    }
+
+    /// The words of an element.
+    #[inline]
+    pub(super) fn element(&self, index: u32) -> Option<&[Atomic<u64>]> {
+        let start = self.size.wrapping_mul(index as usize);
+
+        self.words.get(start..start.wrapping_add(self.size))
+    }
+
+    /// Takes an element, which is zero but for its key and its comm.
+    ///
+    /// If there is none, this writes nothing, so that CPUs do not fight for the memory.
+    pub(super) fn take(&self) -> Option<u32> {
+        self.take_given_back().or_else(|| self.take_new())
+    }
+
+    fn take_given_back(&self) -> Option<u32> {
+        // Pairs with the compare-and-exchange in `give_back`: the link was written before.
+        let mut head = Head(self.free.load(Acquire));
+
+        loop {
+            let index = head.index()?;
+            // If somebody else takes the element, this is anything, and the exchange fails.
+            //
+            // CAST: The link is the low half.
+            let link = self.element(index)?.first()?.load(Relaxed) as u32;
+
+            match self.free.cmpxchg(head.0, head.followed_by(link).0, Acquire) {
+                Ok(_) => return Some(index),
+                Err(_) => head = Head(self.free.load(Acquire)),
+            }
+        }
+    }
+
+    fn take_new(&self) -> Option<u32> {
+        if self.next.load(Relaxed) >= self.count {
+            return None;
+        }
+
+        let index = self.next.fetch_add(1, Relaxed);
+        (index < self.count).then_some(index)
+    }
+
+    /// Gives an element back that has never been published.
+    pub(super) fn give_back(&self, index: u32) {
+        let Some(link) = self.element(index).and_then(|words| words.first()) else {
+            return;
+        };
+        let mut head = Head(self.free.load(Relaxed));
+
+        loop {
+            // CAST: The low half.
+            link.store(u64::from(head.0 as u32), Relaxed);
+            let number = index.wrapping_add(1);
+
+            // Pairs with the loads in `take_given_back`.
+            match self.free.cmpxchg(head.0, head.followed_by(number).0, Release) {
+                Ok(_) => return,
+                Err(current) => head = Head(current),
+            }
+        }
+    }
+
+    /// Makes all elements zero, and takes them all back. Nobody may have one.
+    pub(super) fn wipe(&self) {
+        let used = self.next.load(Relaxed).min(self.count) as usize;
+
+        for word in self.words.iter().take(used.wrapping_mul(self.size)) {
+            word.store(0, Relaxed);
+        }
+        self.free.store(0, Relaxed);
+        self.next.store(0, Relaxed);
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The table of slots, which says where the element of a key is.
+//!
+//! A slot is free, or has the index of an element and a part of the hash of its key. It is set
+//! once, by a compare-and-exchange, and does not change any more until the map is wiped.
+
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        Acquire,
+        Atomic,
+        Relaxed,
+        Release, //
+    },
+};
+
+use super::BITS_MAX;
+
+/// Bits of a slot that are the index of an element, plus one; the others are the lowest of the
+/// hash.
+const INDEX_BITS: u32 = BITS_MAX + 1;
+const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
+
+/// What is in a slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot(u32);
+
+impl Slot {
+    #[inline]
+    pub(super) fn new(index: u32, hash: u64) -> Self {
+        Self(Self::tag(hash) | (index.wrapping_add(1) & INDEX_MASK))
+    }
+
+    #[inline]
+    fn tag(hash: u64) -> u32 {
+        // CAST: The low bits are wanted, the high ones have chosen the slot.
+        (hash as u32) << INDEX_BITS
+    }
+
+    #[inline]
+    pub(super) fn is_free(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The element, if its key may have this hash.
+    #[inline]
+    pub(super) fn index_if(self, hash: u64) -> Option<u32> {
+        let number = self.0 ^ Self::tag(hash);
+
+        // What is left is the number of the element if the tags are equal. It is not 0: the slot
+        // is not free.
+        (number <= INDEX_MASK).then_some(number.wrapping_sub(1))
+    }
+
+    /// The element of a slot that is not free.
+    fn index(self) -> Option<u32> {
+        (self.0 & INDEX_MASK).checked_sub(1)
+    }
+}
+
+/// The slots.
+pub(super) struct Table {
+    slots: KVVec<Atomic<u32>>,
+    /// Takes a hash to the index of a slot.
+    shift: u32,
+}
+
+impl Table {
+    /// A table of `2^bits` free slots.
+    pub(super) fn new(bits: u32) -> Result<Self> {
+        Ok(Self {
+            slots: KVVec::zeroed(1 << bits, GFP_KERNEL)?,
+            shift: u64::BITS.wrapping_sub(bits),
+        })
+    }
+
+    /// Where the search for a key of this hash begins.
+    #[inline]
+    pub(super) fn start(&self, hash: u64) -> usize {
+        // CAST: There are fewer slots than a `usize` can count.
+        hash.wrapping_shr(self.shift) as usize
+    }
+
+    /// The slot where it goes on.
+    #[inline]
+    pub(super) fn after(&self, at: usize) -> usize {
+        let next = at.wrapping_add(1);
+
+        if next < self.slots.len() { next } else { 0 }
+    }
+
+    #[inline]
+    pub(super) fn load(&self, at: usize) -> Slot {
+        // Pairs with the compare-and-exchange in `publish`: who sees an element sees its key.
+        Slot(self.slots.get(at).map_or(0, |slot| slot.load(Acquire)))
+    }
+
+    /// Puts an element into a slot, if it is free.
+    pub(super) fn publish(&self, at: usize, slot: Slot) -> bool {
+        // Pairs with the loads: the key was written before.
+        self.slots
+            .get(at)
+            .is_some_and(|place| place.cmpxchg(0, slot.0, Release).is_ok())
+    }
+
+    /// The elements that have been published.
+    pub(super) fn published(&self) -> impl Iterator<Item = u32> + '_ {
+        // The same pairing as in `load`.
+        self.slots
+            .iter()
+            .filter_map(|slot| Slot(slot.load(Acquire)).index())
+    }
+
+    /// Makes all slots free. Nobody may use the table meanwhile.
+    pub(super) fn wipe(&self) {
+        for slot in self.slots.iter() {
+            slot.store(0, Relaxed);
+        }
+    }
+}

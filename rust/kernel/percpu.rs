@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Memory of which every CPU has its own copy.
+//!
+//! [`Counter`] counts without CPUs getting in each other's way, [`Pads`] is scratch memory for code
+//! that may not allocate and has no room on the stack. Both are made where sleeping is allowed, and
+//! used in any context, that of an NMI included.
+//!
+//! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
+
+use crate::{
+    bindings,
+    cpu,
+    error::{
+        code::*,
+        Result, //
+    },
+    ffi::c_void,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    types::NotThreadSafe, //
+};
+use core::{
+    ops::{
+        Deref,
+        DerefMut, //
+    },
+    ptr::NonNull,
+    slice, //
+};
+
+/// An array of zeroed words for each possible CPU.
+///
+/// # Invariants
+///
+/// `ptr` is a per-CPU pointer that `alloc_percpu` returned for an array of `T`, and that has not
+/// been given to `free_percpu`.
+struct PerCpuArray<T> {
+    ptr: NonNull<T>,
+}
+
+impl<T> PerCpuArray<T> {
+    /// Allocates `len` words for each CPU. May sleep.
+    fn new(len: usize) -> Result<Self>
+    where
+        T: pin_init::Zeroable,
+    {
+        let size = size_of::<T>().checked_mul(len).ok_or(EINVAL)?;
+
+        if size == 0 || size > MAX_SIZE {
+            return Err(EINVAL);
+        }
+
+        // SAFETY: The function has no requirements but that the caller may sleep.
+        let ptr = unsafe { bindings::alloc_percpu(size, align_of::<T>()) };
+
+        // INVARIANT: It was just allocated.
+        Ok(Self {
+            ptr: NonNull::new(ptr.cast()).ok_or(ENOMEM)?,
+        })
+    }
+
+    /// The per-CPU pointer, for the `this_cpu` operations.
+    #[inline]
+    fn as_ptr(&self) -> *mut T {
+        self.ptr.as_ptr()
+    }
+
+    /// The array of the CPU that this runs on, which is another one after a migration.
+    #[inline]
+    fn of_this_cpu(&self) -> *mut T {
+        // SAFETY: By the type invariants this is a per-CPU pointer.
+        unsafe { bindings::this_cpu_ptr(self.as_ptr().cast::<c_void>()) }.cast()
+    }
+
+    /// The arrays of all possible CPUs.
+    fn of_all_cpus(&self) -> impl Iterator<Item = *mut T> + '_ {
+        (0..cpu::nr_cpu_ids())
+            // SAFETY: The function only looks at a bit, and there is one for each CPU below the
+            // number of CPUs.
+            .filter(|&cpu| unsafe { bindings::cpu_possible(cpu) })
+            // SAFETY: By the type invariants this is a per-CPU pointer, and the CPU is possible.
+            .map(|cpu| unsafe { bindings::per_cpu_ptr(self.as_ptr().cast(), cpu) }.cast())
+    }
+}
+
+impl<T> Drop for PerCpuArray<T> {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariants the pointer was allocated and not freed, and nothing uses
+        // the memory any more: what does borrows `self`.
+        unsafe { bindings::free_percpu(self.as_ptr().cast()) };
+    }
+}
+
+// SAFETY: The memory can be used and freed by any task.
+unsafe impl<T: Send> Send for PerCpuArray<T> {}
+
+// SAFETY: The pointer never changes. Whoever accesses the memory has to care for it.
+unsafe impl<T: Send> Sync for PerCpuArray<T> {}
+
+/// The most that the per-CPU allocator allocates at once (`PCPU_MIN_UNIT_SIZE`).
+const MAX_SIZE: usize = 32 << 10;
+
+/// A counter with a part for each CPU.
+///
+/// Adding to it writes memory of this CPU only. The count is the sum of all parts, modulo 2^64.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::percpu::Counter;
+///
+/// let counter = Counter::new()?;
+/// assert_eq!(counter.sum(), 0);
+///
+/// counter.add(1);
+/// counter.add(41);
+/// assert_eq!(counter.sum(), 42);
+///
+/// counter.add(0u64.wrapping_sub(2));
+/// assert_eq!(counter.sum(), 40);
+///
+/// counter.reset();
+/// assert_eq!(counter.sum(), 0);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Counter {
+    parts: PerCpuArray<u64>,
+}
+
+impl Counter {
+    /// Creates a counter of 0. May sleep.
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            parts: PerCpuArray::new(1)?,
+        })
+    }
+
+    /// Adds `n`, in any context.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        // SAFETY: This is a per-CPU pointer to a `u64`, all accesses to which are atomic in respect
+        // of the CPU that it belongs to, and of single copies in respect of others.
+        unsafe { bindings::this_cpu_add_u64(self.parts.as_ptr(), n) };
+    }
+
+    /// The count. What is added meanwhile may or may not be in it.
+    pub fn sum(&self) -> u64 {
+        self.atomics()
+            .fold(0, |sum, part| sum.wrapping_add(part.load(Relaxed)))
+    }
+
+    /// Sets the count to 0.
+    ///
+    /// What is added meanwhile may be lost, or undo the reset of the part of a CPU.
+    pub fn reset(&self) {
+        self.atomics().for_each(|part| part.store(0, Relaxed));
+    }
+
+    fn atomics(&self) -> impl Iterator<Item = &Atomic<u64>> {
+        self.parts.of_all_cpus().map(|part| {
+            // SAFETY: This points to a `u64` that lives as long as `self`; it is only accessed by
+            // atomic operations and by `this_cpu_add`, which does not race with them.
+            unsafe { Atomic::from_ptr(part) }
+        })
+    }
+}
+
+/// Number of contexts that can nest on a CPU: a task, a soft interrupt, an interrupt, an NMI.
+pub const NESTING: usize = 4;
+
+/// Scratch memory for each CPU and each level of nesting.
+///
+/// Whoever enters has memory of its own until it leaves, in which it finds what others have left
+/// behind. An interrupt that comes meanwhile gets other memory.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::percpu::Pads;
+///
+/// let pads = Pads::new(3)?;
+///
+/// let mut pad = pads.enter().ok_or(EBUSY)?;
+/// assert_eq!(pad.len(), 3);
+/// pad.fill(7);
+///
+/// // As an interrupt would.
+/// let mut other = pads.enter().ok_or(EBUSY)?;
+/// other.fill(8);
+///
+/// assert!(pad.iter().all(|word| *word == 7));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// There are only so many levels:
+///
+/// ```
+/// use kernel::percpu::{Pads, NESTING};
+///
+/// let pads = Pads::new(1)?;
+/// let mut guards = KVec::with_capacity(NESTING, GFP_KERNEL)?;
+///
+/// for _ in 0..NESTING {
+///     guards.push_within_capacity(pads.enter().ok_or(EBUSY)?).map_err(|_| EINVAL)?;
+/// }
+/// assert!(pads.enter().is_none());
+///
+/// guards.pop();
+/// assert!(pads.enter().is_some());
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Pads {
+    /// A bit for each level that is in use.
+    used: PerCpuArray<u32>,
+    levels: [PerCpuArray<u64>; NESTING],
+    words: usize,
+}
+
+impl Pads {
+    /// Allocates pads of `words` 64-bit words, which may not be more than 4096. May sleep.
+    pub fn new(words: usize) -> Result<Self> {
+        Ok(Self {
+            used: PerCpuArray::new(1)?,
+            levels: [
+                PerCpuArray::new(words)?,
+                PerCpuArray::new(words)?,
+                PerCpuArray::new(words)?,
+                PerCpuArray::new(words)?,
+            ],
+            words,
+        })
+    }
+
+    /// Takes a pad, in any context. Preemption is off until the guard is dropped.
+    ///
+    /// Returns `None` if all levels are in use.
+    #[inline]
+    pub fn enter(&self) -> Option<PadGuard<'_>> {
+        let pinned = Pinned::new();
+        let used = self.used.as_ptr();
+
+        loop {
+            // SAFETY: This is a per-CPU pointer to a `u32`.
+            let bits = unsafe { bindings::this_cpu_read_u32(used) };
+            let level = bits.trailing_ones();
+            let memory = self.levels.get(level as usize)?;
+            let bit = 1u32.wrapping_shl(level);
+
+            // An interrupt may have changed the bits, if it was left without dropping a guard.
+            //
+            // SAFETY: As above.
+            if unsafe { bindings::this_cpu_cmpxchg_u32(used, bits, bits | bit) } == bits {
+                // INVARIANT: The bit was clear and has been set by this call, and preemption is
+                // off.
+                return Some(PadGuard {
+                    pads: self,
+                    words: memory.of_this_cpu(),
+                    bit,
+                    _pinned: pinned,
+                });
+            }
+        }
+    }
+}
+
+/// Keeps preemption off.
+struct Pinned(NotThreadSafe);
+
+impl Pinned {
+    #[inline]
+    fn new() -> Self {
+        // SAFETY: `drop` undoes it. If it never runs, preemption stays off, which breaks no
+        // memory.
+        unsafe { bindings::percpu_preempt_disable() };
+        Self(NotThreadSafe)
+    }
+}
+
+impl Drop for Pinned {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: `new` has switched preemption off, on this CPU.
+        unsafe { bindings::percpu_preempt_enable() };
+    }
+}
+
+/// A pad of [`Pads`], as long as it exists.
+///
+/// # Invariants
+///
+/// - This was made on the CPU that it is used on, since which preemption has been off.
+/// - Of the bits of `pads.used` that this CPU has, `bit` has been set for this guard alone; `words`
+///   is the memory of this CPU that belongs to it.
+pub struct PadGuard<'a> {
+    pads: &'a Pads,
+    words: *mut u64,
+    bit: u32,
+    // Dropped last: see below.
+    _pinned: Pinned,
+}
+
+impl Deref for PadGuard<'_> {
+    type Target = [u64];
+
+    #[inline]
+    fn deref(&self) -> &[u64] {
+        // SAFETY: By the type invariants this is memory of `pads.words` initialized words that no
+        // other guard refers to, for as long as this guard exists.
+        unsafe { slice::from_raw_parts(self.words, self.pads.words) }
+    }
+}
+
+impl DerefMut for PadGuard<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u64] {
+        // SAFETY: As in `deref`, and `self` is borrowed mutably.
+        unsafe { slice::from_raw_parts_mut(self.words, self.pads.words) }
+    }
+}
+
+impl Drop for PadGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: This is a per-CPU pointer to a `u32`. By the type invariants the bit of this CPU
+        // belongs to this guard; the memory is not used any more, and preemption is still off.
+        unsafe { bindings::this_cpu_and_u32(self.pads.used.as_ptr(), !self.bit) };
+    }
+}
