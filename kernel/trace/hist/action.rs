@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! What a histogram does besides counting: handlers, which decide when, and actions.
+//!
+//! A clause `handler.action` is taken apart first ([`parse`]), before the fields of the histogram
+//! are made, as the events that `onmatch()` names are where variables are looked for. What it needs
+//! is made last ([`create`]), when the variables of the histogram are known: references, variables
+//! for the fields that are used ([`params`]), and histograms on other events ([`helper`]).
+
+mod create;
+mod helper;
+mod params;
+pub(crate) mod parse;
 
 use kernel::{
     prelude::*,

@@ -18,9 +18,9 @@ use kernel::{
 };
 
 use super::{
+    action::parse::Clause,
     build::Build,
     data::{
-        FieldVar,
         Hist,
         Spec, //
     },
@@ -42,7 +42,7 @@ use super::{
         c_string,
         Piece, //
     },
-    trigger::HistCommand,
+    trigger::Histogram,
     VARS_MAX, //
 };
 
@@ -108,11 +108,13 @@ impl FoundVar {
     /// What it holds; `own` is the histogram that is being made.
     pub(crate) fn text(&self, own: &Spec) -> TextKind {
         let spec = self.spec(own);
+        // What a variable that stands for a field holds is known from the field.
+        let stored = match self.place {
+            Place::Field(i) => spec.fields.get(i),
+            Place::FieldVar(i) => spec.field_vars.get(i).map(|pair| &pair.val),
+        };
 
-        match self.place {
-            Place::Field(i) => spec.var_text(i),
-            Place::FieldVar(i) => spec.field_var_text(i),
-        }
+        stored.map_or(TextKind::Number, |field| spec.text_of(field))
     }
 }
 
@@ -124,116 +126,35 @@ impl Spec {
             .position(|field| field.var_named(name).is_some())
     }
 
-    /// What the variable `i` of the fields holds, and in which slot.
-    pub(crate) fn var_text(&self, i: usize) -> TextKind {
-        let before = self.fields.get(..i).unwrap_or(&[]);
-
-        self.fields
-            .get(i)
-            .map_or(TextKind::Number, |field| {
-                self.shape(field).in_slot(self.slots_of(before))
-            })
-    }
-
-    /// What the variable `i` of those that stand for fields of actions holds, and in which slot.
-    pub(crate) fn field_var_text(&self, i: usize) -> TextKind {
-        let start = self.slots_of(&self.fields);
-
-        self.pair_text(&self.field_vars, i, start)
-    }
-
-    /// What the variable `i` of those that `save()` stores holds, and in which slot.
-    pub(crate) fn save_var_text(&self, i: usize) -> TextKind {
-        let start = self
-            .slots_of(&self.fields)
-            .wrapping_add(self.slots_of_pairs(&self.field_vars));
-
-        self.pair_text(&self.save_vars, i, start)
-    }
-
-    /// How many slots for strings and stacks an element has.
-    pub(crate) fn n_slots(&self) -> usize {
-        self.slots_of(&self.fields)
-            .wrapping_add(self.slots_of_pairs(&self.field_vars))
-            .wrapping_add(self.slots_of_pairs(&self.save_vars))
-    }
-
-    fn pair_text(&self, pairs: &[FieldVar], i: usize, start: usize) -> TextKind {
-        let before = pairs.get(..i).unwrap_or(&[]);
-        let slot = start.wrapping_add(self.slots_of_pairs(before));
-
-        pairs.get(i).map_or(TextKind::Number, |pair| {
-            self.shape(&pair.val).in_slot(slot)
-        })
-    }
-
-    fn slots_of(&self, fields: &[Field]) -> usize {
-        fields
-            .iter()
-            .filter(|field| field.flags.any(Flags::VAR) && self.shape(field).has_slot())
-            .count()
-    }
-
-    fn slots_of_pairs(&self, pairs: &[FieldVar]) -> usize {
-        pairs
-            .iter()
-            .filter(|pair| self.shape(&pair.val).has_slot())
-            .count()
-    }
-
-    /// What a field gives to the variable that it is stored in.
-    fn shape(&self, field: &Field) -> Shape {
+    /// What a field gives to the variable that it is stored in. Which slot a text gets is not said.
+    pub(crate) fn text_of(&self, field: &Field) -> TextKind {
         if field.func == Func::ExecName {
-            Shape::Comm
+            TextKind::Comm
         } else if field.flags.any(Flags::STACKTRACE) {
-            Shape::Stack
+            TextKind::Stack(0)
         } else if field.flags.any(Flags::STRING) {
-            Shape::String
+            TextKind::String(0)
         } else if field.flags.any(Flags::ALIAS) {
             // What is behind it belongs to another element, so it is copied.
             match self.refs.get(field.ref_idx).map(|r| r.text) {
-                Some(TextKind::String(_) | TextKind::Comm) => Shape::String,
-                Some(TextKind::Stack(_)) => Shape::Stack,
-                Some(TextKind::Number) | None => Shape::Number,
+                Some(TextKind::String(_) | TextKind::Comm) => TextKind::String(0),
+                Some(TextKind::Stack(_)) => TextKind::Stack(0),
+                Some(TextKind::Number) | None => TextKind::Number,
             }
         } else {
-            Shape::Number
+            TextKind::Number
         }
     }
 
-    /// Whether a key of this histogram finds the element of a histogram `other`: there are as many
-    /// keys, and each is of the same kind and size.
-    pub(crate) fn same_key_shape(&self, other: &Spec) -> bool {
+    /// Whether a key of this histogram can be one of a histogram `other`: there are as many keys,
+    /// and each is a number, a string or a stack as the other is.
+    fn same_key_kinds(&self, other: &Self) -> bool {
         self.n_keys() == other.n_keys()
             && self
                 .keys()
                 .iter()
                 .zip(other.keys())
-                .all(|(a, b)| a.key_shape() == b.key_shape() && a.size == b.size)
-    }
-}
-
-/// What is stored, but for the slot.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Number,
-    String,
-    Stack,
-    Comm,
-}
-
-impl Shape {
-    const fn has_slot(self) -> bool {
-        matches!(self, Self::String | Self::Stack)
-    }
-
-    const fn in_slot(self, slot: usize) -> TextKind {
-        match self {
-            Self::Number => TextKind::Number,
-            Self::String => TextKind::String(slot),
-            Self::Stack => TextKind::Stack(slot),
-            Self::Comm => TextKind::Comm,
-        }
+                .all(|(a, b)| a.key_kind() == b.key_kind())
     }
 }
 
@@ -245,22 +166,16 @@ impl Field {
         (self.flags.any(Flags::VAR) && var.name.to_bytes() == name).then_some(var)
     }
 
-    /// The kind of a key.
-    fn key_shape(&self) -> Shape {
-        if self.flags.any(Flags::STACKTRACE) {
-            Shape::Stack
-        } else if self.flags.any(Flags::STRING) {
-            Shape::String
-        } else {
-            Shape::Number
-        }
+    /// What a key is: the mark of a string, of a stack, or none.
+    fn key_kind(&self) -> Flags {
+        self.flags.and(Flags::STRING | Flags::STACKTRACE)
     }
 }
 
 /// The first histogram of the event that defines a variable of this name, and its index.
 fn file_var(file: EventFile<'_>, lists: &Lists<'_>, name: &[u8]) -> Option<(Arc<Hist>, usize)> {
-    file.triggers::<HistCommand>(lists).find_map(|trigger| {
-        let hist = trigger.data().hist();
+    file.triggers::<Histogram>(lists).find_map(|trigger| {
+        let hist = &trigger.data().hist;
 
         Some((hist.clone(), hist.spec.var_index(name)?))
     })
@@ -296,9 +211,9 @@ impl<'h> Build<'_, 'h> {
     fn unqualified_var(&self, name: Piece<'_>) -> Option<(Arc<Hist>, usize)> {
         let mut found: Option<(Arc<Hist>, usize)> = None;
 
-        for (system, event) in self.spec.matched_events() {
+        for (system, event) in self.clauses.iter().filter_map(Clause::matched) {
             let Some((hist, index)) =
-                self.var_of_event(system.to_bytes(), event.to_bytes(), name.bytes())
+                self.var_of_event(system.bytes(), event.bytes(), name.bytes())
             else {
                 continue;
             };
@@ -327,12 +242,7 @@ impl<'h> Build<'_, 'h> {
     }
 
     /// A variable of this event's histograms.
-    fn var_of_event(
-        &self,
-        system: &[u8],
-        event: &[u8],
-        name: &[u8],
-    ) -> Option<(Arc<Hist>, usize)> {
+    fn var_of_event(&self, system: &[u8], event: &[u8], name: &[u8]) -> Option<(Arc<Hist>, usize)> {
         file_var(self.event(system, event)?, self.lists, name)
     }
 
@@ -428,7 +338,7 @@ impl<'h> Build<'_, 'h> {
     pub(crate) fn check_references(&self) -> Result {
         for reference in &self.spec.refs {
             if let Owner::Other(hist) = &reference.owner {
-                if !self.spec.same_key_shape(&hist.spec) {
+                if !self.spec.same_key_kinds(&hist.spec) {
                     self.log.error(ErrorKind::HistNotFound, reference.at);
                     return Err(EINVAL);
                 }
@@ -455,7 +365,7 @@ impl<'h> Build<'_, 'h> {
 
 impl Owner {
     /// Whether both are the same histogram.
-    fn same(&self, other: &Self) -> bool {
+    pub(crate) fn same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Own, Self::Own) => true,
             (Self::Other(a), Self::Other(b)) => Arc::ptr_eq(a, b),

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Makes what actions need.
+
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    trace::{
+        snapshot::ConditionalSnapshot,
+        synth::SynthEvent, //
+    },
+};
+
+use super::{
+    parse::{
+        Clause,
+        What,
+        When, //
+    },
+    Action,
+    Deed,
+    Handler,
+    Track, //
+};
+use crate::{
+    build::Build,
+    data::FieldVar,
+    field::{
+        Field,
+        Flags, //
+    },
+    log::ErrorKind,
+    text::Piece,
+    update::snapshot::Triggering,
+    PARAMS_MAX, //
+};
+
+/// The variable that has the largest value of what `onmax()` watches.
+const MAX_NAME: &[u8] = b"__max";
+
+/// The variable that has the last value of what `onchange()` watches.
+const CHANGE_NAME: &[u8] = b"__change";
+
+/// An action without what it acts on.
+type Frame<'a> = (When<'a>, What, Piece<'a>, Option<Piece<'a>>);
+
+impl<'a> Build<'a, '_> {
+    /// Takes the clauses of the command apart.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong has been logged if it is something that is logged.
+    pub(crate) fn parse_actions(&mut self) -> Result {
+        for text in &self.attrs.actions {
+            let clause = Clause::parse(*text, |system, event| {
+                self.event(system.bytes(), event.bytes()).is_some()
+            })
+            .map_err(|fault| self.log.fault(fault))?;
+
+            self.clauses.push(clause, GFP_KERNEL)?;
+        }
+        Ok(())
+    }
+
+    /// Makes what the actions need. The fields must have been made.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong has been logged if it is something that is logged. What has been made stays
+    /// until the histogram [is given up](Self::give_up).
+    pub(crate) fn create_actions(&mut self) -> Result {
+        for i in 0..self.clauses.len() {
+            self.create_action(i)?;
+        }
+        self.check_references()
+    }
+
+    fn create_action(&mut self, i: usize) -> Result {
+        let clause = self.clauses.get(i).ok_or(EINVAL)?;
+        let (when, what, name, traced): Frame<'a> =
+            (clause.when, clause.what, clause.name, clause.traced);
+        let n_params = clause.params.len();
+
+        // What is allocated behind this belongs to the action at once.
+        self.spec.actions.reserve(1, GFP_KERNEL)?;
+
+        let handler = self.create_handler(when)?;
+        let mut params = KVec::with_capacity(n_params, GFP_KERNEL)?;
+
+        for j in 0..n_params {
+            params.push(self.param(i, j)?.to_c_string()?, GFP_KERNEL)?;
+        }
+
+        let name_copy = name.to_c_string()?;
+        let traced_copy = traced.map(Piece::to_c_string).transpose()?;
+        let deed = match what {
+            What::Save => self.create_save(i, n_params)?,
+            What::Trace => self.create_trace(i, n_params, when, traced.unwrap_or(name))?,
+            What::Snapshot => self.create_snapshot(&handler)?,
+        };
+
+        self.spec.actions.push(
+            Action {
+                handler,
+                deed,
+                name: name_copy,
+                params,
+                traced: traced_copy,
+            },
+            GFP_KERNEL,
+        )?;
+        Ok(())
+    }
+
+    /// The parameter `j` of the clause `i`.
+    fn param(&self, i: usize, j: usize) -> Result<Piece<'a>> {
+        self.clauses
+            .get(i)
+            .and_then(|clause| clause.params.get(j))
+            .copied()
+            .ok_or(EINVAL)
+    }
+
+    fn create_handler(&mut self, when: When<'a>) -> Result<Handler> {
+        Ok(match when {
+            When::OnMatch { system, event } => Handler::OnMatch {
+                system: system.to_c_string()?,
+                event: event.to_c_string()?,
+            },
+            When::OnMax(var) => Handler::OnMax(self.track(var, MAX_NAME)?),
+            When::OnChange(var) => Handler::OnChange(self.track(var, CHANGE_NAME)?),
+        })
+    }
+
+    /// Watches a variable of this histogram. What it is compared to is kept in a variable `kept`.
+    fn track(&mut self, var: Piece<'a>, kept: &[u8]) -> Result<Track> {
+        let Some(name) = var.strip_prefix(b"$") else {
+            return Err(self.log.wrong(ErrorKind::OnxNotVar, var));
+        };
+        let found = self
+            .find_own_var(None, None, name)
+            .ok_or_else(|| self.log.wrong(ErrorKind::OnxVarNotFound, name))?;
+        let var_ref = self.reference(&found, None, None)?;
+        let track_var = self
+            .create_var(kept, c"u64", size_of::<u64>() as u32)
+            .inspect_err(|_| self.log.error(ErrorKind::OnxVarCreateFail, 0))?;
+
+        Ok(Track {
+            var_str: var.to_c_string()?,
+            var_ref,
+            track_var,
+        })
+    }
+
+    /// A variable that an action keeps something in.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the command or another histogram of the event defines a variable of this name,
+    /// or if there are too many.
+    fn create_var(&mut self, name: &[u8], ty: &CStr, size: u32) -> Result<Field> {
+        if self.defined(name) {
+            return Err(EINVAL);
+        }
+
+        let idx = self.add_map_var()?;
+
+        Field::variable(crate::text::c_string(name)?, idx, ty, size)
+    }
+
+    /// A variable for a field of the event, which the parameter of an action names. What is wrong is
+    /// logged.
+    pub(super) fn create_field_var(&mut self, name: Piece<'a>) -> Result<FieldVar> {
+        if self.spec.field_vars.len() >= PARAMS_MAX {
+            return Err(self.log.wrong(ErrorKind::TooManyFieldVars, name));
+        }
+
+        let val = self
+            .atom(name, Flags::VAR, None)
+            .inspect_err(|_| self.log.error(ErrorKind::FieldVarParseFail, name.at()))?;
+        let mut var = self
+            .create_var(name.bytes(), &val.ty, val.size)
+            .inspect_err(|_| self.log.error(ErrorKind::VarCreateFindFail, name.at()))?;
+
+        var.flags |= val.flags.and(Flags::STACKTRACE);
+        Ok(FieldVar { var, val })
+    }
+
+    fn create_save(&mut self, i: usize, n_params: usize) -> Result<Deed> {
+        if !self.spec.save_vars.is_empty() {
+            self.log.error(ErrorKind::TooManySaveActions, 0);
+            return Err(EEXIST);
+        }
+
+        for j in 0..n_params {
+            let param = self.param(i, j)?;
+            let saved = self
+                .create_field_var(param)
+                .inspect_err(|_| self.log.error(ErrorKind::FieldVarCreateFail, param.at()))?;
+
+            self.spec.save_vars.push(saved, GFP_KERNEL)?;
+        }
+        Ok(Deed::Save)
+    }
+
+    fn create_snapshot(&mut self, handler: &Handler) -> Result<Deed> {
+        let (track, larger) = match handler {
+            Handler::OnMatch { .. } => return Err(EINVAL),
+            Handler::OnMax(track) => (track, true),
+            Handler::OnChange(track) => (track, false),
+        };
+        let var = self.spec.refs.get(track.var_ref).ok_or(EINVAL)?;
+        let triggering = Triggering::new(&self.spec, larger, var.signed)?;
+        let snapshot =
+            ConditionalSnapshot::enable(self.file.instance(), Arc::new(triggering, GFP_KERNEL)?)?;
+
+        Ok(Deed::Snapshot(Arc::new(snapshot, GFP_KERNEL)?))
+    }
+
+    fn create_trace(
+        &mut self,
+        i: usize,
+        n_params: usize,
+        when: When<'a>,
+        name: Piece<'a>,
+    ) -> Result<Deed> {
+        let Some(event) = SynthEvent::find(&name.to_c_string()?, self.held) else {
+            return Err(self.log.wrong(ErrorKind::SynthEventNotFound, name));
+        };
+        let mut refs = KVec::new();
+        let mut result = Ok(());
+
+        for j in 0..n_params {
+            result = self
+                .param(i, j)
+                .and_then(|param| self.create_param(&event, j, param, when))
+                .and_then(|idx| Ok(refs.push(idx, GFP_KERNEL)?));
+            if result.is_err() {
+                break;
+            }
+        }
+        if result.is_ok() && n_params != event.n_fields() {
+            result = Err(self.log.wrong(ErrorKind::SynthCountMismatch, name));
+        }
+
+        match result {
+            Ok(()) => Ok(Deed::Trace { event, refs }),
+            Err(e) => {
+                event.release(self.held);
+                Err(e)
+            }
+        }
+    }
+}

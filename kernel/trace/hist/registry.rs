@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! All histograms that are attached to an event: who has which name, which variables, and who
+//! refers to whom.
+//!
+//! Everything runs with `event_mutex` held, which keeps together what is found and what is done
+//! with it; the lock of the registry itself is only held to look or to change the list.
+//!
+//! A histogram with variables or references keeps user space from removing the instance that it is
+//! attached in.
+
+use kernel::{
+    new_mutex,
+    prelude::*,
+    str::CString,
+    sync::{
+        Arc,
+        Mutex,
+        SetOnce, //
+    },
+    trace::{
+        event_file::EventFile,
+        event_mutex::Held,
+        instance::{
+            Instance,
+            InstanceRef, //
+        },
+    },
+};
+
+use super::{
+    data::Hist,
+    field::Owner, //
+};
+
+/// The one registry, there from [`init`] on.
+static REGISTRY: SetOnce<Arc<Registry>> = SetOnce::new();
+
+/// What is attached.
+#[pin_data]
+struct Registry {
+    #[pin]
+    list: Mutex<List>,
+}
+
+struct List {
+    entries: KVec<Entry>,
+    /// Number of the last trigger that was entered.
+    last: u64,
+}
+
+/// A trigger, by its number. The same histogram is there more than once if it has a name.
+struct Entry {
+    id: u64,
+    hist: Arc<Hist>,
+    /// Where it is attached, if it has to do with variables.
+    instance: Option<InstanceRef>,
+    /// It was made for an action of another histogram.
+    helper: Option<Place>,
+}
+
+/// The event that a helper is attached to.
+struct Place {
+    system: CString,
+    event: CString,
+}
+
+/// Where a variable of some name is defined.
+pub(crate) enum Defined {
+    Nowhere,
+    /// By this histogram, as the field with this index.
+    Once(Arc<Hist>, usize),
+    /// By several.
+    Often,
+}
+
+/// A helper that nothing refers to any more, and that has left the registry.
+pub(crate) struct Idle {
+    pub(crate) id: u64,
+    instance: InstanceRef,
+    place: Place,
+}
+
+impl Idle {
+    /// The event that it is attached to.
+    pub(crate) fn file<'h>(&'h self, held: Held<'h>) -> Option<EventFile<'h>> {
+        self.instance
+            .get(held)
+            .find_file(&self.place.system, &self.place.event)
+    }
+}
+
+/// Makes the registry. It does nothing if there is one.
+pub(crate) fn init() -> Result {
+    let registry = Arc::pin_init(
+        pin_init!(Registry {
+            list <- new_mutex!(
+                List {
+                    entries: KVec::new(),
+                    last: 0,
+                },
+                "hist::registry"
+            ),
+        }),
+        GFP_KERNEL,
+    )?;
+
+    REGISTRY.populate(registry);
+    Ok(())
+}
+
+/// Looks at the list. What `look` drops must not be an entry.
+fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut List) -> R) -> Option<R> {
+    let registry = REGISTRY.as_ref()?;
+
+    Some(look(&mut registry.list.lock()))
+}
+
+/// Enters a histogram that is going to be attached to `file`; gives the number that its trigger
+/// shall have.
+///
+/// # Errors
+///
+/// - `ENOMEM`
+/// - `ENODEV` or `EPERM` if it needs the instance, and that is on its way out.
+pub(crate) fn add(
+    held: Held<'_>,
+    file: EventFile<'_>,
+    hist: &Arc<Hist>,
+    helper: bool,
+) -> Result<u64> {
+    let instance = hist
+        .spec
+        .has_vars()
+        .then(|| file.instance().pin())
+        .transpose()?;
+    let helper = helper
+        .then(|| {
+            Ok::<_, Error>(Place {
+                system: CString::try_from(file.system())?,
+                event: CString::try_from(file.name())?,
+            })
+        })
+        .transpose()?;
+
+    with(held, |list| {
+        list.entries.reserve(1, GFP_KERNEL)?;
+
+        let id = list.last.wrapping_add(1);
+        let entry = Entry {
+            id,
+            hist: hist.clone(),
+            instance,
+            helper,
+        };
+
+        list.last = id;
+        list.entries.push(entry, GFP_KERNEL)?;
+        Ok(id)
+    })
+    .ok_or(ENODEV)?
+}
+
+/// Takes a trigger off the list, and lets go of the instance.
+pub(crate) fn remove(held: Held<'_>, id: u64) {
+    // The entry is dropped without the lock.
+    let _entry = with(held, |list| {
+        let i = list.entries.iter().position(|entry| entry.id == id)?;
+
+        list.entries.remove(i).ok()
+    });
+}
+
+/// The histogram with this name, `name=` included.
+pub(crate) fn named(held: Held<'_>, name: &CStr) -> Option<Arc<Hist>> {
+    with(held, |list| {
+        list.entries
+            .iter()
+            .find(|entry| entry.hist.spec.name.as_ref().is_some_and(|n| **n == *name))
+            .map(|entry| entry.hist.clone())
+    })?
+}
+
+/// Finds out who defines a variable in an instance.
+pub(crate) fn find_var(held: Held<'_>, instance: Instance<'_>, name: &[u8]) -> Defined {
+    let find = |list: &mut List| {
+        let mut defined = Defined::Nowhere;
+
+        for entry in &list.entries {
+            if !entry.instance.as_ref().is_some_and(|i| *i == instance) {
+                continue;
+            }
+            let Some(index) = entry.hist.spec.var_index(name) else {
+                continue;
+            };
+
+            match &defined {
+                Defined::Once(hist, _) if Arc::ptr_eq(hist, &entry.hist) => (),
+                Defined::Nowhere => defined = Defined::Once(entry.hist.clone(), index),
+                _ => return Defined::Often,
+            }
+        }
+        defined
+    };
+
+    with(held, find).unwrap_or(Defined::Nowhere)
+}
+
+/// Whether a trigger has this histogram.
+pub(crate) fn is_attached(held: Held<'_>, hist: &Arc<Hist>) -> bool {
+    with(held, |list| {
+        list.entries
+            .iter()
+            .any(|entry| Arc::ptr_eq(&entry.hist, hist))
+    })
+    .unwrap_or(false)
+}
+
+/// Whether another histogram refers to a variable of this one.
+pub(crate) fn is_referred_to(held: Held<'_>, hist: &Arc<Hist>) -> bool {
+    with(held, |list| list.refers_to(hist)).unwrap_or(false)
+}
+
+/// Takes a histogram off the list if it is a helper and nothing refers to it.
+pub(crate) fn take_idle(held: Held<'_>, hist: &Arc<Hist>) -> Option<Idle> {
+    // As in `remove`: what is left of the entry is dropped without the lock.
+    let entry = with(held, |list| {
+        let i = list
+            .entries
+            .iter()
+            .position(|entry| entry.helper.is_some() && Arc::ptr_eq(&entry.hist, hist))?;
+
+        if list.refers_to(hist) {
+            return None;
+        }
+        list.entries.remove(i).ok()
+    })??;
+
+    Some(Idle {
+        id: entry.id,
+        instance: entry.instance?,
+        place: entry.helper?,
+    })
+}
+
+impl List {
+    fn refers_to(&self, hist: &Arc<Hist>) -> bool {
+        self.entries.iter().any(|entry| {
+            entry
+                .hist
+                .spec
+                .refs
+                .iter()
+                .any(|r| matches!(&r.owner, Owner::Other(other) if Arc::ptr_eq(other, hist)))
+        })
+    }
+}

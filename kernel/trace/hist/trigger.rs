@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The command `hist` of `trigger` files.
+//!
+//! A line makes a histogram and attaches it to the event ([`parse`]); or it means one that is there
+//! already ([`matching`]), which it pauses, lets go on, clears, or removes ([`life`]).
+//!
+//! A histogram with a name is shared: further lines with the name attach it to other events, or to
+//! the same with another filter.
+//!
+//! Everything but hits runs with `event_mutex` held.
+
+mod life;
+mod matching;
+mod parse;
+
+#[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
+pub(crate) use self::{
+    matching::same,
+    parse::split_filter, //
+};
+
+use kernel::{
+    prelude::*,
+    seq_file::SeqFile,
+    sync::Arc,
+    trace::{
+        event_file::EventFile,
+        event_mutex::Held,
+        trigger::{
+            Command,
+            Hit,
+            Kind,
+            Line,
+            Lists,
+            Registration,
+            Trigger, //
+        },
+    },
+};
+
+use super::{
+    data::Hist,
+    line,
+    log::Log,
+    out::Out,
+    update, //
+};
+
+/// The command.
+pub(crate) struct Histogram;
+
+/// What C knows of the command.
+pub(crate) static HISTOGRAM: Registration<Histogram> = Registration::new(c"hist", Kind::Hist);
+
+/// What a trigger has.
+pub(crate) struct TriggerData {
+    /// The histogram, which other triggers may have as well if it has a name.
+    pub(crate) hist: Arc<Hist>,
+    /// The number of the trigger in the [registry](super::registry).
+    id: u64,
+}
+
+impl TriggerData {
+    /// The histogram.
+    #[inline]
+    pub(crate) fn hist(&self) -> &Hist {
+        &self.hist
+    }
+}
+
+impl Command for Histogram {
+    type Data = TriggerData;
+
+    fn registration() -> &'static Registration<Self> {
+        &HISTOGRAM
+    }
+
+    fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+        parse::obey(file, line, lists)
+    }
+
+    fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+        life::remove_all(file, lists);
+    }
+
+    #[inline]
+    fn hit(data: &TriggerData, hit: &Hit<'_>) {
+        update::hit(data, hit);
+    }
+
+    fn show(trigger: &Trigger<Self>, m: &SeqFile, _held: Held<'_>) {
+        let mut out = Out::new();
+
+        line::write(&mut out, trigger);
+        // Without memory there is no line.
+        if let Ok(text) = out.bytes() {
+            m.write(text);
+        }
+    }
+
+    fn detached(data: &TriggerData, held: Held<'_>) {
+        life::detached(data, held);
+    }
+}
+
+/// Attaches a helper to an event. `command` is what follows `hist:`.
+pub(crate) fn add_helper<'h>(
+    file: EventFile<'h>,
+    lists: &mut Lists<'h>,
+    log: &Log<'h>,
+    command: &[u8],
+) -> Result {
+    parse::add_helper(file, lists, log, command)
+}

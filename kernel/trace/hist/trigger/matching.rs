@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which trigger a line means: the one that a line with the same text, or one that says the same in
+//! other words, has made.
+//!
+//! Compared are the name, the fields with all that they are computed from, the order of sorting,
+//! the actions and the filter. The size and the clock are not.
+
+use kernel::{
+    prelude::*,
+    str::CString,
+    trace::trigger::{
+        Filter,
+        Trigger, //
+    },
+};
+
+use super::Histogram;
+use crate::{
+    action::{
+        parse::{
+            Clause,
+            What,
+            When, //
+        },
+        Action,
+        Deed,
+        Handler, //
+    },
+    build::Build,
+    data::Spec,
+    field::{
+        Field,
+        Func,
+        Operand,
+        Source, //
+    },
+    text::Piece,
+};
+
+/// The trigger of the event that a line means. What the line would make is in `build`, without
+/// actions or with.
+pub(super) fn find<'b>(
+    build: &'b Build<'_, '_>,
+    filter: Option<&Filter<'_>>,
+) -> Option<&'b Trigger<Histogram>> {
+    let filter = filter.map(|filter| filter.text().to_bytes());
+
+    build
+        .file
+        .triggers::<Histogram>(build.lists)
+        .find(|trigger| {
+            trigger.filter().map(|text| text.to_bytes()) == filter
+                && same(&build.spec, &build.clauses, &trigger.data().hist.spec)
+        })
+}
+
+/// Whether a line that makes `new`, with the handlers and actions `clauses`, means the histogram
+/// `old`.
+pub(crate) fn same(new: &Spec, clauses: &[Clause<'_>], old: &Spec) -> bool {
+    same_name(&new.name, &old.name)
+        && new.n_vals == old.n_vals
+        && new.fields.len() == old.fields.len()
+        && new
+            .fields
+            .iter()
+            .zip(&old.fields)
+            .all(|(a, b)| same_field((a, new), (b, old)))
+        && new.sort_keys.get(..new.n_sort_keys) == old.sort_keys.get(..old.n_sort_keys)
+        && clauses.len() == old.actions.len()
+        && clauses
+            .iter()
+            .zip(&old.actions)
+            .all(|(a, b)| same_action(a, b))
+}
+
+/// A field, and the histogram that it is in.
+type FieldOf<'a> = (&'a Field, &'a Spec);
+
+fn same_field((a, new): FieldOf<'_>, (b, old): FieldOf<'_>) -> bool {
+    a.flags == b.flags
+        && a.func == b.func
+        && (a.func != Func::VarRef || same_ref((a.ref_idx, new), (b.ref_idx, old)))
+        && same_source(&a.source, &b.source)
+        && a.offset == b.offset
+        && a.size == b.size
+        && a.signed == b.signed
+        && a.var.as_ref().map(|var| var.name.to_bytes())
+            == b.var.as_ref().map(|var| var.name.to_bytes())
+        && a.buckets == b.buckets
+        && a.constant == b.constant
+        && a.operator == b.operator
+        && a.operands
+            .iter()
+            .zip(&b.operands)
+            .all(|(a, b)| match (a, b) {
+                (None, None) => true,
+                (Some(a), Some(b)) => same_operand((a, new), (b, old)),
+                _ => false,
+            })
+}
+
+fn same_operand((a, new): (&Operand, &Spec), (b, old): (&Operand, &Spec)) -> bool {
+    match (a, b) {
+        (Operand::Field(a), Operand::Field(b)) => same_field((a, new), (b, old)),
+        (Operand::Ref(a), Operand::Ref(b)) => same_ref((*a, new), (*b, old)),
+        _ => false,
+    }
+}
+
+/// Whether two references, by their indices, are to the same variable of the same histogram.
+fn same_ref((a, new): (usize, &Spec), (b, old): (usize, &Spec)) -> bool {
+    match (new.refs.get(a), old.refs.get(b)) {
+        (Some(a), Some(b)) => a.var_idx == b.var_idx && a.owner.same(&b.owner),
+        _ => false,
+    }
+}
+
+fn same_source(a: &Option<Source>, b: &Option<Source>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            *a.name == *b.name && *a.ty == *b.ty && a.size == b.size && a.signed == b.signed
+        }
+        _ => false,
+    }
+}
+
+fn same_name(a: &Option<CString>, b: &Option<CString>) -> bool {
+    a.as_ref().map(|name| name.to_bytes()) == b.as_ref().map(|name| name.to_bytes())
+}
+
+fn same_action(new: &Clause<'_>, old: &Action) -> bool {
+    let is = |piece: Piece<'_>, text: &CString| piece.is(text.to_bytes());
+
+    let handlers = match (new.when, &old.handler) {
+        (
+            When::OnMatch { system, event },
+            Handler::OnMatch {
+                system: old_system,
+                event: old_event,
+            },
+        ) => is(system, old_system) && is(event, old_event),
+        (When::OnMax(var), Handler::OnMax(track))
+        | (When::OnChange(var), Handler::OnChange(track)) => is(var, &track.var_str),
+        _ => false,
+    };
+    let deeds = matches!(
+        (new.what, &old.deed),
+        (What::Save, Deed::Save)
+            | (What::Trace, Deed::Trace { .. })
+            | (What::Snapshot, Deed::Snapshot(_))
+    );
+
+    handlers
+        && deeds
+        && is(new.subject(), old.traced.as_ref().unwrap_or(&old.name))
+        && new.params.len() == old.params.len()
+        && new.params.iter().zip(&old.params).all(|(a, b)| is(*a, b))
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Obeys a line of the command.
+
+use core::mem::MaybeUninit;
+use kernel::{
+    prelude::*,
+    sync::{
+        Arc,
+        UniqueArc, //
+    },
+    trace::{
+        event_file::EventFile,
+        trigger::{
+            Filter,
+            Line,
+            Lists, //
+        },
+    },
+};
+
+use super::{
+    life::{
+        self,
+        Manner, //
+    },
+    matching::{
+        find,
+        same, //
+    },
+};
+use crate::{
+    attrs::Attrs,
+    build::Build,
+    data::{
+        Hist,
+        Spec, //
+    },
+    log::{
+        ErrorKind,
+        Log,
+        PARAMS_AT, //
+    },
+    map::Map,
+    program::Program,
+    registry,
+    text::{
+        is_space,
+        Piece, //
+    },
+};
+
+/// What a filter begins with.
+const IF: &[u8] = b"if";
+
+/// Fewest bytes behind an `if` that is one.
+const BEHIND_IF_MIN: usize = 2;
+
+/// Obeys a line.
+pub(super) fn obey<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+    let params = line.params().ok_or(EINVAL)?.to_bytes();
+    let log = Log::new(file, params)?;
+    let text = Piece::new(params, PARAMS_AT);
+
+    with_build(file, lists, &log, text, line.remove(), |build, filter| {
+        if line.remove() {
+            remove(build, filter.as_ref())
+        } else {
+            add(build, filter, false)
+        }
+    })
+}
+
+/// Attaches a helper.
+pub(super) fn add_helper<'h>(
+    file: EventFile<'h>,
+    lists: &mut Lists<'h>,
+    log: &Log<'h>,
+    command: &[u8],
+) -> Result {
+    with_build(
+        file,
+        lists,
+        log,
+        Piece::new(command, 0),
+        false,
+        |build, filter| add(build, filter, true),
+    )
+}
+
+/// Takes a line apart, and makes the description of the histogram that it means, but for actions.
+fn with_build<'h>(
+    file: EventFile<'h>,
+    lists: &mut Lists<'h>,
+    log: &Log<'h>,
+    text: Piece<'_>,
+    remove: bool,
+    then: impl FnOnce(Build<'_, 'h>, Option<Filter<'h>>) -> Result,
+) -> Result {
+    let (clauses, filter) = split_filter(text)?;
+    let attrs = Attrs::parse(clauses).map_err(|fault| log.fault(fault))?;
+    let mut build = Build::new(file, lists.held(), lists, log, &attrs, remove)?;
+
+    build.parse_actions()?;
+    build.create_fields()?;
+
+    let filter = filter
+        .map(|text| Filter::new(file, &text.to_c_string()?))
+        .transpose()?;
+
+    then(build, filter)
+}
+
+/// Splits a filter off, which begins with `if`.
+///
+/// # Errors
+///
+/// `EINVAL` if there is nothing before an `if`, or too little behind one.
+pub(crate) fn split_filter(text: Piece<'_>) -> Result<(Piece<'_>, Option<Piece<'_>>)> {
+    let bytes = text.bytes();
+    let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+
+    for (at, two) in bytes.windows(IF.len()).enumerate() {
+        if two != IF {
+            continue;
+        }
+        if at == 0 {
+            return Err(EINVAL);
+        }
+
+        let before = at.wrapping_sub(1);
+        let behind = at.wrapping_add(IF.len());
+
+        if !blank(bytes.get(before)) {
+            continue;
+        }
+        if bytes.len().saturating_sub(behind) < BEHIND_IF_MIN {
+            return Err(EINVAL);
+        }
+        if blank(bytes.get(behind)) {
+            return Ok((text.to(before).trim(), Some(text.from(at).trim())));
+        }
+    }
+    Ok((text, None))
+}
+
+/// Removes the trigger that a line means. It is well if there is none.
+fn remove<'h>(build: Build<'_, 'h>, filter: Option<&Filter<'h>>) -> Result {
+    let Some(trigger) = find(&build, filter) else {
+        return Ok(());
+    };
+    let data = trigger.data();
+
+    if registry::is_referred_to(build.held, &data.hist) {
+        return Err(EBUSY);
+    }
+
+    let id = data.id;
+
+    life::detach(build.file, build.lists, id);
+    Ok(())
+}
+
+/// Pauses, continues or clears what is there, or attaches something new.
+fn add<'h>(mut build: Build<'_, 'h>, filter: Option<Filter<'h>>, helper: bool) -> Result {
+    if update(&build, filter.as_ref()) {
+        return Ok(());
+    }
+
+    let shared = shared(&build);
+    let prepared = prepare(&mut build, shared.as_deref(), filter.as_ref());
+    let Build {
+        file,
+        lists,
+        attrs,
+        spec,
+        ..
+    } = build;
+    let hist = match (shared, prepared) {
+        (Some(shared), Ok(_)) => shared,
+        (None, Ok(Some(room))) => room.fill(spec),
+        (_, result) => {
+            life::give_back(core::iter::once(&spec), lists);
+            return result.and(Err(EINVAL));
+        }
+    };
+    let manner = Manner {
+        filter,
+        paused: attrs.pause,
+        helper,
+    };
+    let timestamps = hist.spec.timestamps;
+    let result = life::attach(file, lists, &hist, manner);
+
+    if result.is_err() {
+        if timestamps {
+            file.instance().enable_filter_buffering();
+        }
+        if !registry::is_attached(lists.held(), &hist) {
+            life::give_back(core::iter::once(&hist.spec), lists);
+        }
+    }
+    result
+}
+
+/// Whether a line only changes a trigger that is there, which is done then.
+fn update<'h>(build: &Build<'_, 'h>, filter: Option<&Filter<'h>>) -> bool {
+    let attrs = build.attrs;
+
+    if !(attrs.pause || attrs.cont || attrs.clear) {
+        return false;
+    }
+
+    let Some(trigger) = find(build, filter) else {
+        return false;
+    };
+
+    if attrs.pause {
+        trigger.set_paused(true);
+    } else if attrs.cont {
+        trigger.set_paused(false);
+    } else {
+        life::clear(&trigger.data().hist);
+    }
+    true
+}
+
+/// The histogram of the name that the line has, if it is the one that the line means.
+fn shared(build: &Build<'_, '_>) -> Option<Arc<Hist>> {
+    let name = build.spec.name.as_ref()?;
+
+    registry::named(build.held, name).filter(|hist| same(&build.spec, &build.clauses, &hist.spec))
+}
+
+/// What a new histogram needs besides its description.
+struct Room {
+    memory: UniqueArc<MaybeUninit<Hist>>,
+    program: Program,
+    map: Map,
+}
+
+impl Room {
+    fn new(spec: &Spec) -> Result<Self> {
+        let program = Program::compile(spec)?;
+        let map = Map::new(spec.map_bits, program.layout().clone())?;
+
+        Ok(Self {
+            memory: UniqueArc::new_uninit(GFP_KERNEL)?,
+            program,
+            map,
+        })
+    }
+
+    fn fill(self, spec: Spec) -> Arc<Hist> {
+        self.memory
+            .write(Hist {
+                spec,
+                program: self.program,
+                map: self.map,
+            })
+            .into()
+    }
+}
+
+/// Does all that can fail but for attaching. Unless the histogram is a shared one, gives the room
+/// for it.
+fn prepare<'h>(
+    build: &mut Build<'_, 'h>,
+    shared: Option<&Hist>,
+    filter: Option<&Filter<'h>>,
+) -> Result<Option<Room>> {
+    let attrs = build.attrs;
+    let room = match shared {
+        // It has made its actions when it was new.
+        Some(_) => None,
+        None => {
+            build.create_actions()?;
+            Some(Room::new(&build.spec)?)
+        }
+    };
+
+    if let (Some(name), Some(piece)) = (&build.spec.name, attrs.name) {
+        if shared.is_none() && registry::named(build.held, name).is_some() {
+            return Err(build.log.wrong(ErrorKind::NamedMismatch, piece));
+        }
+    }
+    if find(build, filter).is_some() {
+        build.log.error(ErrorKind::TriggerExists, 0);
+        return Err(EEXIST);
+    }
+    if attrs.cont || attrs.clear {
+        build.log.error(ErrorKind::TriggerNotFound, 0);
+        return Err(ENOENT);
+    }
+
+    if build.spec.timestamps {
+        let instance = build.file.instance();
+
+        instance.set_clock(&build.spec.clock).inspect_err(|_| {
+            let at = attrs.clock.map_or(0, Piece::at);
+
+            build.log.error(ErrorKind::SetClockFail, at);
+        })?;
+        instance.disable_filter_buffering();
+    }
+    Ok(room)
+}
