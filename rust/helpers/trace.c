@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include <linux/cleanup.h>
+#include <linux/cred.h>
+#include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/srcu.h>
 #include <linux/trace_events.h>
 #include <linux/tracepoint.h>
@@ -96,6 +99,12 @@ __rust_helper void rust_helper_hist_poll_wait(struct file *filp,
 {
 	hist_poll_wait(filp, wait);
 }
+
+/* Hits of triggers have preemption disabled. */
+__rust_helper void rust_helper_trace_synchronize_hits(void)
+{
+	synchronize_rcu_expedited();
+}
 #endif
 
 #ifdef CONFIG_PERF_EVENTS
@@ -129,3 +138,8 @@ __rust_helper void rust_helper_dyn_event_remove(struct dyn_event *ev)
 	dyn_event_remove(ev);
 }
 #endif
+
+__rust_helper bool rust_helper_trace_may_show_addresses(void)
+{
+	return kallsyms_show_value(current_cred());
+}

@@ -199,24 +199,38 @@
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub mod context;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod dynevent;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod event;
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub mod event_file;
 pub mod event_mutex;
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub mod event_text;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod field;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod file;
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub mod instance;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod output;
 #[cfg(all(CONFIG_DYNAMIC_EVENTS, CONFIG_PERF_EVENTS))]
 pub mod perf;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod ring_buffer;
+#[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_TRACER_SNAPSHOT))]
+pub mod snapshot;
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub mod synth;
 pub mod tracefs;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod tracepoint;
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub mod trigger;
 
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_DYNAMIC_EVENTS))]
 mod tests;

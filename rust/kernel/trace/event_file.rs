@@ -52,7 +52,7 @@ impl<'h> EventFile<'h> {
         self.ptr.as_ptr()
     }
 
-    fn call(self) -> *mut bindings::trace_event_call {
+    pub(super) fn call(self) -> *mut bindings::trace_event_call {
         // SAFETY: By the type invariant the file is there; C sets the pointer once.
         unsafe { (*self.as_raw()).event_call }
     }
@@ -184,7 +184,7 @@ impl<'h> FieldInfo<'h> {
 
     /// Whether the type is a signed one.
     pub fn is_signed(self) -> bool {
-        self.raw().is_signed != 0
+        self.raw().is_signed() != 0
     }
 
     /// How filters and histograms take it.

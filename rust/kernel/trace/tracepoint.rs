@@ -142,15 +142,36 @@ impl Tracepoint {
         count.load(Relaxed) != 0
     }
 
+    /// # Safety
+    ///
+    /// `ptr` must be a tracepoint that is there during `'a`.
+    #[inline]
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    pub(super) unsafe fn from_raw<'a>(ptr: *mut bindings::tracepoint) -> &'a Self {
+        // SAFETY: Promised by the caller; the type is transparent.
+        unsafe { &*ptr.cast() }
+    }
+
     /// The probes that are attached.
     #[inline]
     pub(super) fn probes<'g>(&'g self, _guard: &'g ReadGuard) -> Probes<'g> {
+        // SAFETY: The guard keeps them during `'g`.
+        unsafe { self.probes_unguarded() }
+    }
+
+    /// The probes that are attached, for code that is called with them kept.
+    ///
+    /// # Safety
+    ///
+    /// During `'g` this CPU must be in a section that probes are kept for.
+    #[inline]
+    pub(super) unsafe fn probes_unguarded<'g>(&self) -> Probes<'g> {
         // SAFETY: By the type invariant the tracepoint is initialised, and C stores the pointer
         // with `rcu_assign_pointer()`. The load is relaxed as `rcu_dereference()` is: what is read
         // through the pointer depends on it by address.
         let funcs = unsafe { Atomic::from_ptr(&raw mut (*self.0.get()).funcs) }.load(Relaxed);
 
-        // INVARIANT: C frees an array only after all guards that existed when it was replaced, so
+        // INVARIANT: C frees an array only after all sections that existed when it was replaced, so
         // this one is valid during `'g`. It ends with an entry without function.
         Probes {
             next: funcs,

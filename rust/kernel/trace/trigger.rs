@@ -73,7 +73,7 @@
 //!         &COUNT
 //!     }
 //!
-//!     fn parse(file: EventFile<'_>, line: Line<'_>, lists: &mut Lists<'_>) -> Result {
+//!     fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
 //!         if line.remove() {
 //!             file.detach::<Self>(lists, |_| true, |_| ());
 //!             return Ok(());
@@ -84,9 +84,9 @@
 //!         if file.triggers::<Self>(lists).next().is_some() {
 //!             return Err(EEXIST);
 //!         }
-//!         let new = NewTrigger::<Self>::new(Count { hits: Atomic::new(0) })?;
+//!         let new = NewTrigger::<Self>::new(file, Count { hits: Atomic::new(0) })?;
 //!
-//!         new.attach(file, lists)
+//!         Ok(new.attach(lists)?)
 //!     }
 //!
 //!     fn hit(data: &Self, _hit: &Hit<'_>) {
@@ -97,7 +97,7 @@
 //!         seq_print!(m, "count: {}\n", trigger.data().hits.load(Relaxed));
 //!     }
 //!
-//!     fn remove_all(file: EventFile<'_>, lists: &mut Lists<'_>) {
+//!     fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
 //!         while file.detach::<Self>(lists, |_| true, |_| ()) {}
 //!     }
 //!
@@ -111,6 +111,7 @@
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
 mod data;
+mod filter;
 mod hit;
 mod list;
 mod switch;
@@ -118,8 +119,10 @@ mod switch;
 pub use self::{
     data::{
         NewTrigger,
+        NotAttached,
         Trigger, //
     },
+    filter::Filter,
     hit::Hit,
     list::{
         Iter,
@@ -129,6 +132,7 @@ pub use self::{
 };
 
 use super::{
+    event::removal::Permission,
     event_file::EventFile,
     event_mutex::Held, //
 };
@@ -137,9 +141,13 @@ use crate::{
     error::from_result,
     prelude::*,
     seq_file::SeqFile,
+    str::as_char_ptr_in_const_context,
     types::Opaque, //
 };
-use core::marker::PhantomData;
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
 
 /// A command for `trigger` files.
 pub trait Command: Sized + 'static {
@@ -158,11 +166,11 @@ pub trait Command: Sized + 'static {
     /// Obeys a line that was written to the `trigger` file of an event.
     ///
     /// What goes wrong is told to who has written the line. May sleep.
-    fn parse(file: EventFile<'_>, line: Line<'_>, lists: &mut Lists<'_>) -> Result;
+    fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result;
 
     /// Removes all triggers of this command from an event that can be removed: its `trigger` file
     /// was opened with `O_TRUNC`. May sleep.
-    fn remove_all(file: EventFile<'_>, lists: &mut Lists<'_>);
+    fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>);
 
     /// The event has happened.
     ///
@@ -223,7 +231,7 @@ impl<'a> Line<'a> {
 
 /// What C knows of a command, for a static. See [`Command::registration`].
 ///
-/// In C it is a `struct event_command`.
+/// In C it is a `struct event_command`, which a static of this type can be declared as.
 ///
 /// # Invariants
 ///
@@ -236,3 +244,167 @@ pub struct Registration<T> {
 
 // SAFETY: C locks the list entry, and nothing else is changed.
 unsafe impl<T> Sync for Registration<T> {}
+
+impl<T> Registration<T> {
+    fn as_raw(&self) -> *mut bindings::event_command {
+        self.command.get()
+    }
+}
+
+impl<T: Command> Registration<T> {
+    /// Makes the registration of the command `name`.
+    pub const fn new(name: &'static CStr, kind: Kind) -> Self {
+        // What is left out is called by C's implementation of other commands only.
+        Self {
+            command: Opaque::new(bindings::event_command {
+                list: UNLINKED,
+                name: as_char_ptr_in_const_context(name).cast_mut(),
+                trigger_type: kind.ty(),
+                flags: kind.flags(),
+                parse: Some(Self::parse),
+                reg: None,
+                unreg: None,
+                unreg_all: Some(Self::remove_all),
+                set_filter: Some(set_filter),
+                trigger: Some(Self::hit),
+                count_func: None,
+                init: None,
+                free: Some(Self::detached),
+                print: Some(Self::show),
+            }),
+            _command: PhantomData,
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `file` must be in the list of its instance, `word` and `params` be strings unless `params`
+    /// is null, and `event_mutex` be held.
+    unsafe extern "C" fn parse(
+        _command: *mut bindings::event_command,
+        file: *mut bindings::trace_event_file,
+        word: *mut c_char,
+        _name: *mut c_char,
+        params: *mut c_char,
+    ) -> c_int {
+        // SAFETY: Promised by the caller.
+        let held = unsafe { Held::assume() };
+        let _permission = Permission::none(held);
+        // SAFETY: C calls nothing else about triggers meanwhile, so there is no other one.
+        let mut lists = unsafe { Lists::new(held) };
+        // SAFETY: Promised by the caller; with `event_mutex` held and no permission to unregister
+        // events nobody takes it from the list.
+        let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file)) };
+        let line = Line {
+            // SAFETY: A string has a first byte.
+            remove: unsafe { *word } == b'!',
+            // SAFETY: Promised by the caller.
+            params: (!params.is_null()).then(|| unsafe { CStr::from_char_ptr(params) }),
+        };
+
+        from_result(|| T::parse(file, line, &mut lists).map(|()| 0))
+    }
+
+    /// # Safety
+    ///
+    /// `file` must be in the list of its instance, and `event_mutex` be held.
+    unsafe extern "C" fn remove_all(file: *mut bindings::trace_event_file) {
+        // SAFETY: Promised by the caller.
+        let held = unsafe { Held::assume() };
+        let _permission = Permission::none(held);
+        // SAFETY: C calls nothing else about triggers meanwhile, so there is no other one.
+        let mut lists = unsafe { Lists::new(held) };
+        // SAFETY: Promised by the caller; with `event_mutex` held and no permission to unregister
+        // events nobody takes it from the list.
+        let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file)) };
+
+        T::remove_all(file, &mut lists);
+    }
+
+    /// # Safety
+    ///
+    /// `data` must be that of a `Trigger<T>` which is not freed meanwhile. `event` must be null, or
+    /// a complete record that was reserved in `buffer` by this CPU, which is in a section that
+    /// instances and triggers are kept for, with preemption disabled.
+    unsafe extern "C" fn hit(
+        data: *mut bindings::event_trigger_data,
+        buffer: *mut bindings::trace_buffer,
+        _record: *mut c_void,
+        event: *mut bindings::ring_buffer_event,
+    ) {
+        // Without a record there was no use for one, as tracing is off for instance.
+        if event.is_null() {
+            return;
+        }
+        // SAFETY: Promised by the caller. `as_trigger` gives a valid pointer then, and nobody
+        // changes what is read here while the trigger is attached.
+        let trigger = unsafe { Trigger::<T>::from_c(data) };
+        // SAFETY: Promised by the caller; the instance is there as long as the section lasts.
+        let hit = unsafe { Hit::new(buffer, event, trigger.instance()) };
+
+        T::hit(trigger.data(), &hit);
+    }
+
+    /// # Safety
+    ///
+    /// `m` must be a valid `seq_file` of this thread, `data` that of a `Trigger<T>` in a list, and
+    /// `event_mutex` be held.
+    unsafe extern "C" fn show(
+        m: *mut bindings::seq_file,
+        data: *mut bindings::event_trigger_data,
+    ) -> c_int {
+        // SAFETY: Promised by the caller.
+        let held = unsafe { Held::assume() };
+        let _permission = Permission::none(held);
+        // SAFETY: Promised by the caller. Without a `Lists` nobody detaches it meanwhile.
+        let trigger = unsafe { Trigger::<T>::from_c(data) };
+        // SAFETY: Promised by the caller.
+        let m = unsafe { SeqFile::from_raw(m) };
+
+        T::show(trigger, m, held);
+        0
+    }
+
+    /// # Safety
+    ///
+    /// `data` must be that of a `Trigger<T>` that was just taken from its list, whose reference
+    /// the caller gives up, and `event_mutex` be held.
+    unsafe extern "C" fn detached(data: *mut bindings::event_trigger_data) {
+        // SAFETY: Promised by the caller.
+        let held = unsafe { Held::assume() };
+        let _permission = Permission::none(held);
+
+        // SAFETY: Promised by the caller. Without a `Lists` nobody else detaches it.
+        unsafe { data::retire::<T>(data, held, |data| T::detached(data, held)) };
+    }
+}
+
+/// The entry of a list that is not in any yet. C links it.
+const UNLINKED: bindings::list_head = bindings::list_head {
+    next: core::ptr::null_mut(),
+    prev: core::ptr::null_mut(),
+};
+
+/// Waits until no CPU can be in a hit that began before the call. Sleeps.
+///
+/// After that nobody uses a trigger any more that was detached before.
+#[inline(never)]
+pub fn synchronize() {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracepoint_synchronize_unregister() };
+}
+
+/// C's function, which is not exported, so modules must not name it.
+///
+/// # Safety
+///
+/// As that of `set_trigger_filter()`: `filter` must be null or a string that can be written to,
+/// `data` be valid and not be in a list, and `file` be null as `filter` is, or valid.
+unsafe extern "C" fn set_filter(
+    filter: *mut c_char,
+    data: *mut bindings::event_trigger_data,
+    file: *mut bindings::trace_event_file,
+) -> c_int {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::set_trigger_filter(filter, data, file) }
+}

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Files of an event whose text is made when they are read: `hist`, `hist_debug`.
+//!
+//! C makes these files with the directory of the event, for operations that it finds by the name
+//! of a static. An [`EventText`] and a static [`Operations`] of it are what is behind one.
+//!
+//! The text of one reading is collected with `event_mutex` held, when the file is read from its
+//! start. What takes longer, and all that is written, is done without. So the text is of one moment
+//! however it is read, and a slow reader keeps nobody waiting.
+//!
+//! C headers: [`include/linux/seq_file.h`](srctree/include/linux/seq_file.h),
+//! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
+
+use super::{
+    event::removal::Permission,
+    event_file::EventFile,
+    event_mutex::{
+        self,
+        Held, //
+    },
+    trigger::Lists, //
+};
+use crate::{
+    bindings,
+    error::{
+        from_result,
+        to_result,
+        VTABLE_DEFAULT_ERROR, //
+    },
+    prelude::*,
+    seq_file::SeqFile,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+};
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
+
+/// The text of a file.
+#[vtable]
+pub trait EventText: Sized + 'static {
+    /// What one reading needs. It is dropped when the file is read from its start again or closed.
+    type Text: Send + 'static;
+
+    /// Takes note of what there is. Should be short. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// They are told to the reader, as are those of the functions below.
+    fn collect<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> Result<Self::Text>;
+
+    /// Prepares it for being written, once. Called without locks. May sleep.
+    fn prepare(text: &mut Self::Text) -> Result;
+
+    /// Writes the item with this number: 0, 1, and so on.
+    ///
+    /// Returns `false` if there is none, in which case nothing must be written. Called without
+    /// locks, and again for the same item if that has not fit in the buffer. May sleep.
+    fn show(text: &Self::Text, item: usize, m: &SeqFile) -> Result<bool>;
+
+    /// How often something has happened that the text tells about. With this the file can be
+    /// polled: see [`Operations`].
+    fn hits<'h>(_file: EventFile<'h>, _lists: &Lists<'h>) -> u64 {
+        build_error!(VTABLE_DEFAULT_ERROR)
+    }
+}
+
+/// The operations of a file, for a static.
+///
+/// - It cannot be opened if the event is gone, which is `ENODEV`, or if the kernel is locked down,
+///   `EPERM`. As long as it is open the instance cannot be removed.
+/// - What is read from its start is the state of that moment, or `ENODEV` if the event is gone.
+/// - Polling a file with [`EventText::hits`] gives `EPOLLIN` if their number is another one than
+///   at the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one than at
+///   the last reading or polling (at first: than at the opening), and `EPOLLERR` if the event is
+///   gone. Those who wait are woken by [`wake_pollers`], and when an event goes.
+///
+/// In C it is a `struct file_operations`.
+#[repr(transparent)]
+pub struct Operations<T> {
+    fops: bindings::file_operations,
+    _text: PhantomData<fn(T)>,
+}
+
+// SAFETY: It is never changed.
+unsafe impl<T> Sync for Operations<T> {}
+
+/// What belongs to an open file.
+struct Reader<T: EventText> {
+    /// The number of hits at the last reading from the start. Accessed with `event_mutex` held.
+    last_read: Atomic<u64>,
+    /// And at the last reading or polling. Accessed with `event_mutex` held.
+    last_seen: Atomic<u64>,
+    file: *mut bindings::file,
+    reading: Reading<T>,
+}
+
+/// What belongs to a reading. C locks.
+struct Reading<T: EventText> {
+    text: Option<T::Text>,
+    item: usize,
+    /// The number of items, when it is known.
+    end: Option<usize>,
+}
+
+impl<T: EventText> Operations<T> {
+    /// Makes the operations.
+    #[expect(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self {
+            fops: bindings::file_operations {
+                open: Some(Self::open),
+                read: Some(bindings::seq_read),
+                llseek: Some(bindings::seq_lseek),
+                release: Some(Self::release),
+                poll: if T::HAS_HITS { Some(Self::poll) } else { None },
+                ..pin_init::zeroed()
+            },
+            _text: PhantomData,
+        }
+    }
+
+    const SEQ: bindings::seq_operations = bindings::seq_operations {
+        start: Some(Self::start),
+        stop: Some(Self::stop),
+        next: Some(Self::next),
+        show: Some(Self::show),
+    };
+
+    fn hits<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> u64 {
+        if T::HAS_HITS {
+            T::hits(file, lists)
+        } else {
+            0
+        }
+    }
+
+    /// Calls `f` with the event of an open file, and with `event_mutex` held; `None` if it is gone.
+    ///
+    /// # Safety
+    ///
+    /// `file` must be a file that `tracing_open_file_tr()` has succeeded for, and not be released
+    /// meanwhile.
+    unsafe fn with_event<R>(
+        file: *mut bindings::file,
+        f: impl for<'h> FnOnce(EventFile<'h>, &Lists<'h>) -> R,
+    ) -> Option<R> {
+        let guard = event_mutex::lock();
+        let held = guard.held();
+        let _permission = Permission::none(held);
+
+        // SAFETY: The mutex is held. The caller promises a file whose event file, which is counted,
+        // is not freed.
+        let event = NonNull::new(unsafe { event_of(file, held) })?;
+        // SAFETY: It is not on its way out, so it is in the list of its instance, which it leaves
+        // with the mutex held only.
+        let event = unsafe { EventFile::from_raw(event) };
+        // SAFETY: It was just locked, and a file operation is not called by one of a trigger.
+        let lists = unsafe { Lists::new(held) };
+
+        Some(f(event, &lists))
+    }
+
+    /// # Safety
+    ///
+    /// `inode` must be that of the file of an event, and `file` be being opened with it.
+    unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
+        // SAFETY: Promised by the caller.
+        let ret = unsafe { open_event(inode, file) };
+        if ret != 0 {
+            return ret;
+        }
+
+        // SAFETY: That has succeeded, and the file is being opened.
+        match unsafe { Self::open_reader(file) } {
+            Ok(()) => 0,
+            Err(e) => {
+                // SAFETY: It was opened, and is not used any more.
+                unsafe { release_event(inode, file) };
+                e.to_errno()
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As that of [`with_event`](Self::with_event), and the file must be being opened.
+    unsafe fn open_reader(file: *mut bindings::file) -> Result {
+        // SAFETY: Promised by the caller.
+        let hits = unsafe { Self::with_event(file, Self::hits) }.ok_or(ENODEV)?;
+        let reader = KBox::new(
+            Reader::<T> {
+                last_read: Atomic::new(0),
+                last_seen: Atomic::new(hits),
+                file,
+                reading: Reading {
+                    text: None,
+                    item: 0,
+                    end: None,
+                },
+            },
+            GFP_KERNEL_ACCOUNT,
+        )?;
+
+        // SAFETY: The file is being opened; the operations are static.
+        to_result(unsafe { bindings::seq_open(file, &Self::SEQ) })?;
+        // SAFETY: That has made a `seq_file`, which nobody knows yet. Its private data is ours.
+        unsafe {
+            let m = (*file).private_data.cast::<bindings::seq_file>();
+            (*m).private = KBox::into_raw(reader).cast();
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// `file` must be a file that [`open`](Self::open) has succeeded for, of `inode`, and that is
+    /// being released.
+    unsafe extern "C" fn release(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
+        // SAFETY: The private data was set by `open_reader`, and nobody uses it any more.
+        drop(unsafe { KBox::from_raw(Self::reader_of_file(file)) });
+        // SAFETY: Both were opened, the former first, and are not used any more.
+        unsafe {
+            release_event(inode, file);
+            bindings::seq_release(inode, file)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `file` must be a file that [`open`](Self::open) has succeeded for.
+    unsafe fn reader_of_file(file: *mut bindings::file) -> *mut Reader<T> {
+        // SAFETY: The private data is a `seq_file`, and that of it was set by `open_reader`.
+        unsafe {
+            (*(*file).private_data.cast::<bindings::seq_file>())
+                .private
+                .cast()
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `file` must be a file that [`open`](Self::open) has succeeded for, and `wait` be null or
+    /// valid.
+    unsafe extern "C" fn poll(
+        file: *mut bindings::file,
+        wait: *mut bindings::poll_table,
+    ) -> bindings::__poll_t {
+        // SAFETY: The file is open.
+        let reader = unsafe { Self::reader_of_file(file) };
+        // SAFETY: The private data is there as long as the file is. These fields are never borrowed
+        // exclusively.
+        let (last_read, last_seen) =
+            unsafe { (&(*reader).last_read, &(*reader).last_seen) };
+
+        // SAFETY: The file is open.
+        let events = unsafe {
+            Self::with_event(file, |event, lists| {
+                wait_for_hits(file, wait);
+
+                let hits = Self::hits(event, lists);
+                let mut events = 0;
+
+                if last_read.load(Relaxed) != hits {
+                    events |= bindings::EPOLLIN | bindings::EPOLLRDNORM;
+                }
+                if last_seen.load(Relaxed) != hits {
+                    last_seen.store(hits, Relaxed);
+                    events |= bindings::EPOLLPRI;
+                }
+                events
+            })
+        };
+
+        events.unwrap_or(bindings::EPOLLERR)
+    }
+
+    /// # Safety
+    ///
+    /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held during
+    /// `'a`, in which there is no other reference to this.
+    unsafe fn reading<'a>(m: *mut bindings::seq_file) -> &'a mut Reading<T> {
+        // SAFETY: The private data was set by `open_reader`; this field of it is only accessed with
+        // the lock held.
+        unsafe { &mut (*(*m).private.cast::<Reader<T>>()).reading }
+    }
+
+    /// # Safety
+    ///
+    /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held, and
+    /// `pos` be valid.
+    unsafe extern "C" fn start(m: *mut bindings::seq_file, pos: *mut bindings::loff_t) -> *mut c_void {
+        // SAFETY: Promised by the caller.
+        let item = unsafe { *pos };
+
+        if item == 0 {
+            // SAFETY: Promised by the caller.
+            if let Err(e) = unsafe { Self::restart(m) } {
+                return e.to_ptr();
+            }
+        }
+        // SAFETY: Promised by the caller, and the borrow ends with this function.
+        unsafe { Self::reading(m) }.seek(item)
+    }
+
+    /// Begins a new reading.
+    ///
+    /// # Safety
+    ///
+    /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held.
+    unsafe fn restart(m: *mut bindings::seq_file) -> Result {
+        // SAFETY: Promised by the caller.
+        let reader = unsafe { (*m).private.cast::<Reader<T>>() };
+        // SAFETY: The private data is there as long as the file is. These fields are never borrowed
+        // exclusively.
+        let (file, last_read, last_seen) =
+            unsafe { ((*reader).file, &(*reader).last_read, &(*reader).last_seen) };
+
+        // SAFETY: The file is open, as somebody reads it.
+        let text = unsafe {
+            Self::with_event(file, |event, lists| {
+                // Before the text is made, so that there is no hit that neither is in it nor will
+                // be told about.
+                let hits = Self::hits(event, lists);
+                let text = T::collect(event, lists)?;
+
+                last_read.store(hits, Relaxed);
+                // Those who wait for something new are to wait for what comes after this.
+                last_seen.store(hits, Relaxed);
+                Ok(text)
+            })
+        };
+        let mut text = text.ok_or(ENODEV).and_then(|text| text)?;
+
+        T::prepare(&mut text)?;
+        // SAFETY: The caller promises that the lock is held. The borrow ends here.
+        let reading = unsafe { Self::reading(m) };
+        reading.text = Some(text);
+        reading.end = None;
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// As that of [`start`](Self::start).
+    unsafe extern "C" fn next(
+        m: *mut bindings::seq_file,
+        _item: *mut c_void,
+        pos: *mut bindings::loff_t,
+    ) -> *mut c_void {
+        // SAFETY: Promised by the caller, and the borrow ends with this function.
+        unsafe {
+            *pos += 1;
+            Self::reading(m).seek(*pos)
+        }
+    }
+
+    unsafe extern "C" fn stop(_m: *mut bindings::seq_file, _item: *mut c_void) {}
+
+    /// # Safety
+    ///
+    /// As that of [`start`](Self::start), which has succeeded.
+    unsafe extern "C" fn show(m: *mut bindings::seq_file, _item: *mut c_void) -> c_int {
+        // SAFETY: Promised by the caller, and the borrow ends with this function.
+        let reading = unsafe { Self::reading(m) };
+        // SAFETY: Promised by the caller.
+        let m = unsafe { SeqFile::from_raw(m) };
+
+        let Some(text) = &reading.text else {
+            return bindings::SEQ_SKIP as c_int;
+        };
+        from_result(|| {
+            if T::show(text, reading.item, m)? {
+                Ok(0)
+            } else {
+                reading.end = Some(reading.item);
+                Ok(bindings::SEQ_SKIP as c_int)
+            }
+        })
+    }
+}
+
+impl<T: EventText> Reading<T> {
+    /// Goes to an item. Returns what C takes for one, null if there is none.
+    fn seek(&mut self, pos: bindings::loff_t) -> *mut c_void {
+        let Ok(item) = usize::try_from(pos) else {
+            return core::ptr::null_mut();
+        };
+        let ended = self.end.is_some_and(|end| item >= end);
+
+        if self.text.is_none() || ended {
+            return core::ptr::null_mut();
+        }
+        self.item = item;
+        // C only compares it.
+        core::ptr::from_mut(self).cast()
+    }
+}
+
+/// Wakes those who poll a file of an event, as there was a hit. In any context that a trigger is
+/// hit in, with preemption disabled, and after the hit was counted.
+///
+/// If nobody does this is one load. There is no memory barrier between the count and that: instead
+/// who waits has every CPU be outside of a hit once, after having announced itself and before it
+/// looks at the count. So either the hit began after that, and sees who waits, or it has ended
+/// before, and its count is seen.
+// Not inlined, as the symbols that this uses are not exported to modules.
+#[inline(never)]
+pub fn wake_pollers() {
+    let queue = &raw mut bindings::hist_poll_wq;
+    // SAFETY: The queue is initialised at build time. The list of waiters is changed with a lock
+    // held, by storing whole pointers. Only the address of what is in it is looked at.
+    let idle = unsafe {
+        let head = &raw mut (*queue).head;
+        Atomic::from_ptr(&raw mut (*head).next).load(Relaxed) == head
+    };
+
+    if !idle {
+        wake();
+    }
+}
+
+#[cold]
+fn wake() {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::hist_poll_wakeup() };
+}
+
+/// Has who polls wait for hits.
+///
+/// # Safety
+///
+/// `file` must be open, and `wait` null or valid.
+unsafe fn wait_for_hits(file: *mut bindings::file, wait: *mut bindings::poll_table) {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::hist_poll_wait(file, wait) };
+
+    // SAFETY: Promised by the caller.
+    if !wait.is_null() && unsafe { (*wait)._qproc }.is_some() {
+        // See `wake_pollers`. Those are in hits that have preemption disabled, which RCU waits for.
+        //
+        // SAFETY: Polling may sleep.
+        unsafe { bindings::trace_synchronize_hits() };
+    }
+}
+
+/// The event of a file, or null if that is on its way out.
+///
+/// # Safety
+///
+/// As that of [`Operations::with_event`].
+unsafe fn event_of(
+    file: *mut bindings::file,
+    _held: Held<'_>,
+) -> *mut bindings::trace_event_file {
+    // SAFETY: Promised by the caller, and the mutex is held.
+    unsafe { bindings::event_file_file(file) }
+}
+
+/// # Safety
+///
+/// `inode` must be that of the file of an event, and `file` be being opened with it.
+unsafe fn open_event(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::tracing_open_file_tr(inode, file) }
+}
+
+/// # Safety
+///
+/// [`open_event`] must have succeeded for them, and the event not be used any more.
+unsafe fn release_event(inode: *mut bindings::inode, file: *mut bindings::file) {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::tracing_release_file_tr(inode, file) };
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Snapshots of the buffer of an instance that are taken on a condition.
+//!
+//! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
+
+use super::{
+    event_mutex::Held,
+    instance::{
+        Instance,
+        InstanceRef, //
+    },
+    trigger::{
+        synchronize,
+        Hit, //
+    },
+};
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    },
+};
+use core::cell::UnsafeCell;
+
+/// Whether a snapshot is to be taken.
+pub trait Condition: Send + Sync + 'static {
+    /// What the condition is asked about.
+    type Context;
+
+    /// Whether to take one now. If so the condition can remember why.
+    ///
+    /// Called with interrupts disabled and with a spin lock of the instance held, so by one CPU at
+    /// a time. Must be short, and not take locks, sleep or allocate.
+    fn update(&self, context: &Self::Context) -> bool;
+}
+
+/// A condition that is in force for an instance. There can be one at a time.
+///
+/// It also keeps user space from removing the instance.
+///
+/// # Invariants
+///
+/// - `instance` is accessed with `event_mutex` held, or exclusively.
+/// - If there is an `instance`, C has `condition`, and its [`update`], for the condition of
+///   `array`, which is that instance.
+/// - `active` is not set unless there is an instance; it is cleared, and hits that have seen it set
+///   are over, before that goes.
+pub struct ConditionalSnapshot<T: Condition> {
+    condition: Arc<T>,
+    array: *mut bindings::trace_array,
+    active: Atomic<bool>,
+    instance: UnsafeCell<Option<InstanceRef>>,
+}
+
+// SAFETY: The condition is `Send` and `Sync`, and so is the reference to the instance.
+unsafe impl<T: Condition> Send for ConditionalSnapshot<T> {}
+// SAFETY: As above; what is in the cell is protected by `event_mutex`.
+unsafe impl<T: Condition> Sync for ConditionalSnapshot<T> {}
+
+impl<T: Condition> ConditionalSnapshot<T> {
+    /// Puts a condition in force, and makes a buffer for the snapshot. Sleeps: takes
+    /// `trace_types_lock`.
+    ///
+    /// # Errors
+    ///
+    /// - `EBUSY` if there is a condition already, the current tracer uses the snapshot buffer, or
+    ///   the buffer is mapped.
+    /// - `ENOMEM`.
+    /// - As [`Instance::pin`].
+    pub fn enable(instance: Instance<'_>, condition: Arc<T>) -> Result<Self> {
+        let pin = instance.pin()?;
+        let array = pin.as_raw();
+
+        // SAFETY: The instance is pinned until after the condition is taken back, or there is an
+        // error. The condition is not freed before, and `update` takes a `T`.
+        to_result(unsafe {
+            enable(
+                array,
+                Arc::as_ptr(&condition).cast_mut().cast(),
+                update::<T>,
+            )
+        })?;
+        // INVARIANT: C has it now, and the instance is pinned.
+        Ok(Self {
+            condition,
+            array,
+            active: Atomic::new(true),
+            instance: UnsafeCell::new(Some(pin)),
+        })
+    }
+
+    /// The condition.
+    #[inline]
+    pub fn condition(&self) -> &T {
+        &self.condition
+    }
+
+    /// Takes a snapshot if the condition says so.
+    ///
+    /// None is taken in NMI context, or if it was [disabled](Self::disable).
+    #[inline]
+    pub fn fire(&self, _hit: &Hit<'_>, context: &T::Context) {
+        if self.active.load(Relaxed) {
+            // SAFETY: By the type invariant the instance is there until this hit is over, and C
+            // passes the context to the `update` of our condition.
+            unsafe { fire(self.array, core::ptr::from_ref(context).cast_mut().cast()) };
+        }
+    }
+
+    /// Takes the condition back, and lets the instance be removed. Calling it again does nothing.
+    ///
+    /// Sleeps, as it waits for hits that may be in [`fire`](Self::fire).
+    pub fn disable(&self, _held: Held<'_>) {
+        // SAFETY: `event_mutex` is held. No reference to the instance is given away.
+        let Some(instance) = (unsafe { (*self.instance.get()).take() }) else {
+            return;
+        };
+        self.active.store(false, Relaxed);
+        // INVARIANT: Those hits are over that have seen it set.
+        synchronize();
+        take_back(instance);
+    }
+}
+
+impl<T: Condition> Drop for ConditionalSnapshot<T> {
+    fn drop(&mut self) {
+        // Nobody is in `fire` any more, which borrows.
+        if let Some(instance) = self.instance.get_mut().take() {
+            take_back(instance);
+        }
+    }
+}
+
+/// C asks whether to take a snapshot.
+///
+/// # Safety
+///
+/// `array` must be an instance with a condition of type `T`, whose lock is held. `context` must be
+/// null, or what `fire` was given for that condition.
+unsafe extern "C" fn update<T: Condition>(
+    array: *mut bindings::trace_array,
+    context: *mut c_void,
+) -> bool {
+    // Somebody asks for a snapshot who does not know of the condition. One that is taken for other
+    // reasons would overwrite that which the condition remembers.
+    if context.is_null() {
+        return false;
+    }
+    // SAFETY: Promised by the caller. While it is in force the condition is not freed.
+    let (condition, context) = unsafe {
+        let condition = (*(*array).cond_snapshot).cond_data.cast::<T>();
+        (&*condition, &*context.cast::<T::Context>())
+    };
+
+    condition.update(context)
+}
+
+/// Takes the condition of an instance back, which must be that of the caller and not be in use.
+#[inline(never)]
+fn take_back(instance: InstanceRef) {
+    // SAFETY: The instance is pinned.
+    unsafe { bindings::tracing_snapshot_cond_disable(instance.as_raw()) };
+}
+
+/// # Safety
+///
+/// `array` must be there, and `data` be what `update` takes for its condition, until it is taken
+/// back.
+#[inline(never)]
+unsafe fn enable(
+    array: *mut bindings::trace_array,
+    data: *mut c_void,
+    update: unsafe extern "C" fn(*mut bindings::trace_array, *mut c_void) -> bool,
+) -> c_int {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::tracing_snapshot_cond_enable(array, data, Some(update)) }
+}
+
+/// # Safety
+///
+/// `array` must be there, and `context` what the `update` of its condition takes.
+#[inline(never)]
+unsafe fn fire(array: *mut bindings::trace_array, context: *mut c_void) {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::tracing_snapshot_cond(array, context) };
+}

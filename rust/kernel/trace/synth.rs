@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Synthetic events: events that user space has defined, for triggers to make.
+//!
+//! C header: [`kernel/trace/trace_synth.h`](srctree/kernel/trace/trace_synth.h).
+
+use super::{
+    event_file::EventFile,
+    event_mutex::Held,
+    tracepoint::Tracepoint,
+    trigger::{
+        synchronize,
+        Hit, //
+    },
+};
+use crate::{
+    bindings,
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+};
+use core::{
+    mem,
+    ptr::NonNull, //
+};
+
+/// How many fields an event can have.
+pub const MAX_FIELDS: usize = bindings::SYNTH_FIELDS_MAX as usize;
+
+/// Number of words that hold a string or a stack trace. See [`Value`].
+pub const TEXT_WORDS: usize = 32;
+
+/// How many entries of a stack trace C looks at, the count being one of them.
+const STACK_DEPTH: u64 = bindings::HIST_STACKTRACE_DEPTH as u64;
+
+// What is read as a string, or as a stack trace, fits in the words.
+const _: () = assert!(TEXT_WORDS * size_of::<u64>() == 256);
+const _: () = assert!(bindings::MAX_FILTER_STR_VAL as usize == 256);
+const _: () = assert!(STACK_DEPTH as usize == TEXT_WORDS - 1);
+
+/// What a field takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueKind {
+    /// A number, which is cut to the size of the field.
+    Number,
+    /// A string.
+    String,
+    /// A stack trace.
+    Stack,
+}
+
+/// A value for a field.
+#[derive(Clone, Copy, Debug)]
+pub enum Value<'v> {
+    /// A number.
+    Number(u64),
+    /// A string, in the order of bytes in memory, that ends at its first NUL. The last byte has to
+    /// be one.
+    String(&'v [u64; TEXT_WORDS]),
+    /// A stack trace: the number of its entries, the entries, of which there can be 31, and a zero
+    /// if there are less than 30.
+    Stack(&'v [u64; TEXT_WORDS]),
+}
+
+/// An empty string, and a stack trace without entries.
+static NOTHING: [u64; TEXT_WORDS] = [0; TEXT_WORDS];
+
+impl Value<'_> {
+    /// The word that C takes for a field of this kind: a number, or the address of what is read as
+    /// a string or a stack trace without reading beyond its end.
+    #[inline]
+    fn word(self, kind: ValueKind) -> u64 {
+        let text = match (kind, self) {
+            (ValueKind::Number, Self::Number(n)) => return n,
+            (ValueKind::Number, _) => return 0,
+            (ValueKind::String, Self::String(text)) if is_string(text) => text,
+            (ValueKind::Stack, Self::Stack(stack)) if is_stack(stack) => stack,
+            _ => &NOTHING,
+        };
+
+        // CAST: Addresses fit in a `u64`.
+        text.as_ptr().expose_provenance() as u64
+    }
+}
+
+/// Whether the last byte is a NUL, so that it is a string.
+#[inline]
+fn is_string(text: &[u64; TEXT_WORDS]) -> bool {
+    text[TEXT_WORDS - 1].to_ne_bytes()[7] == 0
+}
+
+/// Whether C finds the end of the stack trace before that of the room which it makes for it.
+///
+/// It makes room for the count and as many entries as that says, and copies all up to the first
+/// zero or up to [`STACK_DEPTH`] words.
+#[inline]
+fn is_stack(stack: &[u64; TEXT_WORDS]) -> bool {
+    let n = stack[0];
+
+    // C takes the words for `unsigned long`s.
+    cfg!(CONFIG_64BIT)
+        && n <= STACK_DEPTH
+        && (n + 1 >= STACK_DEPTH || stack.get(n as usize + 1).is_some_and(|end| *end == 0))
+}
+
+/// What tells C that the values are in the order of the fields.
+static IN_ORDER: [c_uint; MAX_FIELDS] = {
+    let mut order = [0; MAX_FIELDS];
+    let mut i = 0;
+
+    while i < MAX_FIELDS {
+        // CAST: It is less than 64.
+        order[i] = i as c_uint;
+        i += 1;
+    }
+    order
+};
+
+/// The event can be used.
+const KEPT: u32 = 0;
+/// It cannot be used any more, but may be in use still.
+const CLOSED: u32 = 1;
+/// It may have been removed.
+const RELEASED: u32 = 2;
+
+/// A synthetic event that is kept from being removed, until it is [released](Self::release).
+///
+/// If this is dropped without having been released, the event can never be removed.
+///
+/// # Invariants
+///
+/// - Unless `state` is [`RELEASED`], a reference to `event` is counted that belongs to this; so it
+///   is there. Hits that have seen [`KEPT`] are over when it becomes that.
+/// - `state` changes with `event_mutex` held only.
+/// - `n_fields` is the number of its fields, and `kinds` are theirs.
+pub struct SynthEvent {
+    event: NonNull<bindings::synth_event>,
+    state: Atomic<u32>,
+    n_fields: usize,
+    kinds: [ValueKind; MAX_FIELDS],
+}
+
+// SAFETY: All that changes in an event is its count, with `event_mutex` held.
+unsafe impl Send for SynthEvent {}
+// SAFETY: As above.
+unsafe impl Sync for SynthEvent {}
+
+impl SynthEvent {
+    /// Finds an event by its name, without the system.
+    pub fn find(name: &CStr, held: Held<'_>) -> Option<Self> {
+        // SAFETY: `event_mutex` is held.
+        let event = NonNull::new(unsafe { find(name) })?;
+
+        // SAFETY: It is in the list of events.
+        Some(unsafe { Self::new(event, held) })
+    }
+
+    /// The event that a file is of, if it is a synthetic one.
+    pub fn of_file(file: EventFile<'_>, held: Held<'_>) -> Option<Self> {
+        // SAFETY: `event_mutex` is held, and the event of a file is valid then.
+        let event = NonNull::new(unsafe { find_call(file.call()) })?;
+
+        // SAFETY: It is in the list of events.
+        Some(unsafe { Self::new(event, held) })
+    }
+
+    /// # Safety
+    ///
+    /// `event` must be a registered event.
+    unsafe fn new(event: NonNull<bindings::synth_event>, _held: Held<'_>) -> Self {
+        let raw = event.as_ptr();
+        // SAFETY: The event is valid, and the count is only accessed with `event_mutex` held. What
+        // else is read does not change after the event was registered.
+        let fields = unsafe {
+            (*raw).ref_ += 1;
+            fields(raw)
+        };
+        let mut kinds = [ValueKind::Number; MAX_FIELDS];
+
+        for (kind, field) in kinds.iter_mut().zip(fields) {
+            // SAFETY: The fields are there as long as the event.
+            *kind = SynthField(unsafe { &**field }).kind();
+        }
+        // INVARIANT: The reference was just counted. C does not make events with more fields than
+        // there are kinds.
+        Self {
+            event,
+            state: Atomic::new(KEPT),
+            n_fields: fields.len().min(MAX_FIELDS),
+            kinds,
+        }
+    }
+
+    /// Lets the event be removed, as far as this is concerned, which cannot be used any more then.
+    /// Calling it again does nothing.
+    ///
+    /// Sleeps, as it waits for hits that may be in [`trace`](Self::trace).
+    pub fn release(&self, held: Held<'_>) {
+        Self::release_all(core::iter::once(self), held);
+    }
+
+    /// [Releases](Self::release) several events, and waits only once. Does not sleep if there are
+    /// none.
+    pub fn release_all<'a>(events: impl Iterator<Item = &'a Self> + Clone, held: Held<'_>) {
+        let mut any = false;
+
+        for event in events.clone() {
+            if event.state.load(Relaxed) == KEPT {
+                event.state.store(CLOSED, Relaxed);
+                any = true;
+            }
+        }
+        if any {
+            synchronize();
+            for event in events {
+                event.put(held);
+            }
+        }
+    }
+
+    /// Releases the event, which is not used by hits.
+    pub(super) fn release_unused(mut self, held: Held<'_>) {
+        *self.state.get_mut() = CLOSED;
+        self.put(held);
+    }
+
+    /// Gives up the reference to an event that was closed, and that no hit uses.
+    ///
+    /// Only called after having waited for hits since it was closed.
+    fn put(&self, _held: Held<'_>) {
+        if self.state.load(Relaxed) == CLOSED {
+            // INVARIANT: The reference is given up here, and hits are over.
+            self.state.store(RELEASED, Relaxed);
+            // SAFETY: There was a reference, so the event is there. The count is only accessed with
+            // `event_mutex` held.
+            unsafe { (*self.event.as_ptr()).ref_ -= 1 };
+        }
+    }
+
+    /// The event, if it was not released.
+    fn get<'h>(&self, _held: Held<'h>) -> Option<&'h bindings::synth_event> {
+        if self.state.load(Relaxed) == RELEASED {
+            return None;
+        }
+        // SAFETY: It is there by the type invariant, and is not removed during `'h`, for which
+        // `event_mutex` would have to be taken. Nobody has an exclusive reference to it; that C
+        // changes some of it is why callers only read what does not change.
+        Some(unsafe { self.event.as_ref() })
+    }
+
+    /// The name, without the system. Empty if it was released.
+    pub fn name<'h>(&self, held: Held<'h>) -> &'h CStr {
+        match self.get(held) {
+            // SAFETY: The name is a string that is there as long as the event.
+            Some(event) => unsafe { CStr::from_char_ptr(event.name) },
+            None => c"",
+        }
+    }
+
+    /// The number of fields.
+    #[inline]
+    pub fn n_fields(&self) -> usize {
+        self.n_fields
+    }
+
+    /// A field. `None` if there are not as many, or if the event was released.
+    pub fn field<'h>(&self, i: usize, held: Held<'h>) -> Option<SynthField<'h>> {
+        // SAFETY: The event is registered.
+        let fields = unsafe { fields(self.get(held)?) };
+
+        // SAFETY: The fields are there as long as the event.
+        fields.get(i).map(|field| SynthField(unsafe { &**field }))
+    }
+
+    /// Whether anybody listens.
+    ///
+    /// A hint: it can change at any time.
+    #[inline]
+    pub fn is_enabled(&self, _hit: &Hit<'_>) -> bool {
+        self.tracepoint().is_some_and(Tracepoint::is_enabled)
+    }
+
+    /// The tracepoint, if the event can be used. To be called in hits only.
+    #[inline]
+    fn tracepoint(&self) -> Option<&Tracepoint> {
+        if self.state.load(Relaxed) != KEPT {
+            return None;
+        }
+        // SAFETY: By the type invariant the event is there as long as the hit lasts, and so is its
+        // tracepoint.
+        Some(unsafe { Tracepoint::from_raw((*self.event.as_ptr()).tp) })
+    }
+
+    /// Makes the event happen, if anybody listens. In any context that a trigger is hit in.
+    ///
+    /// `value` is asked for the value of each field, by its number and in their order. A number for
+    /// something that is none, or the other way round, is replaced by nothing: 0, an empty string,
+    /// no stack trace. So is a string, or a stack trace, that does not end. `scratch` has to have as
+    /// many words as the event has fields.
+    #[inline]
+    pub fn trace<'v>(
+        &self,
+        _hit: &Hit<'_>,
+        scratch: &mut [u64],
+        mut value: impl FnMut(usize) -> Value<'v>,
+    ) {
+        let Some(tracepoint) = self.tracepoint() else {
+            return;
+        };
+        if !tracepoint.is_enabled() {
+            return;
+        }
+        let Some(words) = scratch.get_mut(..self.n_fields) else {
+            return;
+        };
+        for (i, (word, kind)) in words.iter_mut().zip(&self.kinds).enumerate() {
+            *word = value(i).word(*kind);
+        }
+        // SAFETY: It is the tracepoint of a synthetic event that has as many fields as there are
+        // words, each of which is what C takes for a field of its kind. What they are the addresses
+        // of is borrowed for longer than this call. A hit is in a section that probes are kept for.
+        unsafe { call(tracepoint, words) };
+    }
+}
+
+impl Drop for SynthEvent {
+    fn drop(&mut self) {
+        if *self.state.get_mut() != RELEASED {
+            pr_warn!("a synthetic event was not released, so it cannot be removed\n");
+        }
+    }
+}
+
+/// A field of a synthetic event.
+#[derive(Clone, Copy)]
+pub struct SynthField<'h>(&'h bindings::synth_field);
+
+impl<'h> SynthField<'h> {
+    /// The type, as it was given when the event was defined.
+    pub fn ty(self) -> &'h CStr {
+        // SAFETY: It is a string that is there as long as the field.
+        unsafe { CStr::from_char_ptr(self.0.type_) }
+    }
+
+    /// The name.
+    pub fn name(self) -> &'h CStr {
+        // SAFETY: It is a string that is there as long as the field.
+        unsafe { CStr::from_char_ptr(self.0.name) }
+    }
+
+    /// Size in bytes; 0 for a string whose length is not fixed and for a stack trace.
+    pub fn size(self) -> usize {
+        self.0.size
+    }
+
+    /// Whether the type is a signed one.
+    pub fn is_signed(self) -> bool {
+        self.0.is_signed
+    }
+
+    /// Whether it is a string.
+    pub fn is_string(self) -> bool {
+        self.0.is_string
+    }
+
+    /// Whether its length is not fixed: a string, or a stack trace.
+    pub fn is_dynamic(self) -> bool {
+        self.0.is_dynamic
+    }
+
+    /// Whether it is a stack trace.
+    pub fn is_stack(self) -> bool {
+        self.0.is_stack
+    }
+
+    /// What it takes.
+    pub fn kind(self) -> ValueKind {
+        if self.is_string() {
+            ValueKind::String
+        } else if self.is_stack() {
+            ValueKind::Stack
+        } else {
+            ValueKind::Number
+        }
+    }
+}
+
+/// The fields of an event.
+///
+/// # Safety
+///
+/// `event` must be a registered event during `'a`.
+unsafe fn fields<'a>(event: *const bindings::synth_event) -> &'a [*mut bindings::synth_field] {
+    // SAFETY: The caller promises a valid event, which does not change in this respect. CAST: The
+    // number is small.
+    unsafe {
+        let n = (*event).n_fields as usize;
+
+        if n == 0 {
+            &[]
+        } else {
+            core::slice::from_raw_parts((*event).fields, n)
+        }
+    }
+}
+
+/// What the probes of a synthetic event are.
+type Probe = unsafe extern "C" fn(*mut c_void, *mut u64, *mut c_uint);
+
+/// Calls the probes, which do not write to the values.
+///
+/// # Safety
+///
+/// `tracepoint` must be that of a synthetic event, and `words` have what C takes for each of its
+/// fields. This CPU must be in a section that probes are kept for, with preemption disabled.
+unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64]) {
+    // SAFETY: Promised by the caller.
+    for probe in unsafe { tracepoint.probes_unguarded() } {
+        // SAFETY: All probes of the tracepoint of a synthetic event have this type: those of its
+        // class, and the stub that C puts in place of one that goes.
+        unsafe {
+            let func = mem::transmute::<*mut c_void, Probe>(probe.func);
+
+            func(probe.data, words.as_mut_ptr(), (&raw const IN_ORDER).cast_mut().cast());
+        }
+    }
+}
+
+// The symbols that the following functions use are not exported, so they must not be inlined into
+// modules.
+
+/// # Safety
+///
+/// `event_mutex` must be held.
+#[inline(never)]
+unsafe fn find(name: &CStr) -> *mut bindings::synth_event {
+    // SAFETY: Promised by the caller. C only compares the string.
+    unsafe { bindings::find_synth_event(name.as_char_ptr()) }
+}
+
+/// # Safety
+///
+/// `event_mutex` must be held, and `call` be a registered event.
+#[inline(never)]
+unsafe fn find_call(call: *mut bindings::trace_event_call) -> *mut bindings::synth_event {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::find_synth_event_call(call) }
+}

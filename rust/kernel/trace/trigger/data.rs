@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One trigger.
+
+use super::{
+    super::{
+        event_file::EventFile,
+        event_mutex::Held,
+        synth::SynthEvent, //
+    },
+    filter::{
+        self,
+        Filter, //
+    },
+    list::{
+        self,
+        Lists, //
+    },
+    synchronize,
+    Command, //
+};
+use crate::{
+    bindings,
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    types::Opaque, //
+};
+use core::{
+    cell::UnsafeCell,
+    mem::ManuallyDrop,
+    ops::Deref, //
+};
+
+/// A trigger of the command `T`.
+///
+/// # Invariants
+///
+/// - `raw` is a complete `struct event_trigger_data`, whose command is the registration of `T`.
+/// - It is first in an allocation that `kfree()` takes, as C frees it.
+/// - `raw.paused` is accessed with atomic operations only, or by C which reads it in one piece.
+/// - `raw.filter_str` is null or a string; it changes only while the trigger is a [`NewTrigger`].
+/// - `source` is accessed with `event_mutex` held only.
+/// - `instance` is that of the file it was made for.
+#[repr(C)]
+pub struct Trigger<T: Command> {
+    raw: Opaque<bindings::event_trigger_data>,
+    instance: *mut bindings::trace_array,
+    /// The event that it is attached to, if that is a synthetic one: it must not be removed.
+    source: UnsafeCell<Option<SynthEvent>>,
+    data: T::Data,
+}
+
+impl<T: Command> Trigger<T> {
+    /// # Safety
+    ///
+    /// `raw` must be that of a `Trigger<T>` which is not freed during `'a`.
+    #[inline]
+    pub(super) unsafe fn from_c<'a>(raw: *mut bindings::event_trigger_data) -> &'a Self {
+        // SAFETY: By the type invariant `raw` is first; the caller promises the rest. What changes
+        // during `'a` is in cells.
+        unsafe { &*raw.cast() }
+    }
+
+    pub(super) fn as_raw(&self) -> *mut bindings::event_trigger_data {
+        self.raw.get()
+    }
+
+    #[inline]
+    pub(super) fn instance(&self) -> *mut bindings::trace_array {
+        self.instance
+    }
+
+    /// What the command has given the trigger.
+    #[inline]
+    pub fn data(&self) -> &T::Data {
+        &self.data
+    }
+
+    fn paused(&self) -> &Atomic<bool> {
+        // SAFETY: By the type invariant the field is there as long as `self`, and not accessed in
+        // other ways than this.
+        unsafe { Atomic::from_ptr(&raw mut (*self.raw.get()).paused) }
+    }
+
+    /// Whether the trigger is not hit for now.
+    pub fn is_paused(&self) -> bool {
+        self.paused().load(Relaxed)
+    }
+
+    /// Pauses it, or has it go on.
+    ///
+    /// Hits that have begun are not waited for. `enable_hist` and `disable_hist` change this as
+    /// well, at any time.
+    pub fn set_paused(&self, paused: bool) {
+        self.paused().store(paused, Relaxed);
+    }
+
+    /// The text of the filter, without the `if`.
+    pub fn filter(&self) -> Option<&CStr> {
+        // SAFETY: By the type invariant it does not change during the borrow.
+        let text = unsafe { (*self.raw.get()).filter_str };
+
+        // SAFETY: By the type invariant it is a string then.
+        (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(text) })
+    }
+
+    /// Drops the data, and leaves the memory to C.
+    ///
+    /// # Safety
+    ///
+    /// `raw` must be that of a `Trigger<T>` which nobody uses any more but for C's part of it.
+    unsafe extern "C" fn drop_data(raw: *mut bindings::event_trigger_data) {
+        // SAFETY: By the type invariant `raw` is first; the caller promises the rest.
+        unsafe { core::ptr::drop_in_place(&raw mut (*raw.cast::<Self>()).data) };
+    }
+}
+
+/// Gives up a trigger that was taken from its list, and has it freed when no hit can use it.
+///
+/// # Safety
+///
+/// `raw` must be that of a `Trigger<T>` that was attached and is in no list any more, and that
+/// nobody has a reference to but hits that have begun before.
+pub(super) unsafe fn retire<T: Command>(
+    raw: *mut bindings::event_trigger_data,
+    held: Held<'_>,
+    gone: impl FnOnce(&T::Data),
+) {
+    // SAFETY: By the caller's promise it is not freed before this function does so.
+    let trigger = unsafe { Trigger::<T>::from_c(raw) };
+
+    gone(trigger.data());
+    // SAFETY: `event_mutex` is held, and nobody else has a reference to what is in the cell.
+    if let Some(source) = unsafe { (*trigger.source.get()).take() } {
+        source.release_unused(held);
+    }
+    // SAFETY: Nobody else frees it, and hits that use it are waited for.
+    unsafe { free(raw) };
+}
+
+/// A trigger that is not attached, and that nobody else knows.
+///
+/// Dropping it drops its data at once. It sleeps.
+///
+/// # Invariants
+///
+/// `trigger` was made for `file`, and is in no list.
+pub struct NewTrigger<'h, T: Command> {
+    trigger: ManuallyDrop<KBox<Trigger<T>>>,
+    file: EventFile<'h>,
+}
+
+/// What [`NewTrigger::attach`] gives back if it has failed.
+pub struct NotAttached<'h, T: Command> {
+    /// What has gone wrong.
+    pub error: Error,
+    /// The trigger, which no hit uses any more.
+    pub trigger: NewTrigger<'h, T>,
+}
+
+impl<T: Command> From<NotAttached<'_, T>> for Error {
+    fn from(failed: NotAttached<'_, T>) -> Self {
+        failed.error
+    }
+}
+
+impl<'h, T: Command> NewTrigger<'h, T> {
+    /// Makes a trigger for an event, without a filter and not paused.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; the data is dropped then.
+    pub fn new(file: EventFile<'h>, data: T::Data) -> Result<Self> {
+        // INVARIANT: All that C's `trigger_data_alloc()` sets; zeroes mean that there is no filter
+        // and that it is not paused. `KBox` allocates what `kfree()` takes, and `repr(C)` has `raw`
+        // first.
+        let trigger = KBox::new(
+            Trigger {
+                raw: Opaque::zeroed(),
+                instance: file.instance().as_raw(),
+                source: UnsafeCell::new(None),
+                data,
+            },
+            GFP_KERNEL_ACCOUNT,
+        )?;
+        let raw = trigger.raw.get();
+
+        // SAFETY: It is initialised, with zeroes, and ours alone.
+        unsafe {
+            // There is no limit for how often it is hit.
+            (*raw).count = c_ulong::MAX;
+            (*raw).cmd_ops = T::registration().as_raw();
+            (*raw).private_data_free = Some(Trigger::<T>::drop_data);
+            bindings::INIT_LIST_HEAD(&raw mut (*raw).list);
+            bindings::INIT_LIST_HEAD(&raw mut (*raw).named_list);
+        }
+        // INVARIANT: It was made for `file`, and is in no list.
+        Ok(Self {
+            trigger: ManuallyDrop::new(trigger),
+            file,
+        })
+    }
+
+    /// The event that it was made for.
+    pub fn file(&self) -> EventFile<'h> {
+        self.file
+    }
+
+    /// Gives it a filter, in place of the one it has.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the filter was made for another event or instance.
+    pub fn set_filter(&mut self, filter: Filter<'h>) -> Result {
+        if filter.file() != self.file {
+            return Err(EINVAL);
+        }
+        // SAFETY: The trigger is ours alone.
+        unsafe { filter.give_to(self.trigger.as_raw()) };
+        Ok(())
+    }
+
+    /// Puts it behind the other triggers of the event. From then on it is hit. Sleeps.
+    ///
+    /// If the event is a synthetic one it cannot be removed as long as the trigger is attached.
+    ///
+    /// # Errors
+    ///
+    /// What has kept the event from being enabled, together with the trigger. Hits that have
+    /// happened nevertheless are over.
+    pub fn attach(mut self, lists: &mut Lists<'_>) -> Result<(), NotAttached<'h, T>> {
+        let held = lists.held();
+        let raw = self.trigger.as_raw();
+
+        *self.trigger.source.get_mut() = SynthEvent::of_file(self.file, held);
+        // SAFETY: `raw` is complete and in no list by the type invariants, and only freed by
+        // `retire` or after it has been unlinked and synchronized with. As `lists` is borrowed
+        // exclusively nobody walks the list.
+        match unsafe { list::link(self.file, raw) } {
+            Ok(()) => {
+                // It belongs to the list now.
+                core::mem::forget(self);
+                Ok(())
+            }
+            Err(error) => {
+                // SAFETY: It was put there, and nobody walks the list.
+                unsafe { list::unlink(self.file, raw) };
+                synchronize();
+                if let Some(source) = self.trigger.source.get_mut().take() {
+                    source.release_unused(held);
+                }
+                Err(NotAttached {
+                    error,
+                    trigger: self,
+                })
+            }
+        }
+    }
+}
+
+impl<T: Command> Deref for NewTrigger<'_, T> {
+    type Target = Trigger<T>;
+
+    fn deref(&self) -> &Trigger<T> {
+        &self.trigger
+    }
+}
+
+impl<T: Command> Drop for NewTrigger<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: The trigger is ours alone, and it is not used any more.
+        unsafe {
+            filter::free(self.trigger.as_raw());
+            ManuallyDrop::drop(&mut self.trigger);
+        }
+    }
+}
+
+/// Not exported, so it must not get inlined into modules.
+///
+/// # Safety
+///
+/// `raw` must be complete, in no list, and only be in use by hits. It is given up.
+#[inline(never)]
+unsafe fn free(raw: *mut bindings::event_trigger_data) {
+    // SAFETY: Promised by the caller. C waits for the hits.
+    unsafe { bindings::trigger_data_free(raw) };
+}

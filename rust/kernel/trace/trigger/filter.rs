@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Filters: which records a trigger is hit with.
+
+use super::super::event_file::EventFile;
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*,
+    types::Opaque, //
+};
+
+/// A filter, for a [`NewTrigger`](super::NewTrigger) of the same event.
+///
+/// # Invariants
+///
+/// - `raw` is zero but for `filter` and `filter_str`, which belong to it and were made for `file`.
+/// - `raw.filter_str` is a string.
+pub struct Filter<'h> {
+    raw: KBox<Opaque<bindings::event_trigger_data>>,
+    file: EventFile<'h>,
+}
+
+impl<'h> Filter<'h> {
+    /// Makes a filter for an event. `text` begins with `if`. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if there is something wrong with the text. What it is is added to the `error_log`
+    ///   of the instance, unless it is about the `if`.
+    /// - `ENOMEM`.
+    pub fn new(file: EventFile<'h>, text: &CStr) -> Result<Self> {
+        // C cuts the string in pieces.
+        let mut copy = KVec::new();
+        copy.extend_from_slice(text.to_bytes_with_nul(), GFP_KERNEL)?;
+        // INVARIANT: C sets both fields if all is well, and may set the first if not, in which case
+        // it is dropped.
+        let filter = Self {
+            raw: KBox::new(Opaque::zeroed(), GFP_KERNEL)?,
+            file,
+        };
+
+        // SAFETY: The file is valid. The copy is a string that can be written to.
+        to_result(unsafe { make(copy.as_mut_ptr().cast(), filter.raw.get(), file.as_raw()) })?;
+        Ok(filter)
+    }
+
+    /// The text, without the `if`.
+    pub fn text(&self) -> &CStr {
+        // SAFETY: By the type invariant it is a string.
+        unsafe { CStr::from_char_ptr((*self.raw.get()).filter_str) }
+    }
+
+    pub(super) fn file(&self) -> EventFile<'h> {
+        self.file
+    }
+
+    /// Replaces the filter of a trigger.
+    ///
+    /// # Safety
+    ///
+    /// The trigger must be complete, and nobody else use it.
+    pub(super) unsafe fn give_to(self, trigger: *mut bindings::event_trigger_data) {
+        // They change places; what the trigger has had is freed when `self` is dropped.
+        //
+        // SAFETY: Promised by the caller. Nobody else uses that of `self` either.
+        unsafe {
+            let raw = self.raw.get();
+            core::ptr::swap(&raw mut (*raw).filter, &raw mut (*trigger).filter);
+            core::ptr::swap(&raw mut (*raw).filter_str, &raw mut (*trigger).filter_str);
+        }
+    }
+}
+
+impl Drop for Filter<'_> {
+    fn drop(&mut self) {
+        // SAFETY: Nobody uses it any more.
+        unsafe { free(self.raw.get()) };
+    }
+}
+
+// The symbols that the following functions use are not exported, so they must not be inlined into
+// modules.
+
+/// # Safety
+///
+/// `text` must be a string that can be written to, `raw` valid and ours alone, and `file` valid.
+#[inline(never)]
+unsafe fn make(
+    text: *mut c_char,
+    raw: *mut bindings::event_trigger_data,
+    file: *mut bindings::trace_event_file,
+) -> c_int {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::set_trigger_filter(text, raw, file) }
+}
+
+/// Frees the filter of a trigger, at once.
+///
+/// # Safety
+///
+/// `raw` must be valid, and nobody else use it.
+#[inline(never)]
+pub(super) unsafe fn free(raw: *mut bindings::event_trigger_data) {
+    // SAFETY: Promised by the caller. Both are C's to free, or null.
+    unsafe {
+        bindings::free_event_filter((*raw).filter);
+        bindings::kfree((*raw).filter_str.cast());
+        (*raw).filter = core::ptr::null_mut();
+        (*raw).filter_str = core::ptr::null_mut();
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! An event that happens.
+//!
+//! C header: [`include/linux/ring_buffer.h`](srctree/include/linux/ring_buffer.h).
+
+use super::super::instance;
+use crate::{
+    bindings,
+    page::PAGE_SIZE,
+    prelude::*, //
+};
+use core::{
+    marker::PhantomData,
+    slice, //
+};
+
+const TIME_EXTEND: u32 = bindings::ring_buffer_type_RINGBUF_TYPE_TIME_EXTEND;
+const MAX_SMALL: u32 = bindings::ring_buffer_type_RINGBUF_TYPE_DATA_TYPE_LEN_MAX;
+
+/// Size of a word of the ring buffer: that of its headers, and what it counts in.
+const WORD: usize = size_of::<u32>();
+
+/// One event that hits a trigger.
+///
+/// # Invariants
+///
+/// During `'a`:
+///
+/// - `event` is a complete record that was reserved in `buffer` by this CPU, or by it in the page
+///   that C puts records in which may be thrown away. Nobody writes to it.
+/// - `instance` is there.
+/// - Preemption is disabled, and this CPU is in a section that tracepoints, events and triggers are
+///   kept for.
+pub struct Hit<'a> {
+    buffer: *mut bindings::trace_buffer,
+    event: *mut bindings::ring_buffer_event,
+    instance: *mut bindings::trace_array,
+    _record: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Hit<'a> {
+    /// # Safety
+    ///
+    /// The invariants must be true.
+    #[inline]
+    pub(super) unsafe fn new(
+        buffer: *mut bindings::trace_buffer,
+        event: *mut bindings::ring_buffer_event,
+        instance: *mut bindings::trace_array,
+    ) -> Self {
+        // INVARIANT: Promised by the caller.
+        Self {
+            buffer,
+            event,
+            instance,
+            _record: PhantomData,
+        }
+    }
+
+    /// The record: its header, which offsets of fields count from, and all that follows.
+    ///
+    /// The length is that of the record in the buffer, which rounds it up. So a few bytes may
+    /// follow that mean nothing.
+    #[inline]
+    pub fn record(&self) -> &'a [u8] {
+        let mut event = self.event;
+        // SAFETY: By the type invariant the record has a header.
+        let mut kind = unsafe { kind(event) };
+
+        if kind >= TIME_EXTEND {
+            // SAFETY: A time stamp, of two words, comes before the header of the record itself.
+            unsafe {
+                event = event.byte_add(2 * WORD);
+                kind = self::kind(event);
+            }
+        }
+        if kind > MAX_SMALL {
+            return &[];
+        }
+        if kind != 0 {
+            // CAST: It has a few bits.
+            let len = kind as usize * WORD;
+
+            // SAFETY: The kind of a record that is short is the number of its words, which follow
+            // the header.
+            return unsafe { slice::from_raw_parts(event.byte_add(WORD).cast(), len) };
+        }
+        // SAFETY: Otherwise a word with the length in bytes follows, and then the record.
+        let (len, data) = unsafe {
+            let len = event.byte_add(WORD).cast::<u32>().read();
+            (len as usize, event.byte_add(2 * WORD).cast::<u8>())
+        };
+        // In the ring buffer that length is also that of its own word.
+        //
+        // SAFETY: By the type invariant the event is one of this CPU.
+        let len = if unsafe { is_aside(event) } {
+            len
+        } else {
+            len.saturating_sub(WORD)
+        };
+
+        // SAFETY: The record is that long.
+        unsafe { slice::from_raw_parts(data, len) }
+    }
+
+    /// The time stamp of the record, by the clock of the instance.
+    ///
+    /// It is that which the record is read with if filter buffering is disabled, see
+    /// [`Instance::disable_filter_buffering`](instance::Instance::disable_filter_buffering).
+    #[inline]
+    pub fn timestamp(&self) -> u64 {
+        // SAFETY: By the type invariant the event is one of this CPU in this buffer.
+        unsafe { timestamp(self.buffer, self.event) }
+    }
+
+    /// Whether the clock counts nanoseconds.
+    #[inline]
+    pub fn clock_in_ns(&self) -> bool {
+        // SAFETY: By the type invariant the instance is there.
+        unsafe { instance::clock_in_ns(self.instance) }
+    }
+
+    /// The number of this CPU.
+    #[inline]
+    pub fn cpu(&self) -> u32 {
+        // SAFETY: There are no requirements. As preemption is disabled it stays the same.
+        unsafe { bindings::raw_smp_processor_id() }
+    }
+}
+
+/// What kind of record a header is of: the number of words if that is small, or 0.
+///
+/// # Safety
+///
+/// `event` must be a header.
+#[inline]
+unsafe fn kind(event: *mut bindings::ring_buffer_event) -> u32 {
+    // SAFETY: Promised by the caller.
+    unsafe { (*event).type_len() }
+}
+
+/// Whether a record, which is not a short one, is in the page for those that may be thrown away.
+///
+/// # Safety
+///
+/// `event` must be a record that this CPU has reserved, and preemption be disabled.
+#[inline]
+unsafe fn is_aside(event: *mut bindings::ring_buffer_event) -> bool {
+    // It is at the start of its page. In the ring buffer there is a header at that of most pages.
+    //
+    // SAFETY: Promised by the caller.
+    event.addr() % PAGE_SIZE == 0 && unsafe { is_buffered(event) }
+}
+
+// The symbols that the following functions use are not exported, so they must not be inlined into
+// modules.
+
+/// # Safety
+///
+/// Preemption must be disabled.
+#[inline(never)]
+unsafe fn is_buffered(event: *mut bindings::ring_buffer_event) -> bool {
+    // SAFETY: Promised by the caller. The pointer is only compared.
+    unsafe { bindings::trace_event_is_buffered(event) }
+}
+
+/// # Safety
+///
+/// `event` must be a record that this CPU has reserved in `buffer` or aside of it, and preemption
+/// be disabled.
+#[inline(never)]
+unsafe fn timestamp(
+    buffer: *mut bindings::trace_buffer,
+    event: *mut bindings::ring_buffer_event,
+) -> u64 {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::tracing_event_time_stamp(buffer, event) }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The list of triggers that an event has.
+
+use super::{
+    super::{
+        event_file::EventFile,
+        event_mutex::Held, //
+    },
+    data,
+    Command,
+    Trigger, //
+};
+use crate::{
+    bindings,
+    container_of,
+    error::to_result,
+    prelude::*, //
+};
+use core::marker::PhantomData;
+
+/// The lists of triggers of all events.
+///
+/// Who has a shared reference to this can look at triggers, and who has an exclusive one can attach
+/// and detach them. So nobody has a reference to a trigger that is being detached.
+///
+/// # Invariants
+///
+/// `event_mutex` is held during `'h`, and there is no other one.
+pub struct Lists<'h> {
+    held: Held<'h>,
+}
+
+impl<'h> Lists<'h> {
+    /// # Safety
+    ///
+    /// There must be no other one as long as this one exists.
+    pub(in crate::trace) unsafe fn new(held: Held<'h>) -> Self {
+        // INVARIANT: `held` is evidence of the first, and the caller promises the second.
+        Self { held }
+    }
+
+    /// The token for what needs `event_mutex` held.
+    pub fn held(&self) -> Held<'h> {
+        self.held
+    }
+}
+
+impl EventFile<'_> {
+    /// The triggers of one command, in the order they were attached in.
+    pub fn triggers<'a, T: Command>(self, _lists: &'a Lists<'_>) -> Iter<'a, T>
+    where
+        Self: 'a,
+    {
+        // SAFETY: The file is valid, and it is not accessed through the pointer here.
+        let head = unsafe { &raw mut (*self.as_raw()).triggers };
+
+        // INVARIANT: C has initialised the list with the file, which is there as long as the
+        // handle. Nobody changes it during `'a`, as for that an exclusive reference to `_lists` is
+        // needed.
+        Iter {
+            // SAFETY: For the same reasons it can be read.
+            next: unsafe { (*head).next },
+            head,
+            _lists: PhantomData,
+        }
+    }
+
+    /// Detaches the first trigger of a command that `pred` is true for, and has it freed later.
+    ///
+    /// Returns whether there is one. `gone` is called with its data when it is in the list no more;
+    /// it may still be hit, until [`synchronize`](super::synchronize) has been called. It is freed
+    /// after `gone` has returned. Sleeps.
+    pub fn detach<T: Command>(
+        self,
+        lists: &mut Lists<'_>,
+        mut pred: impl FnMut(&Trigger<T>) -> bool,
+        gone: impl FnOnce(&T::Data),
+    ) -> bool {
+        let held = lists.held();
+        let Some(trigger) = self
+            .triggers::<T>(lists)
+            .find(|trigger| pred(trigger))
+            .map(Trigger::as_raw)
+        else {
+            return false;
+        };
+
+        // SAFETY: The trigger is in the list of this file, and as `lists` is borrowed exclusively
+        // there is no reference to it, but for those in hits. The list gives it up here.
+        unsafe {
+            unlink(self, trigger);
+            data::retire::<T>(trigger, held, gone);
+        }
+        true
+    }
+}
+
+/// The triggers of one command and one event. See [`EventFile::triggers`].
+///
+/// # Invariants
+///
+/// `next` is `head`, or an entry of the list that it is the head of; during `'a` the list does not
+/// change, and all that is in it are triggers.
+pub struct Iter<'a, T> {
+    next: *mut bindings::list_head,
+    head: *mut bindings::list_head,
+    _lists: PhantomData<&'a T>,
+}
+
+impl<'a, T: Command> Iterator for Iter<'a, T> {
+    type Item = &'a Trigger<T>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let ours = T::registration().as_raw();
+
+        while self.next != self.head {
+            // SAFETY: By the type invariant the entry is that of a trigger.
+            let trigger =
+                unsafe { container_of!(self.next, bindings::event_trigger_data, list) };
+
+            // INVARIANT: What follows an entry is another one or the head.
+            //
+            // SAFETY: By the type invariant the trigger is valid.
+            self.next = unsafe { (*trigger).list.next };
+
+            // SAFETY: As above; the command is set before the trigger is in a list.
+            if unsafe { (*trigger).cmd_ops } == ours {
+                // SAFETY: Only a `Trigger<T>` has this command: a `Registration<T>` is at this
+                // address for good, and its address is private to this module. During `'a` it is
+                // in the list, so it is not freed.
+                return Some(unsafe { Trigger::from_c(trigger) });
+            }
+        }
+        None
+    }
+}
+
+// The symbols that the following functions use are not exported, so they must not be inlined into
+// modules.
+
+/// Puts a trigger at the end of the list, and has the event call triggers.
+///
+/// # Safety
+///
+/// `trigger` must be complete, in no list, and stay valid until it has been [unlinked](unlink) and
+/// [synchronized with](super::synchronize). `event_mutex` must be held, and nobody be walking the
+/// list with it.
+#[inline(never)]
+pub(super) unsafe fn link(
+    file: EventFile<'_>,
+    trigger: *mut bindings::event_trigger_data,
+) -> Result {
+    let file = file.as_raw();
+
+    // SAFETY: The file is valid, and the caller promises the rest.
+    let ret = unsafe {
+        bindings::list_add_tail_rcu(&raw mut (*trigger).list, &raw mut (*file).triggers);
+        bindings::update_cond_flag(file);
+        bindings::trace_event_trigger_enable_disable(file, 1)
+    };
+
+    to_result(ret)
+}
+
+/// Takes a trigger from the list of the file that it was [linked](link) to, be it that there was an
+/// error.
+///
+/// # Safety
+///
+/// It must be in that list. `event_mutex` must be held, and nobody be walking the list with it.
+#[inline(never)]
+pub(super) unsafe fn unlink(file: EventFile<'_>, trigger: *mut bindings::event_trigger_data) {
+    let file = file.as_raw();
+
+    // An event that cannot be disabled stays enabled, which is no harm but what it costs.
+    //
+    // SAFETY: The file is valid, and the caller promises the rest.
+    unsafe {
+        bindings::list_del_rcu(&raw mut (*trigger).list);
+        bindings::trace_event_trigger_enable_disable(file, 0);
+        bindings::update_cond_flag(file);
+    }
+}
