@@ -97,8 +97,8 @@ pub(crate) struct Map {
     seed: Seed,
     table: Table,
     slab: Slab,
-    /// Nobody gets in.
-    closed: Atomic<u32>,
+    /// How many words a key has, or 0 while nobody may enter.
+    entrance: Atomic<u32>,
     bits: u32,
     hits: Counter,
     drops: Counter,
@@ -109,6 +109,13 @@ pub(crate) struct Map {
 impl Map {
     /// Makes a map of `2^bits` elements.
     pub(crate) fn new(bits: u32, layout: Layout) -> Result<Self> {
+        let map = Self::new_closed(bits, layout)?;
+
+        map.open();
+        Ok(map)
+    }
+
+    fn new_closed(bits: u32, layout: Layout) -> Result<Self> {
         if !(BITS_MIN..=BITS_MAX).contains(&bits) {
             return Err(EINVAL);
         }
@@ -116,11 +123,11 @@ impl Map {
         let shape = Shape::new(layout)?;
 
         Ok(Self {
+            entrance: Atomic::new(0),
             seed: Seed::new(),
             table: Table::new(bits.wrapping_add(1))?,
             slab: Slab::new(1 << bits, shape.words)?,
             shape,
-            closed: Atomic::new(0),
             bits,
             hits: Counter::new()?,
             drops: Counter::new()?,
@@ -147,21 +154,45 @@ impl Map {
         key: u64,
         comm: impl FnOnce(&mut Comm),
     ) -> Option<Element<'_>> {
-        self.insert_hashed(&[key], self.seed.hash_word(key), comm)
+        let hash = self.seed.hash_word(key);
+
+        if !self.may_enter(1) {
+            return self.refuse();
+        }
+        match self.find(hash, |element| element.is_word(key)) {
+            Ok(element) => {
+                self.hits.add(1);
+                Some(element)
+            }
+            Err(at) => self.claim_u64(key, hash, at, comm),
+        }
     }
 
     /// Like [`Map::insert_u64`], for keys of any size.
     #[inline]
     pub(crate) fn insert(&self, key: &[u64], comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
-        self.insert_hashed(key, self.seed.hash(key), comm)
+        let hash = self.seed.hash(key);
+
+        if !self.may_enter(key.len()) {
+            return self.refuse();
+        }
+        match self.find(hash, |element| element.has_key(key)) {
+            Ok(element) => {
+                self.hits.add(1);
+                Some(element)
+            }
+            Err(at) => self.claim(key, hash, at, comm),
+        }
     }
 
     /// The element of a key. This counts nothing.
+    #[inline]
     pub(crate) fn lookup(&self, key: &[u64]) -> Option<Element<'_>> {
-        if self.is_closed() || key.len() != self.shape.layout.key_words {
+        if !self.may_enter(key.len()) {
             return None;
         }
-        self.find(key, self.seed.hash(key)).ok()
+        self.find(self.seed.hash(key), |element| element.has_key(key))
+            .ok()
     }
 
     /// Counts an event that could not be recorded for a reason that the map does not know.
@@ -187,13 +218,16 @@ impl Map {
 
     /// Keeps everybody from entering; who is inside stays.
     pub(crate) fn close(&self) {
-        self.closed.store(1, Relaxed);
+        self.entrance.store(0, Relaxed);
     }
 
     /// Lets everybody enter again.
     pub(crate) fn open(&self) {
-        // Pairs with the load in `is_closed`.
-        self.closed.store(0, Release);
+        // Pairs with the load in `may_enter`: who gets in sees that the map was wiped.
+        //
+        // CAST: A key is not that large: there would be no memory for the elements.
+        self.entrance
+            .store(self.shape.layout.key_words as u32, Release);
     }
 
     /// Makes the map as it was when it was new.
@@ -216,39 +250,32 @@ impl Map {
         Snapshot::new(self)
     }
 
+    /// Whether the map is open to keys of this size.
     #[inline]
-    fn is_closed(&self) -> bool {
+    fn may_enter(&self, key_words: usize) -> bool {
         // Pairs with the store in `open`.
-        self.closed.load(Acquire) != 0
+        //
+        // CAST: A `usize` has 32 bits at least.
+        key_words != 0 && self.entrance.load(Acquire) as usize == key_words
     }
 
-    #[inline]
-    fn insert_hashed(
-        &self,
-        key: &[u64],
-        hash: u64,
-        comm: impl FnOnce(&mut Comm),
-    ) -> Option<Element<'_>> {
-        if self.is_closed() {
-            return None;
-        }
-        if key.len() != self.shape.layout.key_words {
+    /// What an insertion is that may not enter.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self) -> Option<Element<'_>> {
+        if self.entrance.load(Relaxed) != 0 {
             self.drops.add(1);
-            return None;
         }
-
-        match self.find(key, hash) {
-            Ok(element) => {
-                self.hits.add(1);
-                Some(element)
-            }
-            Err(at) => self.claim(key, hash, at, comm),
-        }
+        None
     }
 
-    /// The element of a key that has this hash, or the free slot that it was missed at.
+    /// The element with the key that has this hash, or the free slot that it was missed at.
     #[inline]
-    fn find(&self, key: &[u64], hash: u64) -> Result<Element<'_>, usize> {
+    fn find(
+        &self,
+        hash: u64,
+        is_it: impl Fn(Element<'_>) -> bool,
+    ) -> Result<Element<'_>, usize> {
         let mut at = self.table.start(hash);
 
         // There are twice as many slots as elements, so there is a free one.
@@ -258,24 +285,33 @@ impl Map {
             if slot.is_free() {
                 return Err(at);
             }
-            if let Some(element) = self.matching(slot, key, hash) {
-                return Ok(element);
+            if let Some(index) = slot.index_if(hash) {
+                let element = self.element(index);
+
+                if is_it(element) {
+                    return Ok(element);
+                }
             }
             at = self.table.after(at);
         }
     }
 
-    /// The element of a slot, if it has this key.
     #[inline]
-    fn matching(&self, slot: Slot, key: &[u64], hash: u64) -> Option<Element<'_>> {
-        let element = self.element(slot.index_if(hash)?)?;
-
-        element.has_key(key).then_some(element)
+    fn element(&self, index: u32) -> Element<'_> {
+        Element::new(self, self.slab.start(index))
     }
 
-    #[inline]
-    fn element(&self, index: u32) -> Option<Element<'_>> {
-        Some(Element::new(&self.shape, self.slab.element(index)?))
+    /// [`Map::claim`] for a key of one word.
+    #[cold]
+    #[inline(never)]
+    fn claim_u64(
+        &self,
+        key: u64,
+        hash: u64,
+        at: usize,
+        comm: impl FnOnce(&mut Comm),
+    ) -> Option<Element<'_>> {
+        self.claim(&[key], hash, at, comm)
     }
 
     /// Claims an element for a key that has been missed at the slot `at`.
@@ -296,10 +332,12 @@ impl Map {
 
             if !slot.is_free() {
                 // Somebody was faster, maybe with the same key.
-                if let Some(element) = self.matching(slot, key, hash) {
-                    break Some(element);
+                let other = slot.index_if(hash).map(|index| self.element(index));
+
+                match other {
+                    Some(element) if element.has_key(key) => break Some(element),
+                    _ => at = self.table.after(at),
                 }
-                at = self.table.after(at);
                 continue;
             }
 
@@ -309,19 +347,8 @@ impl Map {
                     let Some(index) = self.slab.take() else {
                         break None;
                     };
-                    let Some(element) = self.element(index) else {
-                        break None;
-                    };
 
-                    element.set_key(key);
-                    if self.shape.layout.comm {
-                        if let Some(comm) = comm.take() {
-                            let mut name = Comm::default();
-
-                            comm(&mut name);
-                            element.set_comm(&name);
-                        }
-                    }
+                    self.prepare(self.element(index), key, comm.take());
                     prepared = Some(index);
                     index
                 }
@@ -329,7 +356,7 @@ impl Map {
 
             if self.table.publish(at, Slot::new(index, hash)) {
                 prepared = None;
-                break self.element(index);
+                break Some(self.element(index));
             }
         };
 
@@ -341,5 +368,17 @@ impl Map {
             None => self.drops.add(1),
         }
         element
+    }
+
+    /// Makes an element that was taken ready to be published.
+    fn prepare(&self, element: Element<'_>, key: &[u64], comm: Option<impl FnOnce(&mut Comm)>) {
+        element.set_key(key);
+
+        if let (true, Some(comm)) = (self.shape.layout.comm, comm) {
+            let mut name = Comm::default();
+
+            comm(&mut name);
+            element.set_comm(&name);
+        }
     }
 }

@@ -10,7 +10,10 @@ use kernel::{
     },
 };
 
-use super::layout::Shape;
+use super::{
+    layout::Shape,
+    Map, //
+};
 
 /// The name of a task.
 pub(crate) type Comm = [u8; 16];
@@ -24,14 +27,32 @@ pub(super) const COMM_WORDS: usize = size_of::<Comm>() / size_of::<u64>();
 /// need is in [`vars`](super::vars).
 #[derive(Clone, Copy)]
 pub(crate) struct Element<'m> {
-    pub(super) shape: &'m Shape,
-    pub(super) words: &'m [Atomic<u64>],
+    map: &'m Map,
+    /// Its first word in the slab.
+    start: usize,
 }
 
 impl<'m> Element<'m> {
     #[inline]
-    pub(super) fn new(shape: &'m Shape, words: &'m [Atomic<u64>]) -> Self {
-        Self { shape, words }
+    pub(super) fn new(map: &'m Map, start: usize) -> Self {
+        Self { map, start }
+    }
+
+    #[inline]
+    pub(super) fn shape(&self) -> &'m Shape {
+        &self.map.shape
+    }
+
+    /// A word, counted from the first one.
+    #[inline]
+    pub(super) fn word(&self, at: usize) -> Option<&'m Atomic<u64>> {
+        self.map.slab.word(self.start.wrapping_add(at))
+    }
+
+    /// Some words, counted likewise.
+    #[inline]
+    pub(super) fn words(&self, at: usize, count: usize) -> &'m [Atomic<u64>] {
+        self.map.slab.words(self.start.wrapping_add(at), count)
     }
 
     /// Adds to a sum, modulo 2^64.
@@ -51,10 +72,10 @@ impl<'m> Element<'m> {
     /// A word of the key.
     #[inline]
     pub(crate) fn key_word(&self, word: usize) -> u64 {
-        if word >= self.shape.layout.key_words {
+        if word >= self.shape().layout.key_words {
             return 0;
         }
-        self.words.get(word).map_or(0, |word| word.load(Relaxed))
+        self.word(word).map_or(0, |word| word.load(Relaxed))
     }
 
     /// Copies the key, as much as there is room for.
@@ -78,34 +99,43 @@ impl<'m> Element<'m> {
 
     #[inline]
     fn sum_word(&self, sum: usize) -> Option<&'m Atomic<u64>> {
-        self.words.get(self.shape.sum(sum)?)
+        self.word(self.shape().sum(sum)?)
     }
 
     #[inline]
-    fn key(&self) -> impl Iterator<Item = &'m Atomic<u64>> {
-        self.words.iter().take(self.shape.layout.key_words)
+    fn key(&self) -> &'m [Atomic<u64>] {
+        self.words(0, self.shape().layout.key_words)
     }
 
     fn comm_words(&self) -> &'m [Atomic<u64>] {
-        if self.shape.layout.comm {
-            self.words.get(self.shape.comm..).unwrap_or(&[])
+        if self.shape().layout.comm {
+            self.words(self.shape().comm, COMM_WORDS)
         } else {
             &[]
         }
     }
 
-    /// Whether the element has this key, which has as many words as all keys have.
+    /// Whether this is the key, of a map with keys of one word.
+    #[inline]
+    pub(super) fn is_word(&self, key: u64) -> bool {
+        self.word(0).is_some_and(|word| word.load(Relaxed) == key)
+    }
+
+    /// Whether this is the key, which has as many words as all keys of the map.
     #[inline]
     pub(super) fn has_key(&self, key: &[u64]) -> bool {
-        self.words
-            .iter()
-            .zip(key)
-            .all(|(word, key)| word.load(Relaxed) == *key)
+        let words = self.words(0, key.len());
+
+        words.len() == key.len()
+            && words
+                .iter()
+                .zip(key)
+                .all(|(word, key)| word.load(Relaxed) == *key)
     }
 
     /// Sets the key of an element that is being prepared.
     pub(super) fn set_key(&self, key: &[u64]) {
-        for (word, key) in self.key().zip(key) {
+        for (word, key) in self.key().iter().zip(key) {
             word.store(*key, Relaxed);
         }
     }

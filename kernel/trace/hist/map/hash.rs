@@ -39,7 +39,10 @@ impl Seed {
 
         while let [first, second, others @ ..] = rest {
             // The sum cannot be chosen such that a factor is zero: `hash` is not known.
-            hash = mix(hash ^ first, self.factor.wrapping_add(*second) ^ hash.rotate_left(32));
+            hash = mix(
+                hash ^ first,
+                self.factor.wrapping_add(*second) ^ hash.rotate_left(32),
+            );
             rest = others;
         }
         match rest.first() {

@@ -64,12 +64,24 @@ impl Slab {
         })
     }
 
-    /// The words of an element.
+    /// Where an element begins.
     #[inline]
-    pub(super) fn element(&self, index: u32) -> Option<&[Atomic<u64>]> {
-        let start = self.size.wrapping_mul(index as usize);
+    pub(super) fn start(&self, index: u32) -> usize {
+        self.size.wrapping_mul(index as usize)
+    }
 
-        self.words.get(start..start.wrapping_add(self.size))
+    /// A word.
+    #[inline]
+    pub(super) fn word(&self, at: usize) -> Option<&Atomic<u64>> {
+        self.words.get(at)
+    }
+
+    /// Some words, or none if not all of them exist.
+    #[inline]
+    pub(super) fn words(&self, start: usize, count: usize) -> &[Atomic<u64>] {
+        self.words
+            .get(start..start.wrapping_add(count))
+            .unwrap_or(&[])
     }
 
     /// Takes an element, which is zero but for its key and its comm.
@@ -88,7 +100,7 @@ impl Slab {
             // If somebody else takes the element, this is anything, and the exchange fails.
             //
             // CAST: The link is the low half.
-            let link = self.element(index)?.first()?.load(Relaxed) as u32;
+            let link = self.word(self.start(index))?.load(Relaxed) as u32;
 
             match self.free.cmpxchg(head.0, head.followed_by(link).0, Acquire) {
                 Ok(_) => return Some(index),
@@ -108,7 +120,7 @@ impl Slab {
 
     /// Gives an element back that has never been published.
     pub(super) fn give_back(&self, index: u32) {
-        let Some(link) = self.element(index).and_then(|words| words.first()) else {
+        let Some(link) = self.word(self.start(index)) else {
             return;
         };
         let mut head = Head(self.free.load(Relaxed));
@@ -119,7 +131,10 @@ impl Slab {
             let number = index.wrapping_add(1);
 
             // Pairs with the loads in `take_given_back`.
-            match self.free.cmpxchg(head.0, head.followed_by(number).0, Release) {
+            match self
+                .free
+                .cmpxchg(head.0, head.followed_by(number).0, Release)
+            {
                 Ok(_) => return,
                 Err(current) => head = Head(current),
             }

@@ -55,9 +55,7 @@ impl Snapshot {
             };
 
             rest = others;
-            if let Some(element) = map.element(index) {
-                copy_element(element, copy);
-            }
+            copy_element(map.element(index), copy);
             order.push(row, GFP_KERNEL)?;
         }
         Ok(Self {
@@ -106,12 +104,13 @@ impl Snapshot {
 
 /// Copies the words of an element.
 fn copy_element(element: Element<'_>, copy: &mut [u64]) {
+    let words = element.words(0, copy.len());
     let mut copy_words = || {
-        for (to, from) in copy.iter_mut().zip(element.words) {
+        for (to, from) in copy.iter_mut().zip(words) {
             *to = from.load(Relaxed);
         }
     };
-    let Some(lock) = element.shape.lock else {
+    let Some(lock) = element.shape().lock else {
         return copy_words();
     };
 

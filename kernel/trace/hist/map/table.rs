@@ -87,7 +87,11 @@ impl Table {
     pub(super) fn after(&self, at: usize) -> usize {
         let next = at.wrapping_add(1);
 
-        if next < self.slots.len() { next } else { 0 }
+        if next < self.slots.len() {
+            next
+        } else {
+            0
+        }
     }
 
     #[inline]

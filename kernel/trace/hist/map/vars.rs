@@ -42,7 +42,7 @@ const ROUNDS: u32 = 1 << 10;
 /// | --- | --- |
 /// | 63..32 | version, which each writer increments |
 /// | 31..16 | marks of the variables that are set |
-/// | 15..0 | CPU of the writer plus one, or 0 |
+/// | 15..0 | CPU of the writer and a bit that is set, or 0 |
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct LockWord(pub(super) u64);
 
@@ -87,9 +87,9 @@ impl LockWord {
     /// waited.
     #[inline]
     fn this_cpu() -> u16 {
-        // CAST: No kernel has that many CPUs; if it had, owners would be mixed up, and somebody
-        // would give up.
-        (CpuId::current().as_u32() as u16).wrapping_add(1).max(1)
+        // CAST: If a kernel had more CPUs than fit in, those with the same number would give up
+        // too early.
+        (CpuId::current().as_u32() as u16) | 1 << 15
     }
 }
 
@@ -201,30 +201,42 @@ impl<'m> Element<'m> {
     }
 
     #[inline]
-    pub(super) fn lock(&self) -> Option<&'m Atomic<u64>> {
-        self.words.get(self.shape.lock?)
+    fn lock(&self) -> Option<&'m Atomic<u64>> {
+        self.word(self.shape().lock?)
     }
 
     #[inline]
     fn var_word(&self, var: usize) -> Option<&'m Atomic<u64>> {
-        self.words.get(self.shape.var(var)?)
+        self.word(self.shape().var(var)?)
     }
 
     /// The words of a string or a stack.
     #[inline]
     fn string_words(&self, slot: usize) -> &'m [Atomic<u64>] {
-        self.shape
+        self.shape()
             .string(slot)
-            .and_then(|start| self.words.get(start..start.wrapping_add(STRING_WORDS)))
-            .unwrap_or(&[])
+            .map_or(&[], |start| self.words(start, STRING_WORDS))
     }
 }
 
 /// Waits until nobody holds the lock, not too long and not for this CPU.
 #[inline]
 fn unlocked(lock: &Atomic<u64>) -> Option<LockWord> {
+    // Pairs with the store in `drop`: what the last writer wrote is seen.
+    let word = LockWord(lock.load(Acquire));
+
+    if word.owner() == 0 {
+        Some(word)
+    } else {
+        wait(lock)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wait(lock: &Atomic<u64>) -> Option<LockWord> {
     for _ in 0..ROUNDS {
-        // Pairs with the store in `drop`: what the last writer wrote is seen.
+        // As in `unlocked`.
         let word = LockWord(lock.load(Acquire));
 
         if word.owner() == 0 {
