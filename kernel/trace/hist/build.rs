@@ -6,8 +6,18 @@
 //! order in which a command is taken apart, which is part of the interface: variables, values,
 //! keys, the sort order, then the actions.
 
+mod atom;
+mod expr;
+mod keys;
+mod sort;
+mod values;
+mod vars;
+
+pub(crate) use vars::definitions;
+
 use kernel::{
     prelude::*,
+    str::CString,
     trace::{
         event_file::EventFile,
         event_mutex::Held,
@@ -16,11 +26,23 @@ use kernel::{
 };
 
 use super::{
+    action::parse::Clause,
     attrs::Attrs,
-    data::Spec,
+    data::{
+        SortKey,
+        Spec, //
+    },
+    field::Flags,
     log::Log,
-    text::Piece, //
+    text::Piece,
+    SORT_KEYS_MAX, //
 };
+
+/// The clock of histograms that do not ask for one.
+const CLOCK_DEFAULT: &CStr = c"global";
+
+/// Logarithm of the number of elements of a map that no size is asked for.
+const MAP_BITS_DEFAULT: u32 = 11;
 
 /// A definition `name=expression`.
 pub(crate) struct VarDef<'a> {
@@ -37,10 +59,101 @@ pub(crate) struct Build<'a, 'h> {
     pub(crate) lists: &'a mut Lists<'h>,
     pub(crate) log: &'a Log<'h>,
     pub(crate) attrs: &'a Attrs<'a>,
+    /// The handlers and actions of the command.
+    pub(crate) clauses: KVec<Clause<'a>>,
     /// The definitions of the command, while fields are made; empty when actions are.
     pub(crate) defs: KVec<VarDef<'a>>,
     /// It is made only to find the one that shall be removed.
     pub(crate) remove: bool,
     /// What there is so far.
     pub(crate) spec: Spec,
+}
+
+impl<'a, 'h> Build<'a, 'h> {
+    /// A histogram for `file` that has nothing yet.
+    pub(crate) fn new(
+        file: EventFile<'h>,
+        held: Held<'h>,
+        lists: &'a mut Lists<'h>,
+        log: &'a Log<'h>,
+        attrs: &'a Attrs<'a>,
+        remove: bool,
+    ) -> Result<Self> {
+        let clock = match attrs.clock {
+            Some(clock) => clock.to_c_string()?,
+            None => CString::try_from(CLOCK_DEFAULT)?,
+        };
+        let spec = Spec {
+            fields: KVec::new(),
+            n_vals: 0,
+            n_vars: 0,
+            key_size: 0,
+            refs: KVec::new(),
+            sort_keys: [SortKey::default(); SORT_KEYS_MAX],
+            n_sort_keys: 0,
+            name: attrs.name.map(Piece::to_c_string).transpose()?,
+            clock,
+            no_hitcount: attrs.no_hitcount,
+            timestamps: false,
+            usecs: false,
+            map_bits: attrs.map_bits.unwrap_or(MAP_BITS_DEFAULT),
+            actions: KVec::new(),
+            field_vars: KVec::new(),
+            save_vars: KVec::new(),
+            n_map_vars: 0,
+        };
+
+        Ok(Self {
+            file,
+            held,
+            lists,
+            log,
+            attrs,
+            clauses: KVec::new(),
+            defs: KVec::new(),
+            remove,
+            spec,
+        })
+    }
+
+    /// Makes the fields and the sort order. What the actions need is not made, but their handlers
+    /// must be known: references are looked for at the events of `onmatch()` first.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the command has been logged if it is something that is logged.
+    pub(crate) fn create_fields(&mut self) -> Result {
+        self.defs = vars::definitions(&self.attrs.assignments).map_err(|f| self.log.fault(f))?;
+        let result = self.create_vals_vars_keys();
+        self.defs.clear();
+        result?;
+
+        self.check_references()?;
+        self.create_sort_keys()?;
+        self.number_vars();
+        Ok(())
+    }
+
+    fn create_vals_vars_keys(&mut self) -> Result {
+        self.create_vals()?;
+        self.create_vars()?;
+        self.create_keys()
+    }
+
+    /// Numbers the variables in the order of the fields.
+    fn number_vars(&mut self) {
+        let vars = self
+            .spec
+            .fields
+            .iter_mut()
+            .filter(|field| field.flags.any(Flags::VAR))
+            .filter_map(|field| field.var.as_mut());
+        let mut n = 0;
+
+        for var in vars {
+            var.idx = n;
+            n = n.wrapping_add(1);
+        }
+        self.spec.n_map_vars = n;
+    }
 }

@@ -6,6 +6,11 @@
 //! stack), a reference to a variable, or an expression of other fields. This module has the type
 //! and what can be said about a field on its own; fields are made in [`build`](super::build).
 
+mod make;
+mod name;
+
+pub(crate) use make::Facts;
+
 use kernel::{
     prelude::*,
     str::CString,

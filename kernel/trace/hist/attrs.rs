@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The clauses of a command.
+//!
+//! ```text
+//! hist:keys=common_pid:vals=bytes_req:ts0=common_timestamp:sort=hitcount:size=512:pause
+//! ```
+//!
+//! Clauses are separated by colons. Those with an equals sign are told by the word in front of it;
+//! a word that is not known is the name of a variable. Of clauses that are given more than once the
+//! last one counts, but for variables and actions.
+
+use kernel::prelude::*;
+
+use super::{
+    expr::number::parse_u64,
+    log::{
+        ErrorKind,
+        Fault, //
+    },
+    map::{
+        BITS_MAX,
+        BITS_MIN, //
+    },
+    text::Piece,
+    ACTIONS_MAX,
+    VARS_MAX, //
+};
+
+/// What a clause for an action begins with.
+const HANDLERS: [&[u8]; 3] = [b"onmatch(", b"onmax(", b"onchange("];
+
+/// The clauses of a command.
+pub(crate) struct Attrs<'a> {
+    pub(crate) keys: Piece<'a>,
+    pub(crate) vals: Option<Piece<'a>>,
+    /// What follows `sort=`.
+    pub(crate) sort: Option<Piece<'a>>,
+    /// The whole clause `name=...`.
+    pub(crate) name: Option<Piece<'a>>,
+    pub(crate) clock: Option<Piece<'a>>,
+    pub(crate) pause: bool,
+    pub(crate) cont: bool,
+    pub(crate) clear: bool,
+    pub(crate) no_hitcount: bool,
+    /// Logarithm of the number of elements that `size=` asks for.
+    pub(crate) map_bits: Option<u32>,
+    /// Clauses that define variables, several in one perhaps.
+    pub(crate) assignments: KVec<Piece<'a>>,
+    /// Clauses `handler(...).action(...)`.
+    pub(crate) actions: KVec<Piece<'a>>,
+}
+
+impl<'a> Attrs<'a> {
+    /// Takes the parameters of a command apart, which have no filter behind them any more.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there are no keys, or for a clause that is none; what is wrong with the size.
+    pub(crate) fn parse(params: Piece<'a>) -> Result<Self, Fault> {
+        let mut keys = None;
+        let mut attrs = Self {
+            keys: params,
+            vals: None,
+            sort: None,
+            name: None,
+            clock: None,
+            pause: false,
+            cont: false,
+            clear: false,
+            no_hitcount: false,
+            map_bits: None,
+            assignments: KVec::new(),
+            actions: KVec::new(),
+        };
+
+        for clause in params.pieces(b':') {
+            match clause.split(b'=') {
+                (_, Some(value)) if value.is_empty() => {
+                    return Err(Fault::new(ErrorKind::EmptyAssignment, clause));
+                }
+                (word, Some(value)) => match word.bytes() {
+                    b"key" | b"keys" => keys = Some(value),
+                    _ => attrs.assign(clause, word, value)?,
+                },
+                (word, None) => attrs.word(word)?,
+            }
+        }
+
+        attrs.keys = keys.ok_or(EINVAL)?;
+        Ok(attrs)
+    }
+
+    /// A clause with an equals sign, between `word` and `value`.
+    fn assign(
+        &mut self,
+        clause: Piece<'a>,
+        word: Piece<'a>,
+        value: Piece<'a>,
+    ) -> Result<(), Fault> {
+        match word.bytes() {
+            b"val" | b"vals" | b"values" => self.vals = Some(value),
+            b"sort" => self.sort = Some(value),
+            b"name" => self.name = Some(clause),
+            b"clock" => self.clock = Some(value.trim()),
+            b"size" => self.map_bits = Some(map_bits(value.bytes())?),
+            _ if self.assignments.len() >= VARS_MAX => {
+                return Err(Fault::new(ErrorKind::TooManyVars, clause));
+            }
+            _ => self.assignments.push(clause, GFP_KERNEL)?,
+        }
+        Ok(())
+    }
+
+    /// A clause without an equals sign.
+    fn word(&mut self, clause: Piece<'a>) -> Result<(), Fault> {
+        match clause.bytes() {
+            b"nohitcount" | b"NOHC" => self.no_hitcount = true,
+            b"pause" => self.pause = true,
+            b"cont" | b"continue" => self.cont = true,
+            b"clear" => self.clear = true,
+            text => {
+                if self.actions.len() >= ACTIONS_MAX
+                    || !HANDLERS.iter().any(|handler| text.starts_with(handler))
+                {
+                    return Err(EINVAL.into());
+                }
+                self.actions.push(clause, GFP_KERNEL)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The logarithm of the number of elements for `size=text`: a power of two, rounded up.
+fn map_bits(text: &[u8]) -> Result<u32> {
+    let bits = parse_u64(text)?
+        .checked_next_power_of_two()
+        .ok_or(EINVAL)?
+        .trailing_zeros();
+
+    if (BITS_MIN..=BITS_MAX).contains(&bits) {
+        Ok(bits)
+    } else {
+        Err(EINVAL)
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests of pieces of a command: what they are cut into, and where each is.
+
+use kernel::prelude::*;
+
+#[kunit_tests(hist_text)]
+mod tests {
+    use crate::text::{
+        is_space,
+        Piece, //
+    };
+
+    /// What a piece is and where it begins.
+    fn seen(piece: Piece<'_>) -> (&[u8], usize) {
+        (piece.bytes(), piece.at())
+    }
+
+    #[test]
+    fn cutting() {
+        let piece = Piece::new(b"abcd", 5);
+
+        assert_eq!(seen(piece.from(1)), (&b"bcd"[..], 6));
+        assert_eq!(seen(piece.to(1)), (&b"a"[..], 5));
+        assert_eq!(seen(piece.from(4)), (&b""[..], 9));
+        // Less is left than is asked for.
+        assert_eq!(seen(piece.from(9)), (&b""[..], 9));
+        assert_eq!(seen(piece.to(9)), (&b"abcd"[..], 5));
+    }
+
+    #[test]
+    fn splitting() {
+        let (first, rest) = Piece::new(b"a=b=c", 10).split(b'=');
+        assert_eq!(seen(first), (&b"a"[..], 10));
+        assert_eq!(rest.map(seen), Some((&b"b=c"[..], 12)));
+
+        let (first, rest) = Piece::new(b"a=", 10).split(b'=');
+        assert_eq!(seen(first), (&b"a"[..], 10));
+        assert_eq!(rest.map(seen), Some((&b""[..], 12)));
+
+        let (first, rest) = Piece::new(b"a", 10).split(b'=');
+        assert_eq!(seen(first), (&b"a"[..], 10));
+        assert!(rest.is_none());
+    }
+
+    #[test]
+    fn lists() {
+        let mut pieces = Piece::new(b"a,,bc,", 5).pieces(b',');
+
+        assert_eq!(pieces.next().map(seen), Some((&b"a"[..], 5)));
+        assert_eq!(pieces.next().map(seen), Some((&b""[..], 7)));
+        assert_eq!(pieces.next().map(seen), Some((&b"bc"[..], 8)));
+        assert_eq!(pieces.next().map(seen), Some((&b""[..], 11)));
+        assert!(pieces.next().is_none());
+        assert!(pieces.next().is_none());
+
+        let mut pieces = Piece::new(b"", 5).pieces(b',');
+        assert_eq!(pieces.next().map(seen), Some((&b""[..], 5)));
+        assert!(pieces.next().is_none());
+    }
+
+    #[test]
+    fn trimming() {
+        assert_eq!(seen(Piece::new(b" \ta b\n ", 5).trim()), (&b"a b"[..], 7));
+        assert_eq!(seen(Piece::new(b"ab", 5).trim()), (&b"ab"[..], 5));
+        assert!(Piece::new(b" \t ", 5).trim().is_empty());
+        assert!(Piece::new(b"", 5).trim().is_empty());
+        for byte in [b'!', b'a', 0, 0x08, 0x0e, 0x1f, 0x9f] {
+            assert!(!is_space(byte));
+        }
+    }
+
+    #[test]
+    fn prefixes() {
+        let piece = Piece::new(b"onmax($x)", 20);
+
+        assert_eq!(
+            piece.strip_prefix(b"onmax(").map(seen),
+            Some((&b"$x)"[..], 26))
+        );
+        assert!(piece.strip_prefix(b"onmatch(").is_none());
+        assert!(piece.is(b"onmax($x)"));
+        assert!(!piece.is(b"onmax"));
+        assert_eq!(piece.find(b'('), Some(5));
+        assert_eq!(Piece::new(b"a)b)", 0).rfind(b')'), Some(3));
+    }
+
+    #[test]
+    fn c_strings() {
+        let copy = Piece::new(b"ab", 0).to_c_string();
+        assert!(copy.is_ok_and(|copy| copy.to_bytes() == b"ab"));
+        assert!(Piece::new(b"a\0b", 0).to_c_string().is_err());
+    }
+}
