@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The `hist` file of an event: a table for each of its histograms.
+//!
+//! The histograms are collected with `event_mutex` held. Then the maps are copied and the copies
+//! sorted without it, and the rows are written as they are read. So all rows and totals of a table
+//! are of one moment, and a large table keeps nobody from using tracing.
+
+pub(crate) mod key;
+pub(crate) mod table;
+pub(crate) mod value;
+
+use kernel::{
+    prelude::*,
+    seq_file::SeqFile,
+    trace::{
+        event_file::EventFile,
+        event_text::EventText,
+        trigger::Lists, //
+    },
+};
+
+use self::table::Table;
+use super::{
+    line,
+    out::Out,
+    trigger::Histogram, //
+};
+
+/// The `hist` file.
+pub(crate) struct HistFile;
+
+/// One reading of it.
+pub(crate) struct Reading {
+    tables: KVec<Table>,
+}
+
+#[vtable]
+impl EventText for HistFile {
+    type Text = Reading;
+
+    fn collect<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> Result<Reading> {
+        let mut tables = KVec::new();
+
+        for trigger in file.triggers::<Histogram>(lists) {
+            let mut info = Out::new();
+
+            line::write(&mut info, trigger);
+            info.bytes()?;
+            tables.push(Table::new(trigger.data().hist.clone(), info), GFP_KERNEL)?;
+        }
+        Ok(Reading { tables })
+    }
+
+    fn prepare(reading: &mut Reading) -> Result {
+        for table in reading.tables.iter_mut() {
+            table.fill()?;
+        }
+        Ok(())
+    }
+
+    fn show(reading: &Reading, mut pos: usize, m: &SeqFile) -> Result<bool> {
+        for (n, table) in reading.tables.iter().enumerate() {
+            if pos < table.len() {
+                table.show(pos, n, m)?;
+                return Ok(true);
+            }
+            pos = pos.wrapping_sub(table.len());
+        }
+        Ok(false)
+    }
+
+    fn hits<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> u64 {
+        file.triggers::<Histogram>(lists)
+            .map(|trigger| trigger.data().hist.map.hits())
+            .fold(0, u64::wrapping_add)
+    }
+}

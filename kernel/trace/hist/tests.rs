@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! KUnit tests of what is a function of bytes and numbers, and of the map.
+
+mod action;
+mod attrs;
+mod eval;
+mod expr;
+mod map;
+mod matching;
+mod program;
+mod render;
+mod text;
+
+use kernel::{
+    prelude::*,
+    str::BStr, //
+};
+
+/// Whether the text is this one; tells if it is not.
+fn same(text: &[u8], is: &[u8]) -> bool {
+    let ok = text == is;
+
+    if !ok {
+        pr_err!("failed: [{}] is not [{}]\n", BStr::from_bytes(text), BStr::from_bytes(is));
+    }
+    ok
+}

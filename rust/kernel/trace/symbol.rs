@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Names of what is only known by a number: symbols and pointers.
+//!
+//! C headers: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h),
+//! [`include/linux/sprintf.h`](srctree/include/linux/sprintf.h).
+
+use crate::{
+    bindings,
+    prelude::*, //
+};
+
+/// Room for the name of any symbol, with offset, size and module: more than `KSYM_SYMBOL_LEN`.
+const NAME_LEN: usize = 1024;
+
+const _: () = assert!(NAME_LEN > bindings::KSYM_NAME_LEN as usize + 256);
+
+/// A place that a name is put in.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::trace::symbol::Name;
+///
+/// let mut name = Name::new();
+///
+/// // There is nothing at this address.
+/// assert_eq!(name.lookup(1, true), b"0x1");
+/// assert!(!name.hashed(1).is_empty());
+/// ```
+pub struct Name([u8; NAME_LEN]);
+
+impl Name {
+    /// An empty place.
+    #[expect(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self([0; NAME_LEN])
+    }
+
+    /// The symbol that an address is in; the address in hexadecimal, with `0x`, if there is none.
+    ///
+    /// With `offset` the name is followed by how far the address is into the symbol and by the size
+    /// of that, `+0x10/0x40`. A symbol of a module is followed by the name of that, `[module]`. This
+    /// is what `%pS` and `%ps` print. Sleeps not.
+    pub fn lookup(&mut self, address: usize, offset: bool) -> &[u8] {
+        // SAFETY: There is room for the longest name that there can be.
+        let len = unsafe { sprint(self.0.as_mut_ptr(), address, offset) };
+
+        self.put(len)
+    }
+
+    /// What `%p` prints for a pointer: a number that tells one from another and nothing else.
+    pub fn hashed(&mut self, address: usize) -> &[u8] {
+        // SAFETY: The format takes one pointer, which is not read from; C writes no more than there
+        // is room for.
+        let len = unsafe {
+            bindings::snprintf(
+                self.0.as_mut_ptr().cast(),
+                NAME_LEN,
+                c"%p".as_char_ptr(),
+                core::ptr::without_provenance::<c_void>(address),
+            )
+        };
+
+        self.put(len)
+    }
+
+    fn put(&self, len: c_int) -> &[u8] {
+        let len = usize::try_from(len).unwrap_or(0);
+
+        self.0.get(..len).unwrap_or(&[])
+    }
+}
+
+/// Whether the current task may be shown addresses of the kernel, as they are in
+/// `/proc/kallsyms`: this depends on its capabilities and on `kernel.kptr_restrict`.
+#[inline(never)]
+pub fn address_allowed() -> bool {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::trace_may_show_addresses() }
+}
+
+/// The name of a system call; `None` if there is none of this number.
+#[inline(never)]
+pub fn syscall_name(nr: u64) -> Option<&'static CStr> {
+    // SAFETY: Any number will do.
+    let name = unsafe { bindings::get_syscall_name(c_int::try_from(nr).ok()?) };
+
+    // SAFETY: What is not null is a string that is there for good.
+    (!name.is_null()).then(|| unsafe { CStr::from_char_ptr(name) })
+}
+
+// The symbols that the following functions use are not all exported, so they must not be inlined
+// into modules.
+
+/// # Safety
+///
+/// There must be room for `NAME_LEN` bytes at `buffer`.
+#[inline(never)]
+unsafe fn sprint(buffer: *mut u8, address: usize, offset: bool) -> c_int {
+    if offset {
+        // SAFETY: Promised by the caller.
+        unsafe { bindings::sprint_symbol(buffer.cast(), address) }
+    } else {
+        // SAFETY: Promised by the caller.
+        unsafe { bindings::sprint_symbol_no_offset(buffer.cast(), address) }
+    }
+}
