@@ -10,6 +10,9 @@
 
 set -euo pipefail
 
+# shellcheck source-path=SCRIPTDIR source=../../tracing_demo.sh
+. "$(dirname "$0")/../../tracing_demo.sh"
+
 CLIENT=$(realpath "${1:?usage: demo.sh CLIENT}")
 EVENT=web_request
 TRACING=/sys/kernel/tracing
@@ -20,42 +23,12 @@ PATIENCE=60
 
 work=$(mktemp -d)
 client=
-shown=
-
-fail() {
-	printf 'demo: %s\n' "$*" >&2
-	exit 1
-}
 
 cleanup() {
 	if [ -n "$client" ]; then kill "$client" 2>/dev/null || :; fi
 	rm -rf "$work"
 }
 trap cleanup EXIT
-
-# A caption.
-say() { printf '\n== %s\n' "$*"; }
-
-# Shows a command, and what it prints; both can be checked afterwards.
-show() { # COMMAND LINE
-	printf '# %s\n' "$1"
-	shown=$(eval "$1" 2>&1) || {
-		printf '%s\n' "$shown"
-		fail "this command failed: $1"
-	}
-	[ -z "$shown" ] || printf '%s\n' "$shown"
-}
-
-# The output just shown has (so many) lines of this kind.
-expect() { # PATTERN [LINES]
-	local lines
-	lines=$(grep -cE -e "$1" <<<"$shown") || :
-	if [ $# -gt 1 ]; then
-		[ "$lines" = "$2" ] || fail "expected $2 lines with \"$1\", there are $lines"
-	else
-		[ "$lines" != 0 ] || fail "expected a line with \"$1\""
-	fi
-}
 
 # The next line of the client, which has to be this one.
 answer() { # LINE
