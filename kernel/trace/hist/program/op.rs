@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a compiled histogram is made of: how numbers, texts and keys are got.
+//!
+//! Numbers are mostly a field of the record, which is a [`Leaf`]. An expression is a list of
+//! [`Step`]s, each of which combines two leaves and leaves its result in a register, which later
+//! steps have as a leaf. There are no trees to walk and no calls through pointers.
+
+/// A number that takes no computation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Leaf {
+    Const(u64),
+    /// A field of the record; these have its offset in bytes.
+    U8(u32),
+    S8(u32),
+    U16(u32),
+    S16(u32),
+    U32(u32),
+    S32(u32),
+    U64(u32),
+    S64(u32),
+    /// The time stamp of the event, in the units that the histogram wants.
+    Time,
+    /// The processor.
+    Cpu,
+    /// A slot: the value of a reference or of a variable.
+    Slot(u32),
+    /// The result of a step.
+    Register(u32),
+}
+
+/// Number of registers. The deepest expression that the operators allow takes three.
+pub(crate) const REGISTERS: usize = 4;
+
+/// What a step does with its two leaves.
+///
+/// Numbers are 64 bits and wrap around.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Op {
+    Add,
+    Sub,
+    Mul,
+    /// Minus the left one.
+    Neg,
+    /// The quotient without its fraction; all ones if the divisor is 0.
+    ///
+    /// Which operands are signed matters if they are negative: the quotient is that of the numbers
+    /// as they are shown.
+    Div {
+        left_signed: bool,
+        right_signed: bool,
+    },
+    /// Division of an unsigned number by two to the power of the right one.
+    Shift,
+    /// The logarithm to base 2, rounded up. That of 0 is taken for 0, and that of a negative number
+    /// for 64.
+    Log2,
+    /// The largest multiple of the right one that is not above the left one.
+    Bucket {
+        signed: bool,
+    },
+}
+
+/// One operation of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Step {
+    pub(crate) op: Op,
+    /// The register that gets the result.
+    pub(crate) to: u32,
+    pub(crate) left: Leaf,
+    pub(crate) right: Leaf,
+}
+
+/// A number that is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Value {
+    Leaf(Leaf),
+    /// The result of the last of these steps of the program.
+    Steps {
+        from: u32,
+        to: u32,
+    },
+}
+
+/// A text: a string or a stack.
+///
+/// In memory a string is its bytes, a NUL, and zeros up to the end of its place; a stack is the
+/// number of its addresses and then the addresses, with zeros behind them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Text {
+    /// A field of the record that is a string of at most `size` bytes.
+    Static { offset: u32, size: u32 },
+    /// A string of varying length, which the word at `offset` has the place and the size of.
+    Dynamic { offset: u32 },
+    /// The same, with a place that is relative to the end of that word.
+    Relative { offset: u32 },
+    /// The name of the current task.
+    Comm,
+    /// The name of the task that had the first hit of the element.
+    FirstComm,
+    /// A field of the record that is a stack.
+    Recorded { offset: u32 },
+    /// A text that is in the scratch memory already.
+    Scratch(u32),
+}
+
+/// How a key is got. `word` is where it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KeyPart {
+    Number {
+        word: u32,
+        value: Value,
+    },
+    String {
+        word: u32,
+        words: u32,
+        text: Text,
+    },
+    /// The addresses of the stack that led to the event.
+    Stack {
+        word: u32,
+    },
+    /// The addresses of a stack that is a field of the record.
+    Recorded {
+        word: u32,
+        offset: u32,
+    },
+}
+
+/// A variable of the histogram that is a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NumberVar {
+    pub(crate) value: Value,
+    /// The slot that it is computed into.
+    pub(crate) slot: u32,
+    /// Which variable of the element it is. Those that only actions use are none.
+    pub(crate) place: Option<u32>,
+}
+
+/// A variable of the histogram that is a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TextVar {
+    pub(crate) text: Text,
+    /// The text of the scratch memory that gets it, if it is used and not there already.
+    pub(crate) scratch: Option<u32>,
+    /// Where the element keeps it.
+    pub(crate) kept: Option<KeptText>,
+}
+
+/// Where an element keeps a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct KeptText {
+    /// Which variable it is.
+    pub(crate) place: u32,
+    pub(crate) at: Kept,
+}
+
+/// What an element has a text as; these have its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kept {
+    /// The name of the task that had the first hit, which is there anyway.
+    Comm,
+    String(u32),
+    Stack(u32),
+}
+
+/// What `save()` stores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Save {
+    Number { value: Value, place: u32 },
+    Text { text: Text, kept: KeptText },
+}
+
+/// A variable that another histogram has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Read {
+    /// Which variable of the other element it is.
+    pub(crate) place: u32,
+    /// The slot that gets it.
+    pub(crate) slot: u32,
+    /// Whether it is unset by being read.
+    pub(crate) once: bool,
+    /// What else is to be copied.
+    pub(crate) text: Option<ReadText>,
+}
+
+/// A text that another histogram has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ReadText {
+    /// Where the other element has it.
+    pub(crate) at: Kept,
+    /// The text of the scratch memory that gets it.
+    pub(crate) scratch: u32,
+}
+
+/// What makes a handler run its action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Condition {
+    /// The number is larger than the one that is kept.
+    Larger { signed: bool },
+    /// The number is another one than is kept.
+    Other,
+}
+
+impl Condition {
+    /// Whether `new` makes the handler run if `kept` is what was kept.
+    ///
+    /// Where nothing was kept yet anything counts but 0, which is what a reader sees there.
+    #[inline]
+    pub(crate) fn holds(self, new: u64, kept: Option<u64>) -> bool {
+        let Some(kept) = kept else {
+            return new != 0;
+        };
+
+        match self {
+            Self::Other => new != kept,
+            Self::Larger { signed: false } => new > kept,
+            // CAST: The values were sign-extended to 64 bits.
+            Self::Larger { signed: true } => new as i64 > kept as i64,
+        }
+    }
+}
+
+/// A variable that is watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Watch {
+    /// Index of the action.
+    pub(crate) action: u32,
+    /// The slot of the number; of a text a number that stands for it is watched.
+    pub(crate) slot: u32,
+    pub(crate) scratch: Option<u32>,
+    /// Which variable of the element has the number that is kept.
+    pub(crate) place: u32,
+    pub(crate) condition: Condition,
+    /// Whether the `save()` variables are to be stored.
+    pub(crate) save: bool,
+}

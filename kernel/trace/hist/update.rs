@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What runs when an event happens that a histogram is attached to.
+//!
+//! This can be in any context, NMI included, with preemption disabled. Nothing here allocates,
+//! sleeps, waits longer than a bound, or can panic: what is out of range reads as nothing.
+//!
+//! 1. The key is computed.
+//! 2. The [references](refs) to variables of other histograms are resolved. If one has no value,
+//!    the event is ignored.
+//! 3. The element of the key is found or claimed, and its sums are added to.
+//! 4. The [variables](vars) of the histogram are computed, then stored in the element together;
+//!    with that it is decided which handlers run, and what `save()` keeps is stored.
+//! 5. The [actions] run, on what was computed.
+//!
+//! A hit that cannot be handled is counted as a drop: if there is no element left, if too many hits
+//! are nested, or if an element is being written to for too long.
+//!
+//! Most histograms are simple, and take shorter ways: see [`Shape`].
+
+mod actions;
+pub(crate) mod eval;
+pub(crate) mod key;
+pub(crate) mod moment;
+pub(crate) mod pad;
+mod refs;
+pub(crate) mod snapshot;
+pub(crate) mod text;
+mod vars;
+
+use self::{
+    eval::Eval,
+    moment::Moment,
+    pad::{
+        Scratch,
+        Small, //
+    },
+    refs::Outcome,
+};
+use super::{
+    data::Hist,
+    map::Element,
+    program::{
+        op::Leaf,
+        Shape, //
+    },
+    trigger::TriggerData,
+};
+use kernel::trace::{
+    event_text::wake_pollers,
+    trigger::Hit, //
+};
+
+/// The event of a trigger has happened.
+#[inline]
+pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
+    let hist = data.hist();
+
+    match hist.program.shape {
+        Shape::Plain(key) => plain(hist, key, hit),
+        Shape::Small => small(hist, hit),
+        Shape::Large => large(hist, hit),
+    }
+}
+
+/// One number is the key, and there is nothing but sums.
+#[inline]
+fn plain(hist: &Hist, key: Leaf, hit: &Hit<'_>) {
+    let program = &hist.program;
+    let eval = Eval::new(hit, &program.steps, program.usecs);
+    let key = eval.leaf(key, &[], &[]);
+
+    if let Some(element) = hist.map.insert_u64(key, |comm| *comm = hit.first_comm()) {
+        count(hist, &eval, &element, &[]);
+        wake_pollers();
+    }
+}
+
+/// There are few words to remember.
+#[inline(never)]
+fn small(hist: &Hist, hit: &Hit<'_>) {
+    let mut memory = Small::new();
+
+    if let Some(scratch) = memory.scratch(hist.map.layout().key_words) {
+        handle(hist, hit, scratch);
+    }
+}
+
+#[inline(never)]
+fn large(hist: &Hist, hit: &Hit<'_>) {
+    let Some(mut pad) = hist.program.pads.as_ref().and_then(|pads| pads.enter()) else {
+        hist.map.count_drop();
+        return;
+    };
+
+    if let Some(scratch) = Scratch::new(&mut pad, hist.map.layout().key_words) {
+        handle(hist, hit, scratch);
+    }
+}
+
+#[inline]
+fn handle(hist: &Hist, hit: &Hit<'_>, mut scratch: Scratch<'_>) {
+    if let Some((element, run)) = record(hist, hit, &mut scratch) {
+        if run & hist.program.deeds != 0 {
+            actions::run(hist, hit, run, &element, &mut scratch);
+        }
+        wake_pollers();
+    }
+}
+
+/// Counts a hit and stores what it leaves behind. Returns the element and the actions that are to
+/// run; `None` if the hit was not counted.
+#[inline]
+pub(crate) fn record<'m, M: Moment>(
+    hist: &'m Hist,
+    moment: &M,
+    scratch: &mut Scratch<'_>,
+) -> Option<(Element<'m>, u32)> {
+    let program = &hist.program;
+    let eval = Eval::new(moment, &program.steps, program.usecs);
+
+    key::build(program, &eval, scratch.key);
+    if !program.sources.is_empty() {
+        match refs::resolve(program, scratch) {
+            Outcome::Resolved => (),
+            Outcome::Unresolved => return None,
+            Outcome::Busy => {
+                hist.map.count_drop();
+                return None;
+            }
+        }
+    }
+
+    let element = hist
+        .map
+        .insert(scratch.key, |comm| *comm = moment.first_comm())?;
+
+    count(hist, &eval, &element, scratch.slots);
+    vars::compute(program, &eval, &element, scratch);
+    let run = vars::store(program, &eval, &element, scratch).unwrap_or_else(|| {
+        hist.map.count_drop();
+        0
+    });
+
+    Some((element, run))
+}
+
+/// Adds to the sums.
+#[inline]
+fn count<M: Moment>(hist: &Hist, eval: &Eval<'_, M>, element: &Element<'_>, slots: &[u64]) {
+    element.add(0, 1);
+    for (i, value) in hist.program.sums.iter().enumerate() {
+        element.add(i.wrapping_add(1), eval.value(*value, slots));
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The actions of a hit that are more than storing something in the element.
+
+use super::{
+    pad::{
+        Scratch,
+        Texts, //
+    },
+    snapshot::asking,
+    text::comm_words,
+    vars::watched, //
+};
+use crate::{
+    action::Deed,
+    data::Hist,
+    map::Element,
+    program::{
+        bit,
+        Param, //
+    },
+};
+use kernel::trace::{
+    synth::Value,
+    trigger::Hit, //
+};
+
+/// Runs the actions of the set `run`, in their order.
+pub(crate) fn run(
+    hist: &Hist,
+    hit: &Hit<'_>,
+    run: u32,
+    element: &Element<'_>,
+    scratch: &mut Scratch<'_>,
+) {
+    let program = &hist.program;
+    let actions = hist.spec.actions.iter().zip(&program.params);
+
+    for (i, (action, params)) in actions.enumerate() {
+        if run & bit(i) == 0 {
+            continue;
+        }
+        match &action.deed {
+            Deed::Save => (),
+            Deed::Trace { event, .. } => {
+                let Scratch {
+                    slots,
+                    params: words,
+                    texts,
+                    ..
+                } = &mut *scratch;
+
+                event.trace(hit, words, |n| value(params.get(n), slots, texts));
+            }
+            Deed::Snapshot(snapshot) => {
+                let watch = program.watches.iter().find(|w| w.action as usize == i);
+                let value = watch.map_or(0, |watch| watched(watch, scratch));
+
+                if let Some(to) = scratch.other.first_chunk_mut() {
+                    let comm = comm_words(&element.comm());
+
+                    snapshot.fire(hit, asking(to, value, comm, scratch.key));
+                }
+            }
+        }
+    }
+}
+
+/// The value of a parameter.
+fn value<'s>(param: Option<&Param>, slots: &[u64], texts: &'s Texts<'_>) -> Value<'s> {
+    let value = param.and_then(|param| match *param {
+        Param::Number(slot) => slots.get(slot as usize).copied().map(Value::Number),
+        Param::String(text) => texts.get(text).map(Value::String),
+        Param::Stack(text) => texts.get(text).map(Value::Stack),
+    });
+
+    value.unwrap_or(Value::Number(0))
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The evaluator of numbers.
+
+use super::{
+    moment::Moment,
+    text::bytes_at, //
+};
+use crate::program::op::{
+    Leaf,
+    Op,
+    Step,
+    Value,
+    REGISTERS, //
+};
+use core::cell::Cell;
+
+/// What numbers are computed from.
+pub(crate) struct Eval<'a, M> {
+    moment: &'a M,
+    record: &'a [u8],
+    steps: &'a [Step],
+    usecs: bool,
+    /// The time stamp, once somebody has asked for it.
+    time: Cell<Option<u64>>,
+}
+
+impl<'a, M: Moment> Eval<'a, M> {
+    /// `steps` are all those of the program; `usecs` says that time stamps are to be in
+    /// microseconds.
+    #[inline]
+    pub(crate) fn new(moment: &'a M, steps: &'a [Step], usecs: bool) -> Self {
+        Self {
+            moment,
+            record: moment.record(),
+            steps,
+            usecs,
+            time: Cell::new(None),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&self) -> &'a [u8] {
+        self.record
+    }
+
+    #[inline]
+    pub(crate) fn moment(&self) -> &'a M {
+        self.moment
+    }
+
+    /// A number, with what is in `slots`.
+    #[inline]
+    pub(crate) fn value(&self, value: Value, slots: &[u64]) -> u64 {
+        match value {
+            Value::Leaf(leaf) => self.leaf(leaf, slots, &[]),
+            Value::Steps { from, to } => self.run(from, to, slots),
+        }
+    }
+
+    #[inline(never)]
+    fn run(&self, from: u32, to: u32, slots: &[u64]) -> u64 {
+        let steps = self.steps.get(from as usize..to as usize).unwrap_or(&[]);
+        let mut registers = [0; REGISTERS];
+        let mut result = 0;
+
+        for step in steps {
+            let left = self.leaf(step.left, slots, &registers);
+            let right = self.leaf(step.right, slots, &registers);
+
+            result = apply(step.op, left, right);
+            if let Some(register) = registers.get_mut(step.to as usize) {
+                *register = result;
+            }
+        }
+        result
+    }
+
+    /// A number that takes no computation.
+    #[inline]
+    pub(crate) fn leaf(&self, leaf: Leaf, slots: &[u64], registers: &[u64]) -> u64 {
+        match leaf {
+            Leaf::Const(n) => n,
+            Leaf::Time => self.time(),
+            Leaf::Cpu => self.moment.cpu().into(),
+            Leaf::Slot(n) => slots.get(n as usize).copied().unwrap_or(0),
+            Leaf::Register(n) => registers.get(n as usize).copied().unwrap_or(0),
+            _ => load(leaf, self.record),
+        }
+    }
+
+    #[inline(never)]
+    fn time(&self) -> u64 {
+        if let Some(time) = self.time.get() {
+            return time;
+        }
+        let mut time = self.moment.time();
+
+        if self.usecs && self.moment.clock_in_ns() {
+            time = div(time.wrapping_add(500), 1000);
+        }
+        self.time.set(Some(time));
+        time
+    }
+}
+
+/// A field of the record; one that is not all there is 0.
+#[inline]
+pub(crate) fn load(leaf: Leaf, record: &[u8]) -> u64 {
+    // CAST: Signed numbers are extended to 64 bits.
+    match leaf {
+        Leaf::U8(at) => u8::from_ne_bytes(bytes_at(record, at)).into(),
+        Leaf::S8(at) => i8::from_ne_bytes(bytes_at(record, at)) as u64,
+        Leaf::U16(at) => u16::from_ne_bytes(bytes_at(record, at)).into(),
+        Leaf::S16(at) => i16::from_ne_bytes(bytes_at(record, at)) as u64,
+        Leaf::U32(at) => u32::from_ne_bytes(bytes_at(record, at)).into(),
+        Leaf::S32(at) => i32::from_ne_bytes(bytes_at(record, at)) as u64,
+        Leaf::U64(at) | Leaf::S64(at) => u64::from_ne_bytes(bytes_at(record, at)),
+        Leaf::Const(_) | Leaf::Time | Leaf::Cpu | Leaf::Slot(_) | Leaf::Register(_) => 0,
+    }
+}
+
+/// The result of a step.
+#[inline]
+pub(crate) fn apply(op: Op, left: u64, right: u64) -> u64 {
+    match op {
+        Op::Add => left.wrapping_add(right),
+        Op::Sub => left.wrapping_sub(right),
+        Op::Mul => left.wrapping_mul(right),
+        Op::Neg => left.wrapping_neg(),
+        Op::Div {
+            left_signed,
+            right_signed,
+        } => divide(left, left_signed, right, right_signed),
+        // CAST: There are at most 64 bits to shift by.
+        Op::Shift => left.wrapping_shr(right as u32),
+        Op::Log2 => log2(left),
+        Op::Bucket { signed } => bucket(left, right, signed),
+    }
+}
+
+/// The magnitude of a number, and whether it is negative.
+fn magnitude(n: u64, signed: bool) -> (u64, bool) {
+    // CAST: The value was sign-extended to 64 bits.
+    match n as i64 {
+        n if signed && n < 0 => (n.unsigned_abs(), true),
+        _ => (n, false),
+    }
+}
+
+fn divide(left: u64, left_signed: bool, right: u64, right_signed: bool) -> u64 {
+    if right == 0 {
+        return u64::MAX;
+    }
+    let (left, left_negative) = magnitude(left, left_signed);
+    let (right, right_negative) = magnitude(right, right_signed);
+    let quotient = div(left, right);
+
+    if left_negative == right_negative {
+        quotient
+    } else {
+        quotient.wrapping_neg()
+    }
+}
+
+/// The smallest power of two, as its exponent, that is not below `n`. 0 goes with 1.
+fn log2(n: u64) -> u64 {
+    match n {
+        0 | 1 => 0,
+        _ => u64::from(u64::BITS.wrapping_sub(n.wrapping_sub(1).leading_zeros())),
+    }
+}
+
+fn bucket(n: u64, width: u64, signed: bool) -> u64 {
+    let (magnitude, negative) = magnitude(n, signed);
+
+    if width == 0 {
+        return n;
+    }
+    if negative {
+        // Counted from -1 down: -1 to -width are one bucket.
+        let below = div(magnitude.wrapping_sub(1), width);
+
+        return below.wrapping_add(1).wrapping_mul(width).wrapping_neg();
+    }
+    div(n, width).wrapping_mul(width)
+}
+
+/// The quotient of two numbers without its fraction; all ones if there is none.
+#[cfg(CONFIG_64BIT)]
+#[inline]
+fn div(left: u64, right: u64) -> u64 {
+    left.checked_div(right).unwrap_or(u64::MAX)
+}
+
+/// The quotient of two numbers without its fraction; all ones if there is none.
+///
+/// There is no instruction for it, and no function that could be called for it.
+#[cfg(not(CONFIG_64BIT))]
+fn div(left: u64, right: u64) -> u64 {
+    let mut quotient = 0;
+    let mut rest = left;
+
+    if right == 0 {
+        return u64::MAX;
+    }
+    for shift in (0..=right.leading_zeros()).rev() {
+        let part = right.wrapping_shl(shift);
+
+        if rest >= part {
+            rest = rest.wrapping_sub(part);
+            quotient |= 1u64.wrapping_shl(shift);
+        }
+    }
+    quotient
+}

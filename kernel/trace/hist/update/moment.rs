@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What an event has happened with: its record, the time, the task.
+
+use super::text::fill_addresses;
+use crate::{
+    map::Comm,
+    STACK_DEPTH, //
+};
+use kernel::{
+    prelude::*,
+    trace::{
+        context,
+        trigger::Hit, //
+    },
+};
+
+/// Size of the name of a task, with its NUL.
+pub(crate) const COMM_LEN: usize = size_of::<Comm>();
+
+/// How many callers [`Moment::stack`] leaves out: those between the event and it.
+///
+/// The first that is left is the one that a stack begins with in the C implementation.
+const STACK_SKIP: u32 = 5;
+
+/// An event that happens.
+pub(crate) trait Moment {
+    /// The record, all that there is of it.
+    fn record(&self) -> &[u8];
+
+    /// The time stamp.
+    fn time(&self) -> u64;
+
+    /// Whether time stamps are in nanoseconds.
+    fn clock_in_ns(&self) -> bool;
+
+    fn cpu(&self) -> u32;
+
+    /// The name of the current task.
+    fn comm(&self) -> Comm;
+
+    /// The name that a new element keeps: that of the current task, or what stands for the idle
+    /// task of a CPU.
+    fn first_comm(&self) -> Comm;
+
+    /// Writes the addresses of the stack that led to the event to the beginning of `to`, and
+    /// returns how many there are.
+    fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize;
+}
+
+impl Moment for Hit<'_> {
+    #[inline]
+    fn record(&self) -> &[u8] {
+        Hit::record(self)
+    }
+
+    #[inline]
+    fn time(&self) -> u64 {
+        self.timestamp()
+    }
+
+    #[inline]
+    fn clock_in_ns(&self) -> bool {
+        Hit::clock_in_ns(self)
+    }
+
+    #[inline]
+    fn cpu(&self) -> u32 {
+        Hit::cpu(self)
+    }
+
+    #[inline]
+    fn comm(&self) -> Comm {
+        context::current_comm()
+    }
+
+    fn first_comm(&self) -> Comm {
+        if context::current_pid() == 0 {
+            return *b"<idle>\0\0\0\0\0\0\0\0\0\0";
+        }
+        Moment::comm(self)
+    }
+
+    #[inline]
+    fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize {
+        fill_addresses(to, |addresses| context::save_stack(addresses, STACK_SKIP))
+    }
+}

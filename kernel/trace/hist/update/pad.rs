@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Scratch memory for hits that need much of it.
+//!
+//! Each CPU has a pad for each of four levels of nesting, which all histograms share: a hit that
+//! makes a synthetic event is still at work while the histograms of that event are hit, and so on,
+//! so the number of levels is also what keeps such a chain, or a circle, from using up the kernel
+//! stack. Who comes when all levels are taken has to drop its hit.
+//!
+//! The pads are there as long as there is a histogram that needs them.
+
+use super::snapshot::ASKING_WORDS;
+use crate::{
+    program::{
+        KEY_WORDS_MAX,
+        SLOTS_MAX,
+        SMALL_KEY,
+        SMALL_SLOTS,
+        TEXTS_MAX,
+        TEXT_WORDS, //
+    },
+    PARAMS_MAX, //
+};
+use kernel::{
+    new_mutex,
+    percpu::{
+        PadGuard,
+        Pads, //
+    },
+    prelude::*,
+    sync::{
+        Arc,
+        Mutex,
+        SetOnce, //
+    },
+};
+
+/// Words of a pad, see [`Scratch`]. There is one text more, for those that are passing through.
+const WORDS: usize =
+    KEY_WORDS_MAX + ASKING_WORDS + SLOTS_MAX + PARAMS_MAX + (TEXTS_MAX + 1) * TEXT_WORDS;
+
+/// The pads, while there are any, and who uses them.
+struct Shared {
+    pads: Option<Arc<Pads>>,
+    users: usize,
+}
+
+static SHARED: SetOnce<Arc<Mutex<Shared>>> = SetOnce::new();
+
+/// Keeps the pads there. It can be dropped where sleeping is allowed.
+pub(crate) struct PadUse(Arc<Pads>);
+
+impl PadUse {
+    /// Makes the pads if need be. To be called with `event_mutex` held; may sleep.
+    pub(crate) fn new() -> Result<Self> {
+        if SHARED.as_ref().is_none() {
+            let shared = new_mutex!(
+                Shared {
+                    pads: None,
+                    users: 0,
+                },
+                "hist_pads"
+            );
+
+            SHARED.populate(Arc::pin_init(shared, GFP_KERNEL)?);
+        }
+        let mut shared = SHARED.as_ref().ok_or(ENOMEM)?.lock();
+        let pads = match &shared.pads {
+            Some(pads) => pads.clone(),
+            None => Arc::new(Pads::new(WORDS)?, GFP_KERNEL)?,
+        };
+
+        shared.pads = Some(pads.clone());
+        shared.users = shared.users.wrapping_add(1);
+        Ok(Self(pads))
+    }
+
+    /// Takes a pad, or says that all levels are in use. In any context.
+    #[inline]
+    pub(crate) fn enter(&self) -> Option<PadGuard<'_>> {
+        self.0.enter()
+    }
+}
+
+impl Drop for PadUse {
+    fn drop(&mut self) {
+        let Some(shared) = SHARED.as_ref() else {
+            return;
+        };
+        let mut shared = shared.lock();
+
+        shared.users = shared.users.saturating_sub(1);
+        if shared.users == 0 {
+            shared.pads = None;
+        }
+    }
+}
+
+/// What a hit remembers while it runs. What is in it at first is not defined.
+pub(crate) struct Scratch<'a> {
+    /// As many words as the key has.
+    pub(crate) key: &'a mut [u64],
+    /// Room for the key in another layout, or for what asks for a snapshot.
+    pub(crate) other: &'a mut [u64],
+    /// The values of references and variables.
+    pub(crate) slots: &'a mut [u64],
+    /// Room for the parameters of a synthetic event.
+    pub(crate) params: &'a mut [u64],
+    pub(crate) texts: Texts<'a>,
+}
+
+impl<'a> Scratch<'a> {
+    /// Divides a pad; the key has `key_words` words.
+    #[inline]
+    pub(crate) fn new(pad: &'a mut [u64], key_words: usize) -> Option<Self> {
+        let (key, pad) = pad.split_at_mut_checked(KEY_WORDS_MAX)?;
+        let (other, pad) = pad.split_at_mut_checked(ASKING_WORDS)?;
+        let (slots, pad) = pad.split_at_mut_checked(SLOTS_MAX)?;
+        let (params, texts) = pad.split_at_mut_checked(PARAMS_MAX)?;
+
+        Some(Self {
+            key: key.get_mut(..key_words)?,
+            other,
+            slots,
+            params,
+            texts: Texts(texts),
+        })
+    }
+}
+
+/// Scratch memory of a small histogram.
+pub(crate) struct Small {
+    key: [u64; SMALL_KEY],
+    slots: [u64; SMALL_SLOTS],
+}
+
+impl Small {
+    #[inline]
+    pub(crate) fn new() -> Self {
+        Self {
+            key: [0; SMALL_KEY],
+            slots: [0; SMALL_SLOTS],
+        }
+    }
+
+    /// The key has `key_words` words.
+    #[inline]
+    pub(crate) fn scratch(&mut self, key_words: usize) -> Option<Scratch<'_>> {
+        Some(Scratch {
+            key: self.key.get_mut(..key_words)?,
+            other: &mut [],
+            slots: &mut self.slots,
+            params: &mut [],
+            texts: Texts(&mut []),
+        })
+    }
+}
+
+/// The texts of the scratch memory.
+pub(crate) struct Texts<'a>(&'a mut [u64]);
+
+/// The text that strings pass through.
+const PASSING: u32 = TEXTS_MAX as u32;
+
+impl Texts<'_> {
+    #[inline]
+    pub(crate) fn get(&self, n: u32) -> Option<&[u64; TEXT_WORDS]> {
+        self.0
+            .get((n as usize).wrapping_mul(TEXT_WORDS)..)?
+            .first_chunk()
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, n: u32) -> Option<&mut [u64; TEXT_WORDS]> {
+        self.0
+            .get_mut((n as usize).wrapping_mul(TEXT_WORDS)..)?
+            .first_chunk_mut()
+    }
+
+    /// The text that strings pass through.
+    #[inline]
+    pub(crate) fn passing(&mut self) -> Option<&mut [u64; TEXT_WORDS]> {
+        self.get_mut(PASSING)
+    }
+}

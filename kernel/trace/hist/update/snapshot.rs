@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! When a snapshot is taken, and for what the last one was.
+
+use crate::{
+    data::Spec,
+    map::Comm,
+    program::{
+        op::Condition,
+        Program,
+        KEY_WORDS_MAX, //
+    },
+};
+use kernel::{
+    prelude::*,
+    processor::cpu_relax,
+    sync::{
+        atomic::{
+            Acquire,
+            Atomic,
+            Relaxed,
+            Release, //
+        },
+        barrier::{
+            smp_mb,
+            Read,
+            Write, //
+        },
+    },
+    trace::snapshot, //
+};
+
+const COMM_WORDS: usize = size_of::<Comm>() / size_of::<u64>();
+
+/// How often what is being changed is looked at again.
+const ROUNDS: u32 = 1 << 16;
+
+/// The condition of the action `snapshot()`, and what has met it last.
+///
+/// An element whose handler runs asks for a snapshot. It is taken if its value is also the largest
+/// of all elements, or another one than that of the last snapshot.
+///
+/// What is remembered is written by one CPU at a time, as C calls [`update`] under a lock; readers
+/// check that it did not change meanwhile.
+///
+/// [`update`]: snapshot::Condition::update
+pub(crate) struct Triggering {
+    condition: Condition,
+    /// Odd while the rest is written; 0 before the first snapshot.
+    version: Atomic<u64>,
+    value: Atomic<u64>,
+    comm: [Atomic<u64>; COMM_WORDS],
+    key: KVec<Atomic<u64>>,
+}
+
+/// What asks for a snapshot: the value, the name of the task that had the first hit of the element,
+/// and the key.
+///
+/// It is an array so that it can be a part of the scratch memory of a hit.
+pub(crate) type Asking = [u64; ASKING_WORDS];
+
+/// Size of an [`Asking`].
+pub(crate) const ASKING_WORDS: usize = 1 + COMM_WORDS + KEY_WORDS_MAX;
+
+/// Puts together what asks for a snapshot.
+pub(crate) fn asking<'a>(
+    to: &'a mut Asking,
+    value: u64,
+    comm: [u64; COMM_WORDS],
+    key: &[u64],
+) -> &'a Asking {
+    let (first, rest) = to.split_at_mut(1 + COMM_WORDS);
+    let words = [&[value], comm.as_slice()];
+
+    for (to, word) in first.iter_mut().zip(words.into_iter().flatten()) {
+        *to = *word;
+    }
+    for (to, word) in rest.iter_mut().zip(key) {
+        *to = *word;
+    }
+    to
+}
+
+/// What the last snapshot was taken for.
+pub(crate) struct Taken<'a> {
+    pub(crate) value: u64,
+    /// The whole key.
+    pub(crate) key: &'a [u64],
+    /// The name of the task that had the first hit of the element.
+    pub(crate) comm: &'a [u8],
+}
+
+impl Triggering {
+    /// The condition for an action of the histogram, whose keys must be known; `larger` says that
+    /// the handler is `onmax()`, and `signed` whether its variable is.
+    pub(crate) fn new(spec: &Spec, larger: bool, signed: bool) -> Result<Self> {
+        let condition = if larger {
+            Condition::Larger { signed }
+        } else {
+            Condition::Other
+        };
+
+        Self::with_key_words(condition, Program::key_words(spec))
+    }
+
+    /// The condition for keys of this many words.
+    pub(crate) fn with_key_words(condition: Condition, words: usize) -> Result<Self> {
+        let mut key = KVec::with_capacity(words, GFP_KERNEL)?;
+
+        for _ in 0..words {
+            key.push(Atomic::new(0), GFP_KERNEL)?;
+        }
+        Ok(Self {
+            condition,
+            version: Atomic::new(0),
+            value: Atomic::new(0),
+            comm: [const { Atomic::new(0) }; COMM_WORDS],
+            key,
+        })
+    }
+
+    /// Calls `f` with what the last snapshot was taken for, if there was one.
+    pub(crate) fn with_taken<R>(&self, f: impl FnOnce(&Taken<'_>) -> R) -> Option<R> {
+        let mut key = [0; KEY_WORDS_MAX];
+        let mut comm = [0; COMM_WORDS];
+
+        for _ in 0..ROUNDS {
+            // Pairs with the last store in `remember`.
+            let version = self.version.load(Acquire);
+
+            if version == 0 {
+                return None;
+            }
+            let value = self.value.load(Relaxed);
+
+            for (to, from) in key.iter_mut().zip(&self.key) {
+                *to = from.load(Relaxed);
+            }
+            for (to, from) in comm.iter_mut().zip(&self.comm) {
+                *to = from.load(Relaxed);
+            }
+            // Pairs with the barrier in `remember`.
+            smp_mb(Read);
+            if version % 2 == 0 && self.version.load(Relaxed) == version {
+                return Some(f(&Taken {
+                    value,
+                    key: key.get(..self.key.len()).unwrap_or(&key),
+                    comm: comm.as_bytes(),
+                }));
+            }
+            cpu_relax();
+        }
+        None
+    }
+
+    /// Whether a snapshot is to be taken; if so, remembers for what. One CPU at a time.
+    pub(crate) fn ask(&self, asking: &Asking) -> bool {
+        let version = self.version.load(Relaxed);
+        let kept = (version != 0).then(|| self.value.load(Relaxed));
+        let [value, ..] = asking;
+
+        if !self.condition.holds(*value, kept) {
+            return false;
+        }
+        self.remember(version, asking);
+        true
+    }
+
+    fn remember(&self, version: u64, asking: &Asking) {
+        let places = [core::slice::from_ref(&self.value), &self.comm, &self.key];
+
+        self.version.store(version.wrapping_add(1), Relaxed);
+        // Pairs with the barrier in `with_taken`: who reads what follows sees that it is written.
+        smp_mb(Write);
+        for (to, from) in places.into_iter().flatten().zip(asking) {
+            to.store(*from, Relaxed);
+        }
+        // Pairs with the first load in `with_taken`.
+        self.version.store(version.wrapping_add(2), Release);
+    }
+}
+
+impl snapshot::Condition for Triggering {
+    type Context = Asking;
+
+    fn update(&self, asking: &Asking) -> bool {
+        self.ask(asking)
+    }
+}

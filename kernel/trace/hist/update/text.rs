@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Strings and stacks: finding them in records, copying them.
+//!
+//! Nothing that a record says about itself is believed: where a string is, how long it is and how
+//! many addresses a stack has are limited to what is there.
+
+use super::moment::COMM_LEN;
+use crate::{
+    program::TEXT_WORDS,
+    STACK_DEPTH, //
+};
+use kernel::prelude::*;
+
+const WORD: usize = size_of::<u64>();
+
+/// The `N` bytes at `at`, or zeros if they are not all there.
+#[inline]
+pub(crate) fn bytes_at<const N: usize>(record: &[u8], at: u32) -> [u8; N] {
+    record
+        .get(at as usize..)
+        .and_then(<[u8]>::first_chunk::<N>)
+        .copied()
+        .unwrap_or([0; N])
+}
+
+/// The bytes from `at` on, at most `len`.
+fn part(record: &[u8], at: usize, len: usize) -> &[u8] {
+    let rest = record.get(at..).unwrap_or(&[]);
+
+    rest.get(..len).unwrap_or(rest)
+}
+
+/// A field of a fixed size.
+#[inline]
+pub(crate) fn static_field(record: &[u8], offset: u32, size: u32) -> &[u8] {
+    part(record, offset as usize, size as usize)
+}
+
+/// A field of varying size: the word at `offset` has its place in the lower half and its size in
+/// the upper one.
+#[inline]
+pub(crate) fn dynamic_field(record: &[u8], offset: u32) -> &[u8] {
+    let word = u32::from_ne_bytes(bytes_at(record, offset));
+
+    part(record, (word & 0xffff) as usize, (word >> 16) as usize)
+}
+
+/// The same, with the place counted from the end of the word.
+#[inline]
+pub(crate) fn relative_field(record: &[u8], offset: u32) -> &[u8] {
+    let word = u32::from_ne_bytes(bytes_at(record, offset));
+    let end = (offset as usize).wrapping_add(size_of::<u32>());
+
+    part(
+        record,
+        end.wrapping_add((word & 0xffff) as usize),
+        (word >> 16) as usize,
+    )
+}
+
+/// Of eight bytes of a string, the first being the lowest, those before the first NUL; and whether
+/// there is one.
+#[inline]
+fn cut(word: u64) -> (u64, bool) {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES << 7;
+
+    // The highest bit of every byte that is zero; above the first there may be wrong ones.
+    let zeros = word.wrapping_sub(ONES) & !word & HIGH;
+
+    if zeros == 0 {
+        return (word, false);
+    }
+    let lowest = zeros & zeros.wrapping_neg();
+
+    (word & (lowest >> 7).wrapping_sub(1), true)
+}
+
+/// Copies a string up to its NUL or its end to words, the rest of which are filled with zeros. It
+/// always ends with a NUL.
+#[inline]
+pub(crate) fn copy_string(to: &mut [u64], from: &[u8]) {
+    let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
+    let from = from.get(..limit).unwrap_or(from);
+    let mut to = to.iter_mut();
+    let (chunks, rest) = from
+        .split_at_checked(from.len() & !(WORD - 1))
+        .unwrap_or((from, &[]));
+    let mut ended = false;
+
+    for (chunk, word) in chunks.chunks_exact(WORD).zip(&mut to) {
+        let bytes = chunk.first_chunk().copied().unwrap_or([0; WORD]);
+        let text;
+
+        (text, ended) = cut(u64::from_le_bytes(bytes));
+        *word = u64::from_le(text);
+        if ended {
+            break;
+        }
+    }
+    if !ended {
+        let mut bytes = [0; WORD];
+
+        for (byte, &last) in bytes.iter_mut().zip(rest) {
+            *byte = last;
+        }
+        if let Some(word) = to.next() {
+            *word = u64::from_le(cut(u64::from_le_bytes(bytes)).0);
+        }
+    }
+    to.for_each(|word| *word = 0);
+}
+
+/// The name of a task as [`copy_string`] would copy it to two words.
+#[inline]
+pub(crate) fn comm_words(comm: &[u8; COMM_LEN]) -> [u64; COMM_LEN / WORD] {
+    let bytes = u128::from_le_bytes(*comm);
+    // CAST: The lower and the upper half. The last byte is always a NUL.
+    let (first, ended) = cut(bytes as u64);
+    let second = (bytes >> 64) as u64 & (u64::MAX >> 8);
+    let second = if ended { 0 } else { cut(second).0 };
+
+    [u64::from_le(first), u64::from_le(second)]
+}
+
+/// Copies the addresses of a recorded stack, and returns how many there are. The rest of `to` is
+/// filled with zeros.
+///
+/// The stack is the number of its addresses and then the addresses, all of the size of a pointer.
+pub(crate) fn copy_stack(to: &mut [u64], stack: &[u8]) -> usize {
+    const SIZE: usize = size_of::<usize>();
+
+    let mut words = stack
+        .chunks_exact(SIZE)
+        .map(|chunk| usize::from_ne_bytes(chunk.first_chunk().copied().unwrap_or([0; SIZE])));
+    let count = words.next().unwrap_or(0).min(STACK_DEPTH);
+    let mut addresses = words.take(count).take_while(|address| *address != 0);
+    let mut n = 0usize;
+
+    for word in to.iter_mut() {
+        // CAST: An address has at most 64 bits.
+        *word = addresses.next().unwrap_or(0) as u64;
+        if *word != 0 {
+            n = n.wrapping_add(1);
+        }
+    }
+    n
+}
+
+/// A number that stands for a text, to tell whether it has changed. It is never 0.
+pub(crate) fn number_of(words: &[u64]) -> u64 {
+    let hash = words.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, word| {
+        (hash ^ word)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29)
+    });
+
+    hash | 1
+}
+
+/// The bytes of words.
+#[inline]
+pub(crate) fn as_bytes(words: &[u64]) -> &[u8] {
+    words.as_bytes()
+}
+
+/// Calls `f` with the addresses of a stack.
+#[inline]
+pub(crate) fn with_addresses<R>(stack: &[u64; TEXT_WORDS], f: impl FnOnce(&[usize]) -> R) -> R {
+    let (count, words) = match stack.split_first() {
+        // CAST: It is small.
+        Some((count, words)) => (*count as usize, words),
+        None => (0, stack.as_slice()),
+    };
+    let words = words.get(..count.min(STACK_DEPTH)).unwrap_or(&[]);
+
+    #[cfg(CONFIG_64BIT)]
+    {
+        f(<[usize]>::ref_from_bytes(words.as_bytes()).unwrap_or(&[]))
+    }
+    #[cfg(not(CONFIG_64BIT))]
+    {
+        let mut addresses = [0; STACK_DEPTH];
+
+        for (to, from) in addresses.iter_mut().zip(words) {
+            // CAST: It was made of an address.
+            *to = *from as usize;
+        }
+        f(addresses.get(..words.len()).unwrap_or(&[]))
+    }
+}
+
+/// Has `f` fill words with addresses; it returns how many there are.
+#[inline]
+pub(crate) fn fill_addresses(
+    to: &mut [u64; STACK_DEPTH],
+    f: impl FnOnce(&mut [usize]) -> usize,
+) -> usize {
+    #[cfg(CONFIG_64BIT)]
+    {
+        <[usize]>::mut_from_bytes(to.as_mut_bytes()).map_or(0, f)
+    }
+    #[cfg(not(CONFIG_64BIT))]
+    {
+        let mut addresses = [0; STACK_DEPTH];
+        let n = f(&mut addresses);
+
+        for (to, from) in to.iter_mut().zip(addresses) {
+            // CAST: Addresses are not larger.
+            *to = from as u64;
+        }
+        n
+    }
+}
