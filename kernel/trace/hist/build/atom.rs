@@ -112,43 +112,38 @@ impl<'a> Build<'a, '_> {
         let mut source = None;
 
         flags |= modifier.flags;
-        match name.bytes() {
-            b"common_timestamp" => {
-                flags |= Flags::TIMESTAMP;
-                self.spec.timestamps = true;
-                if flags.any(Flags::TIMESTAMP_USECS) {
-                    self.spec.usecs = true;
-                }
-            }
-            b"common_stacktrace" => flags |= Flags::STACKTRACE,
-            b"common_cpu" => flags |= Flags::CPU,
-            b"common_comm" => flags |= Flags::COMM | Flags::STRING,
-            b"hitcount" => flags |= Flags::HITCOUNT,
-            _ => {
-                let found = self.source(name)?;
+        if let Some(kind) = of_the_moment(name.bytes()) {
+            flags |= kind;
+        } else {
+            let found = self.source(name)?;
 
-                // A field without a place in the record stands for something of the moment.
-                match found.kind {
-                    _ if found.size > 0 => source = Some(found),
-                    FieldKind::Cpu => {
-                        flags |= Flags::CPU;
-                        source = Some(found);
-                    }
-                    FieldKind::Comm => {
-                        flags |= Flags::COMM | Flags::STRING;
-                        source = Some(found);
-                    }
-                    _ => flags |= Flags::STACKTRACE,
+            match found.kind {
+                _ if found.size > 0 => source = Some(found),
+                // Without a place in the record it stands for something of the moment.
+                FieldKind::Cpu => {
+                    flags |= Flags::CPU;
+                    source = Some(found);
                 }
+                FieldKind::Comm => {
+                    flags |= Flags::COMM | Flags::STRING;
+                    source = Some(found);
+                }
+                _ => flags |= Flags::STACKTRACE,
             }
         }
+        if flags.any(Flags::TIMESTAMP) {
+            self.spec.timestamps = true;
+            self.spec.usecs |= flags.any(Flags::TIMESTAMP_USECS);
+        }
 
-        let recorded = source.as_ref().map(|source: &Source| source.kind);
-        if modifier.flags.any(Flags::STACKTRACE) && recorded != Some(FieldKind::Stacktrace) {
+        let is_stack = source
+            .as_ref()
+            .is_some_and(|source| source.kind == FieldKind::Stacktrace);
+        if modifier.flags.any(Flags::STACKTRACE) && !is_stack {
             return Err(self.log.wrong(ErrorKind::BadFieldModifier, text));
         }
-        let is_text = flags.any(Flags::COMM | Flags::STACKTRACE)
-            || recorded == Some(FieldKind::Stacktrace)
+        let is_text = is_stack
+            || flags.any(Flags::COMM | Flags::STACKTRACE)
             || source.as_ref().is_some_and(Source::is_text);
         if is_text && modifier.flags.any(NUMBER_MODIFIERS) {
             let wrong = modifier_text.unwrap_or(text);
@@ -176,5 +171,17 @@ impl<'a> Build<'a, '_> {
             Some(info) => Source::new(info),
             None => Err(self.log.wrong(ErrorKind::FieldNotFound, name)),
         }
+    }
+}
+
+/// The flags of a field that is not one of the event, by its name.
+fn of_the_moment(name: &[u8]) -> Option<Flags> {
+    match name {
+        b"common_timestamp" => Some(Flags::TIMESTAMP),
+        b"common_stacktrace" => Some(Flags::STACKTRACE),
+        b"common_cpu" => Some(Flags::CPU),
+        b"common_comm" => Some(Flags::COMM | Flags::STRING),
+        b"hitcount" => Some(Flags::HITCOUNT),
+        _ => None,
     }
 }
