@@ -4,7 +4,8 @@
 //!
 //! This module is for kernel code that makes trace events at run time: events that appear under
 //! `events/` in tracefs, that ftrace and perf record, that filters, triggers and histograms work
-//! on, and that are listed in `dynamic_events`.
+//! on, and that are listed in `dynamic_events`. And it is for code that does something when events
+//! happen.
 //!
 //! # Making an event
 //!
@@ -27,6 +28,21 @@
 //!   reservation that is dropped leaves no record.
 //!
 //! Nothing on this path allocates, sleeps or takes a lock.
+//!
+//! # Acting on events
+//!
+//! - A [`trigger::Command`] is a word that the `trigger` files of events understand. It makes
+//!   triggers, which are hit when the event happens; there is an example in [`trigger`].
+//! - A [`trigger::Hit`] has the record, its time stamp and where it comes from; [`context`] tells
+//!   what the current task is.
+//! - A hit can make a [`synth::SynthEvent`] happen, and take a snapshot of the buffer by a
+//!   [`snapshot::ConditionalSnapshot`].
+//! - An [`event_text::EventText`] is the text of a file of an event that shows what has come of it.
+//! - [`instance::Instance`] and [`event_file::EventFile`] are what a command is about: a trace
+//!   instance, and an event in it. [`symbol`] has names for what is in the records.
+//!
+//! Commands and the files of events are known to C by static tables, so these are for built-in code
+//! only.
 //!
 //! # Examples
 //!
@@ -183,10 +199,15 @@
 //! | --- | --- |
 //! | [`event::Event`] | `trace_event_call`, its class, `tracepoint` and `dyn_event` in one |
 //! | [`field::FieldDef`] | `ftrace_event_field` |
-//! | [`file::File`] | `trace_event_file` |
+//! | [`file::File`], [`event_file::EventFile`] | `trace_event_file` |
 //! | [`ring_buffer::Reservation`] | `trace_event_buffer` |
 //! | [`event_mutex::Held`] | `lockdep_assert_held(&event_mutex)` |
 //! | [`dynevent::Kind`] | `dyn_event_operations` |
+//! | [`instance::Instance`] | `trace_array` |
+//! | [`event_file::FieldInfo`] | `ftrace_event_field`, of any event |
+//! | [`trigger::Registration`] | `event_command` |
+//! | [`trigger::Trigger`] | `event_trigger_data` |
+//! | [`synth::SynthEvent`] | `synth_event` |
 //!
 //! What is different: in C an event has to be freed by hand after the last callback, here it is
 //! reference counted; and `unregister` refuses to run in callbacks that C cannot stand it in.
@@ -194,7 +215,8 @@
 //! # Lock order
 //!
 //! `event_mutex` > `trace_types_lock` > `trace_event_sem`. The last two are taken by C only.
-//! `tracepoints_mutex` is a leaf.
+//! `tracepoints_mutex` is a leaf. C obeys a line for a `trigger` file with `trigger_cmd_mutex` held
+//! inside of `event_mutex`.
 //!
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
@@ -224,6 +246,7 @@ pub mod perf;
 pub mod ring_buffer;
 #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_TRACER_SNAPSHOT))]
 pub mod snapshot;
+pub mod symbol;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod synth;
 pub mod tracefs;

@@ -7,8 +7,11 @@
 
 #include "../trace.h"
 
-extern struct event_command trigger_hist_cmd;
-extern struct event_command trigger_hist_enable_cmd;
-extern struct event_command trigger_hist_disable_cmd;
+/* To be called once, before the commands are registered. */
+int trigger_hist_rust_init(void);
+
+extern struct event_command *const trigger_hist_rust_cmd;
+extern struct event_command trigger_hist_rust_enable_cmd;
+extern struct event_command trigger_hist_rust_disable_cmd;
 
 #endif

@@ -12,7 +12,10 @@
 
 __init int register_trigger_hist_cmd(void)
 {
-	int ret = register_event_command(&trigger_hist_cmd);
+	int ret = trigger_hist_rust_init();
+
+	if (!ret)
+		ret = register_event_command(trigger_hist_rust_cmd);
 
 	WARN_ON(ret < 0);
 	return ret;
@@ -20,14 +23,14 @@ __init int register_trigger_hist_cmd(void)
 
 __init int register_trigger_hist_enable_disable_cmds(void)
 {
-	int ret = register_event_command(&trigger_hist_enable_cmd);
+	int ret = register_event_command(&trigger_hist_rust_enable_cmd);
 
 	if (WARN_ON(ret < 0))
 		return ret;
 
-	ret = register_event_command(&trigger_hist_disable_cmd);
+	ret = register_event_command(&trigger_hist_rust_disable_cmd);
 	if (WARN_ON(ret < 0))
-		unregister_event_command(&trigger_hist_enable_cmd);
+		unregister_event_command(&trigger_hist_rust_enable_cmd);
 
 	return ret;
 }

@@ -5,10 +5,7 @@
 //! C headers: [`include/linux/stacktrace.h`](srctree/include/linux/stacktrace.h),
 //! [`include/linux/sched.h`](srctree/include/linux/sched.h).
 
-use crate::{
-    bindings,
-    prelude::*, //
-};
+use crate::bindings;
 
 /// Size of the name of a task, with its NUL.
 pub const COMM_LEN: usize = bindings::TASK_COMM_LEN as usize;
@@ -57,22 +54,4 @@ pub fn current_pid() -> i32 {
     // SAFETY: The current task is there, and its id does not change but for `execve()`, for which
     // the load is one.
     unsafe { core::ptr::read_volatile(&raw const (*bindings::get_current()).pid) }
-}
-
-/// The name of a system call, by its number: `sys_` and what it is called.
-///
-/// `None` if there is no such call, or if its calls cannot be traced.
-pub fn syscall_name(nr: u64) -> Option<&'static CStr> {
-    let nr = c_int::try_from(nr).ok()?;
-    let name = raw_syscall_name(nr);
-
-    // SAFETY: The names are strings that are there for good.
-    (!name.is_null()).then(|| unsafe { CStr::from_char_ptr(name) })
-}
-
-/// Not exported, so it must not get inlined into modules.
-#[inline(never)]
-fn raw_syscall_name(nr: c_int) -> *const c_char {
-    // SAFETY: There are no requirements: C checks the number.
-    unsafe { bindings::get_syscall_name(nr) }
 }

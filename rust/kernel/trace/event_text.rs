@@ -254,8 +254,7 @@ impl<T: EventText> Operations<T> {
         let reader = unsafe { Self::reader_of_file(file) };
         // SAFETY: The private data is there as long as the file is. These fields are never borrowed
         // exclusively.
-        let (last_read, last_seen) =
-            unsafe { (&(*reader).last_read, &(*reader).last_seen) };
+        let (last_read, last_seen) = unsafe { (&(*reader).last_read, &(*reader).last_seen) };
 
         // SAFETY: The file is open.
         let events = unsafe {
@@ -293,7 +292,10 @@ impl<T: EventText> Operations<T> {
     ///
     /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held, and
     /// `pos` be valid.
-    unsafe extern "C" fn start(m: *mut bindings::seq_file, pos: *mut bindings::loff_t) -> *mut c_void {
+    unsafe extern "C" fn start(
+        m: *mut bindings::seq_file,
+        pos: *mut bindings::loff_t,
+    ) -> *mut c_void {
         // SAFETY: Promised by the caller.
         let item = unsafe { *pos };
 
@@ -359,6 +361,9 @@ impl<T: EventText> Operations<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// None: it is unsafe because C functions are.
     unsafe extern "C" fn stop(_m: *mut bindings::seq_file, _item: *mut c_void) {}
 
     /// # Safety
@@ -453,10 +458,7 @@ unsafe fn wait_for_hits(file: *mut bindings::file, wait: *mut bindings::poll_tab
 /// # Safety
 ///
 /// As that of [`Operations::with_event`].
-unsafe fn event_of(
-    file: *mut bindings::file,
-    _held: Held<'_>,
-) -> *mut bindings::trace_event_file {
+unsafe fn event_of(file: *mut bindings::file, _held: Held<'_>) -> *mut bindings::trace_event_file {
     // SAFETY: Promised by the caller, and the mutex is held.
     unsafe { bindings::event_file_file(file) }
 }

@@ -84,7 +84,8 @@ impl<'h> Instance<'h> {
 
     /// Sets the clock that records are stamped with. Sleeps: takes `trace_types_lock`.
     ///
-    /// This empties the buffer, even if the clock is the one that is set already.
+    /// This empties the buffer, even if the clock is the one that is set already: see
+    /// [`clock_is`](Self::clock_is).
     ///
     /// # Errors
     ///
@@ -92,6 +93,12 @@ impl<'h> Instance<'h> {
     pub fn set_clock(self, name: &CStr) -> Result {
         // SAFETY: By the type invariant the instance is there.
         to_result(unsafe { set_clock(self.ptr, name) })
+    }
+
+    /// Whether this is the clock that records are stamped with.
+    pub fn clock_is(self, name: &CStr) -> bool {
+        // SAFETY: By the type invariant the instance is there.
+        unsafe { clock_is(self.ptr, name) }
     }
 
     /// Whether the clock counts nanoseconds.
@@ -264,6 +271,15 @@ unsafe fn get(instance: NonNull<bindings::trace_array>) -> c_int {
 unsafe fn set_clock(instance: NonNull<bindings::trace_array>, name: &CStr) -> c_int {
     // SAFETY: Promised by the caller; C only compares the string.
     unsafe { bindings::tracing_set_clock(instance.as_ptr(), name.as_char_ptr()) }
+}
+
+/// # Safety
+///
+/// `instance` must be there.
+#[inline(never)]
+unsafe fn clock_is(instance: NonNull<bindings::trace_array>, name: &CStr) -> bool {
+    // SAFETY: Promised by the caller; C only compares the string.
+    unsafe { bindings::tracing_clock_is(instance.as_ptr(), name.as_char_ptr()) }
 }
 
 /// # Safety

@@ -423,7 +423,11 @@ unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64]) {
         unsafe {
             let func = mem::transmute::<*mut c_void, Probe>(probe.func);
 
-            func(probe.data, words.as_mut_ptr(), (&raw const IN_ORDER).cast_mut().cast());
+            func(
+                probe.data,
+                words.as_mut_ptr(),
+                (&raw const IN_ORDER).cast_mut().cast(),
+            );
         }
     }
 }

@@ -295,11 +295,16 @@ impl<T: Command> Registration<T> {
         // SAFETY: Promised by the caller; with `event_mutex` held and no permission to unregister
         // events nobody takes it from the list.
         let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file)) };
+        let params = if params.is_null() {
+            None
+        } else {
+            // SAFETY: Promised by the caller.
+            Some(unsafe { CStr::from_char_ptr(params) })
+        };
         let line = Line {
             // SAFETY: A string has a first byte.
             remove: unsafe { *word } == b'!',
-            // SAFETY: Promised by the caller.
-            params: (!params.is_null()).then(|| unsafe { CStr::from_char_ptr(params) }),
+            params,
         };
 
         from_result(|| T::parse(file, line, &mut lists).map(|()| 0))

@@ -116,8 +116,7 @@ impl<'a, T: Command> Iterator for Iter<'a, T> {
 
         while self.next != self.head {
             // SAFETY: By the type invariant the entry is that of a trigger.
-            let trigger =
-                unsafe { container_of!(self.next, bindings::event_trigger_data, list) };
+            let trigger = unsafe { container_of!(self.next, bindings::event_trigger_data, list) };
 
             // INVARIANT: What follows an entry is another one or the head.
             //

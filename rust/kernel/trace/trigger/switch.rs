@@ -85,9 +85,7 @@ unsafe extern "C" fn hit(
     // SAFETY: C has set the private data before the trigger was attached; it does not change, and
     // has the file disabled before that goes, which waits for hits.
     let (file, paused) = unsafe {
-        let switch = (*data)
-            .private_data
-            .cast::<bindings::enable_trigger_data>();
+        let switch = (*data).private_data.cast::<bindings::enable_trigger_data>();
         ((*switch).file, !(*switch).enable)
     };
     // SAFETY: The file is valid, as said. Its list is an RCU list.
@@ -102,8 +100,7 @@ unsafe extern "C" fn hit(
 
     while entry != head {
         // SAFETY: All entries are of triggers.
-        let trigger =
-            unsafe { container_of!(entry, bindings::event_trigger_data, list) };
+        let trigger = unsafe { container_of!(entry, bindings::event_trigger_data, list) };
 
         // SAFETY: The trigger is valid as long as the section lasts, and it was complete when it
         // was put in the list. `paused` is accessed in one piece by all.
@@ -130,8 +127,7 @@ unsafe extern "C" fn remove_all(file: *mut bindings::trace_event_file) {
 
     while entry != head {
         // SAFETY: All entries are of triggers.
-        let trigger =
-            unsafe { container_of!(entry, bindings::event_trigger_data, list) };
+        let trigger = unsafe { container_of!(entry, bindings::event_trigger_data, list) };
 
         // SAFETY: The trigger is in the list, so it is valid. If it is one of a `Switch` it is C's,
         // which frees it when it is taken from the list, and was told of no other.

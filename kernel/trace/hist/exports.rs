@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What C finds by its name: the commands, which `glue.c` registers, and the operations of the
+//! files of an event, which `trace_events.c` makes.
+//!
+//! C headers: [`kernel/trace/hist/commands.h`](srctree/kernel/trace/hist/commands.h),
+//! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
+
+#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+use super::debug::DebugFile;
+use super::{
+    registry,
+    show::HistFile,
+    trigger::{
+        Histogram,
+        HISTOGRAM, //
+    },
+};
+use kernel::{
+    prelude::*,
+    trace::{
+        event_text::Operations,
+        trigger::{
+            Registration,
+            Switch, //
+        },
+    },
+};
+
+/// The command `hist`: what is referred to is a `struct event_command`.
+#[no_mangle]
+static trigger_hist_rust_cmd: &Registration<Histogram> = &HISTOGRAM;
+
+/// The command `enable_hist`.
+#[no_mangle]
+static trigger_hist_rust_enable_cmd: Switch = Switch::enable_hist();
+
+/// The command `disable_hist`.
+#[no_mangle]
+static trigger_hist_rust_disable_cmd: Switch = Switch::disable_hist();
+
+/// The file `hist`.
+#[no_mangle]
+static event_hist_fops: Operations<HistFile> = Operations::new();
+
+/// The file `hist_debug`.
+#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+#[no_mangle]
+static event_hist_debug_fops: Operations<DebugFile> = Operations::new();
+
+/// Gets ready for the first command.
+///
+/// # Safety
+///
+/// None: it is unsafe because C functions are.
+#[export]
+unsafe extern "C" fn trigger_hist_rust_init() -> c_int {
+    kernel::error::from_result(|| registry::init().map(|()| 0))
+}
