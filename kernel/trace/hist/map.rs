@@ -109,22 +109,25 @@ pub(crate) struct Map {
 impl Map {
     /// Makes a map of `2^bits` elements.
     pub(crate) fn new(bits: u32, layout: Layout) -> Result<Self> {
-        let map = Self::new_closed(bits, layout)?;
-
-        map.open();
-        Ok(map)
+        Self::with_hash(bits, layout, Seed::new())
     }
 
-    fn new_closed(bits: u32, layout: Layout) -> Result<Self> {
+    /// Makes a map whose hash is known.
+    #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
+    pub(crate) fn with_seed(bits: u32, layout: Layout, start: u64, factor: u64) -> Result<Self> {
+        Self::with_hash(bits, layout, Seed::from_numbers(start, factor))
+    }
+
+    fn with_hash(bits: u32, layout: Layout, seed: Seed) -> Result<Self> {
         if !(BITS_MIN..=BITS_MAX).contains(&bits) {
             return Err(EINVAL);
         }
 
         let shape = Shape::new(layout)?;
 
-        Ok(Self {
+        let map = Self {
             entrance: Atomic::new(0),
-            seed: Seed::new(),
+            seed,
             table: Table::new(bits.wrapping_add(1))?,
             slab: Slab::new(1 << bits, shape.words)?,
             shape,
@@ -132,7 +135,10 @@ impl Map {
             hits: Counter::new()?,
             drops: Counter::new()?,
             copying: KBox::pin_init(new_mutex!((), "hist::Map::copying"), GFP_KERNEL)?,
-        })
+        };
+
+        map.open();
+        Ok(map)
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -149,11 +155,7 @@ impl Map {
     /// closed map it is `None` and counts nothing. Only for a new element, and only if the layout
     /// asks for it, `comm` is called to fill in the name of the task.
     #[inline]
-    pub(crate) fn insert_u64(
-        &self,
-        key: u64,
-        comm: impl FnOnce(&mut Comm),
-    ) -> Option<Element<'_>> {
+    pub(crate) fn insert_u64(&self, key: u64, comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
         let hash = self.seed.hash_word(key);
 
         if !self.may_enter(1) {
@@ -271,11 +273,7 @@ impl Map {
 
     /// The element with the key that has this hash, or the free slot that it was missed at.
     #[inline]
-    fn find(
-        &self,
-        hash: u64,
-        is_it: impl Fn(Element<'_>) -> bool,
-    ) -> Result<Element<'_>, usize> {
+    fn find(&self, hash: u64, is_it: impl Fn(Element<'_>) -> bool) -> Result<Element<'_>, usize> {
         let mut at = self.table.start(hash);
 
         // There are twice as many slots as elements, so there is a free one.

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests of the variables of elements.
+
+use kernel::prelude::*;
+
+use super::plain;
+use crate::map::{
+    Element,
+    Layout,
+    Map,
+    BITS_MIN,
+    STRING_WORDS,
+    VARS_MAX, //
+};
+
+const LAYOUT: Layout = Layout {
+    n_vars: VARS_MAX,
+    string_slots: 2,
+    ..plain(1)
+};
+
+/// A variable, if it is set.
+fn var(element: Element<'_>, var: usize) -> Option<u64> {
+    element.read(|vars| vars.var(var)).flatten()
+}
+
+/// The bytes of a string, as many as there is room for.
+fn bytes(words: &[u64]) -> [u8; STRING_WORDS * 8] {
+    let mut bytes = [0; STRING_WORDS * 8];
+
+    for (to, word) in bytes.chunks_mut(8).zip(words) {
+        to.copy_from_slice(&word.to_ne_bytes());
+    }
+    bytes
+}
+
+/// Whether the slot has this string, read in both ways.
+fn has_string(map: &Map, element: Element<'_>, slot: usize, text: &[u8]) -> Result<bool> {
+    let mut words = [u64::MAX; STRING_WORDS];
+    let is_it = |bytes: &[u8]| bytes.starts_with(text) && bytes.get(text.len()) == Some(&0);
+
+    element
+        .read(|vars| vars.copy_string(slot, &mut words))
+        .ok_or(EBUSY)?;
+
+    let snapshot = map.snapshot()?;
+    let row = snapshot.row(0).ok_or(EINVAL)?;
+    Ok(is_it(&bytes(&words)) && is_it(&bytes(row.string(slot))))
+}
+
+#[kunit_tests(hist_map_vars)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn set_and_unset() -> Result {
+        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+
+        for i in 0..VARS_MAX {
+            assert_eq!(var(element, i), None);
+
+            let mut writer = element.write().ok_or(EBUSY)?;
+            assert!(!writer.is_set(i));
+            writer.set_var(i, 100 + i as u64);
+            assert!(writer.is_set(i));
+            assert_eq!(writer.var(i), 100 + i as u64);
+            drop(writer);
+
+            assert_eq!(var(element, i), Some(100 + i as u64));
+            for other in i + 1..VARS_MAX {
+                assert_eq!(var(element, other), None);
+            }
+        }
+
+        // There are no more.
+        let mut writer = element.write().ok_or(EBUSY)?;
+        writer.set_var(VARS_MAX, 1);
+        assert!(!writer.is_set(VARS_MAX));
+        drop(writer);
+        assert_eq!(var(element, VARS_MAX), None);
+
+        let snapshot = map.snapshot()?;
+        let row = snapshot.row(0).ok_or(EINVAL)?;
+        for i in 0..VARS_MAX {
+            assert_eq!(row.var(i), Some(100 + i as u64));
+        }
+        assert_eq!(row.var(VARS_MAX), None);
+        assert_eq!((element.key_word(0), element.sum(0)), (1, 0));
+        Ok(())
+    }
+
+    #[test]
+    fn elements_without_variables() -> Result {
+        let map = Map::new(BITS_MIN, plain(1))?;
+        let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+
+        assert!(element.write().is_none());
+        assert!(element.read(|_| ()).is_none());
+        assert!(element.take(0, |_| ()).is_none());
+        element.untake(0);
+        assert!(map
+            .snapshot()?
+            .row(0)
+            .is_some_and(|row| row.var(0).is_none()));
+        assert!(map
+            .snapshot()?
+            .row(0)
+            .is_some_and(|row| row.string(0).is_empty()));
+        Ok(())
+    }
+
+    #[test]
+    fn one_writer_at_a_time() -> Result {
+        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+        let other = map.insert_u64(2, |_| ()).ok_or(EINVAL)?;
+
+        let writer = element.write().ok_or(EBUSY)?;
+        // As an interrupt of the writer would.
+        assert!(element.write().is_none());
+        assert!(element.read(|_| ()).is_none());
+        assert!(element.take(0, |_| ()).is_none());
+        assert!(other.write().is_some());
+        drop(writer);
+        assert!(element.write().is_some());
+        assert!(element.read(|_| ()).is_some());
+        Ok(())
+    }
+
+    #[test]
+    fn read_once() -> Result {
+        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+        let take = |i| element.take(i, |vars| vars.var(i)).flatten();
+
+        assert_eq!(take(3), None);
+
+        let mut writer = element.write().ok_or(EBUSY)?;
+        writer.set_var(3, 5);
+        writer.set_var(4, 6);
+        drop(writer);
+
+        assert_eq!(take(3), Some(5));
+        assert_eq!(take(3), None);
+        assert_eq!(var(element, 3), None);
+        assert_eq!(var(element, 4), Some(6));
+
+        element.untake(3);
+        assert_eq!(take(3), Some(5));
+        assert_eq!(take(VARS_MAX), None);
+        assert_eq!(take(usize::MAX), None);
+
+        // Who writes again sets again; what was taken is still the value.
+        let mut writer = element.write().ok_or(EBUSY)?;
+        assert!(!writer.is_set(3));
+        assert_eq!(writer.var(3), 5);
+        writer.set_var(3, 8);
+        drop(writer);
+        assert_eq!(take(3), Some(8));
+        Ok(())
+    }
+
+    #[test]
+    fn strings() -> Result {
+        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+        let long = [b'x'; 300];
+
+        for n in [255, 0, 1, 7, 8, 9, 15, 16, 17, 247, 248, 249, 254, 255] {
+            element.write().ok_or(EBUSY)?.set_string(0, &long[..n]);
+            assert!(has_string(&map, element, 0, &long[..n])?);
+            assert!(has_string(&map, element, 1, b"")?);
+        }
+
+        // What has no room is cut off, and so is what follows a NUL.
+        element.write().ok_or(EBUSY)?.set_string(1, &long);
+        assert!(has_string(&map, element, 1, &long[..255])?);
+        element
+            .write()
+            .ok_or(EBUSY)?
+            .set_string(1, b"a string\0with more");
+        assert!(has_string(&map, element, 1, b"a string")?);
+        assert!(has_string(&map, element, 0, &long[..255])?);
+
+        // There are no more.
+        element.write().ok_or(EBUSY)?.set_string(2, b"text");
+        assert!(map
+            .snapshot()?
+            .row(0)
+            .is_some_and(|row| row.string(2).is_empty()));
+        Ok(())
+    }
+
+    #[test]
+    fn stacks() -> Result {
+        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+        let mut stack = [0usize; 40];
+
+        for (n, address) in stack.iter_mut().enumerate() {
+            *address = n * 3;
+        }
+        for n in [0, 1, 31, 32, 40, 5] {
+            element.write().ok_or(EBUSY)?.set_stack(1, &stack[..n]);
+
+            let mut words = [u64::MAX; STRING_WORDS];
+            element
+                .read(|vars| vars.copy_stack(1, &mut words))
+                .ok_or(EBUSY)?;
+
+            let kept = n.min(STRING_WORDS - 1);
+            assert_eq!(words[0], kept as u64);
+            for (word, address) in words[1..].iter().zip(&stack[..kept]) {
+                assert_eq!(*word, *address as u64);
+            }
+            assert!(words[kept + 1..].iter().all(|word| *word == u64::MAX));
+
+            let snapshot = map.snapshot()?;
+            let row = snapshot.row(0).ok_or(EINVAL)?;
+            assert_eq!(row.string(1)[..=kept], words[..=kept]);
+        }
+        Ok(())
+    }
+}
