@@ -71,7 +71,7 @@ sub canonical {
 		}ge;
 		# Frames, however many.
 		next if $line =~ /^ {9,}\S+\+0x[0-9a-f]+\/0x[0-9a-f]+( \[\w+\])?$/;
-		if ($line =~ /^ {11}( *)\^$/ && @out && $out[-1] =~ /^  Command: /) {
+		if (@out && $out[-1] =~ /^  Command: / && $line =~ /^ {11}( *)\^$/) {
 			my $at = length $1;
 			$out[-1] =~ s/^  Command:/  Command($at):/;
 			next;

@@ -7,7 +7,7 @@ trig pair 'hist:keys=id:x1=total:onmax($x1).snapshot()'
 trig num 'hist:keys=id:x1=total:onchange($x1).snapshot()'
 pair 1 0 5 2 0 3 1 0 9 1 0 1
 # It is taken a little later.
-eventually grep -q 'pair:.*total=9' snapshot
+eventually grep -q 'pair:.*(9)' snapshot
 show pair
 body snapshot | grep pair:
 trig pair '!hist:keys=id:x1=total:onmax($x1).snapshot()'

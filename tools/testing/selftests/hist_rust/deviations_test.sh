@@ -1,0 +1,261 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the histograms in Rust do other than those in C, where these are defective.
+# The first part of each name is the row of Documentation/trace/rust/deviations.rst
+# (with - for _) that it shows. All of these fail on the C implementation.
+# shellcheck disable=SC2016 # $variables of histograms
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+# shellcheck source=lib.sh
+. "$here/lib.sh"
+
+bad_modifier() { # EVENT COMMAND TEXT
+	refused_clean "$1" "$2" 'Invalid argument' "$(entry "$1" 'Invalid field modifier' "$2" "$3")"
+}
+
+dev_string_modifier__log2_of_strings() {
+	fresh || return
+	bad_modifier num hist:keys=tag.log2 log2 && bad_modifier text hist:keys=msg.log2 log2
+}
+
+dev_string_modifier__buckets_of_strings() {
+	fresh || return
+	bad_modifier num hist:keys=tag.buckets=4 buckets=4 && bad_modifier text hist:keys=msg.buckets=10 buckets=10
+}
+
+dev_string_modifier__command_name() {
+	fresh || return
+	bad_modifier num hist:keys=common_comm.log2 log2 && bad_modifier num hist:keys=common_comm.buckets=100000 buckets=100000
+}
+
+dev_string_value__refused() {
+	local f
+	fresh || return
+	for f in tag common_comm; do
+		refused_clean num "hist:keys=id:vals=$f" 'Invalid argument' \
+			"$(entry num 'String type can not be an operand in expression' "hist:keys=id:vals=$f" "$f")" || return
+	done
+	refused_clean text hist:keys=id:vals=msg 'Invalid argument' \
+		"$(entry text 'String type can not be an operand in expression' hist:keys=id:vals=msg msg)"
+}
+
+# No address of the kernel in what is shown.
+dev_no_addresses__save_of_a_stack() {
+	fresh || return
+	put $E/num/trigger 'hist:keys=id:x1=total:onmax($x1).save(common_stacktrace)' >"$tmp/log"
+	q num 1 0 5 a
+	same "$(grep -cE '18446[0-9]{15}|ffff[0-9a-f]{12}' $E/num/hist)" 0
+}
+
+dev_incompatible_keys__refused() {
+	local k
+	fresh || return
+	for k in tag total id,total msg; do
+		case $k in
+		msg) ok text hist:keys=msg:x1=id ;;
+		*) ok num "hist:keys=$k:x1=delta" ;;
+		esac || return
+		same "$(put $E/pair/trigger 'hist:keys=id:y1=$x1')" 'Invalid argument' || return
+		drop num text
+	done
+	# What fits is let through.
+	ok num hist:keys=id:x1=delta && ok pair 'hist:keys=part:y1=$x1'
+}
+
+dev_synth_param_type__number_for_a_string() {
+	fresh && synth 'st char[8] text' | q grep ok || return
+	refused_clean num 'hist:keys=id:xx=total:onmax($xx).trace(st,$xx)' 'Invalid argument' "$(entry num \
+		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:onmax($xx).trace(st,$xx)' 'xx)')"
+}
+
+dev_synth_param_type__string_for_a_number() {
+	fresh && synth 'nr u64 number' | q grep ok || return
+	refused_clean num 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' 'Invalid argument' "$(entry num \
+		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' 'ss)')"
+}
+
+quotients() { # EXPRESSION TOTAL...
+	local x=$1 t
+	shift
+	drop num
+	: >trace
+	ok num "hist:keys=total:rr=$x:onchange(\$rr).trace(ex,\$rr)" || return
+	for t; do q num 1 0 "$t" a; done
+	grep -o 'rr=.*' trace | sed 's/rr=//' | tr '\n' ' '
+}
+
+dev_floor_division__by_constants() {
+	local n t want
+	fresh && synth 'ex u64 rr' | q grep ok || return
+	for n in 3 5 7 10 100 1000 999999; do
+		want=
+		for t in $((n + 1)) $((2 * n - 1)) $((2 * n)) 1048575 1048576 123456789; do want+="$((t / n)) "; done
+		same "$n: $(quotients "total/$n" $((n + 1)) $((2 * n - 1)) $((2 * n)) 1048575 1048576 123456789)" "$n: $want" || return
+	done
+}
+
+dev_floor_division__of_constants() {
+	fresh && ok num hist:keys=id:a1=7/3:b1=1/3:c1=100/7 && trigger_is num \
+		'hist:keys=id:vals=hitcount:a1=2,b1=0,c1=14:sort=hitcount:size=2048 [active]'
+}
+
+dev_signed_output__keys_and_values() {
+	fresh && ok num hist:keys=delta:vals=total:sort=delta && ok num hist:keys=id:vals=delta:sort=delta || return
+	q num 1 -1 1 a 2 5 2 a 3 -2147483648 3 a
+	rows_are num '{ delta: -2147483648 } hitcount:          1  total:          3
+{ delta:         -1 } hitcount:          1  total:          1
+{ delta:          5 } hitcount:          1  total:          2
+{ id:          3 } hitcount:          1  delta: -2147483648
+{ id:          1 } hitcount:          1  delta:         -1
+{ id:          2 } hitcount:          1  delta:          5'
+}
+
+dev_signed_output__maximum() {
+	fresh && ok num 'hist:keys=id:x1=delta:onmax($x1).save(total)' || return
+	q num 1 5 1 a 1 -3 2 a 1 7 3 a 1 -9 4 a
+	same "$(rows $E/num | tail -n 1)" '	max:          7  total:          3'
+}
+
+dev_expression_values__shown() {
+	fresh && ok num hist:keys=id:vals=total*2+delta || return
+	q num 1 3 100 a 1 3 100 a
+	rows_are num '{ id:          1 } hitcount:          2  total*2+delta:        406'
+}
+
+dev_exact_match__buckets() {
+	fresh && ok num hist:keys=total.buckets=10 && ok num hist:keys=total.buckets=20 && ok num '!hist:keys=total.buckets=20' &&
+		trigger_is num 'hist:keys=total.buckets=10:vals=hitcount:sort=hitcount:size=2048 [active]'
+}
+
+dev_exact_match__expressions_and_constants() {
+	fresh && ok num hist:keys=id:x1=total+delta && ok num '!hist:keys=id:x1=total-delta' &&
+		trigger_is num 'hist:keys=id:vals=hitcount:x1=total+delta:sort=hitcount:size=2048 [active]' && drop num || return
+	ok num hist:keys=id:c1=5 && ok num '!hist:keys=id:c1=6' &&
+		trigger_is num 'hist:keys=id:vals=hitcount:c1=5:sort=hitcount:size=2048 [active]'
+}
+
+dev_cpu_read_back__once() {
+	local k
+	fresh || return
+	for k in common_cpu cpu; do
+		ok num "hist:keys=$k" || return
+		same "$(triggers num | sed 's/keys=c.*cpu:/keys=CPU:/')" 'hist:keys=CPU:vals=hitcount:sort=hitcount:size=2048 [active]' || return
+		same "$(triggers num | grep -c cpucommon_cpu)$(triggers num | grep -c cpucpu)" 00 || return
+		ok num "!$(triggers num | sed 's/ \[active\]//')" && trigger_is num 'num: no trigger' || return
+	done
+}
+
+dev_comm_sort__by_name() {
+	local n
+	fresh && ok num hist:keys=common_comm:sort=common_comm.descending || return
+	for n in bb dd aa ee cc; do
+		ln -sf "$UEDRIVE" "$tmp/$n"
+		printf '%s\n' "reg bit=0 : $NUM" 'w 0 u32:1 u32:0 u64:0 s:a n:7' | "$tmp/$n" >"$tmp/log"
+	done
+	same "$(rows $E/num | sed -E 's/.*common_comm: ([a-z]+).*/\1/' | tr '\n' ' ')" 'ee dd cc bb aa '
+}
+
+dev_sort_by_name__values_first() {
+	fresh && ok num hist:keys=id:vals=id:sort=id || return
+	# The sums are 9, 4, 8: sorted by them and not by the keys.
+	q num 9 0 0 a 2 0 0 a 2 0 0 a 8 0 0 a
+	same "$(rows $E/num | sed -E 's/.*id: +([0-9]+) .*id: +([0-9]+)$/\1:\2/' | tr '\n' ' ')" '2:4 8:8 9:9 '
+}
+
+dev_key_after_nul__one_row() {
+	fresh && ok num hist:keys=tag || return
+	printf '%s\n' "reg bit=0 : $NUM" 'w 0 u32:1 u32:0 u64:0 h:6162000000000000' 'w 0 u32:1 u32:0 u64:0 h:6162005858580000' \
+		'w 0 u32:1 u32:0 u64:0 h:6162000059595900' | ue >"$tmp/log"
+	rows_are num '{ tag: ab                                                 } hitcount:          3'
+}
+
+dev_read_once_all__nothing_is_used_up() {
+	fresh && ok num hist:keys=id:x1=total && ok text hist:keys=id:z1=id && ok pair 'hist:keys=id:y1=total-$x1-$z1' || return
+	q num 1 0 1 a
+	# One of two variables is there: nothing happens, and it stays.
+	q pair 1 0 10
+	same "$(totals $E/pair)" '0 0 0 ' || return
+	q text 1 x
+	q pair 1 0 10
+	same "$(totals $E/pair)" '1 1 0 '
+}
+
+dev_exact_action__synthetic_event_of_that_name() {
+	local n
+	fresh && synth 'save_it u64 number' 'snapshot_it u64 number' 'trace_it u64 number' | q grep ok || return
+	for n in save_it snapshot_it trace_it; do
+		: >trace
+		ok num "hist:keys=id:x1=total:onmax(\$x1).$n(\$x1)" || return
+		q num 1 0 5 a
+		records_are "$n: number=5" || return
+		drop num
+	done
+}
+
+dev_exact_action__no_such_name() {
+	fresh || return
+	refused_clean num 'hist:keys=id:x1=total:onmax($x1).saved(delta)' 'Invalid argument' \
+		"$(entry num "Couldn't find synthetic event" 'hist:keys=id:x1=total:onmax($x1).saved(delta)' 'saved(delta)')"
+}
+
+dev_exact_modifier__percent_and_graph() {
+	fresh || return
+	bad_modifier num hist:keys=id:vals=total.percentx percentx && bad_modifier num hist:keys=id:vals=total.graphs graphs
+}
+
+dev_exact_caret__later_occurrence() {
+	fresh || return
+	refused_clean num hist:keys=id:vals=s 'Invalid argument' "$(entry num "Couldn't find field" hist:keys=id:vals=s s)" || return
+	refused_clean num hist:keys=total:sort=tot 'Invalid argument' "$(entry num 'Sort field must be a key or a val' hist:keys=total:sort=tot tot)"
+}
+
+dev_tie_order__by_key() {
+	local i
+	fresh && ok pair hist:keys=id || return
+	q pair $(for i in $(seq 40); do echo "$((i * 7919 % 251)) 0 0"; done)
+	rows $E/pair | sed -E 's/.*id: +([0-9]+) .*/\1/' >"$tmp/got"
+	sort -n "$tmp/got" | cmp - "$tmp/got"
+}
+
+# Each histogram fires the event of the next one: whatever does not fit any more has
+# to be counted as lost.
+dev_losses_counted__deep_chain() {
+	local i hits=''
+	fresh && synth 'n1 u64 val' 'n2 u64 val' 'n3 u64 val' 'n4 u64 val' 'n5 u64 val' | q grep ok || return
+	ok num 'hist:keys=id:xx=total:onchange($xx).trace(n1,$xx)' || return
+	for i in 1 2 3 4; do
+		on "events/synthetic/n$i" "hist:keys=val:x$i=val:onchange(\$x$i).trace(n$((i + 1)),\$x$i)" || return
+	done
+	on events/synthetic/n5 hist:keys=val || return
+	q num 1 0 5 a
+	for i in 1 2 3 4 5; do
+		hits+=$(sed -n 's/^    \(Hits\|Dropped\): //p' "events/synthetic/n$i/hist" | awk '{ n += $1 } END { print n }')
+	done
+	for i in 5 4 3 2 1; do : >"events/synthetic/n$i/trigger"; done
+	same "$hits" 11111
+}
+
+# The event of the first of two sharers goes.
+dev_named_event_gone__the_other_stays() {
+	need_rust 'a pointer to freed memory is used' || return
+	fresh && put dynamic_events 'u:goes u32 id; u64 total' | q grep ok && ok goes hist:name=foo:keys=id:x1=total && ok pair hist:name=foo:keys=id:x1=total || return
+	ok goes '!hist:name=foo:keys=id:x1=total' && same "$(put dynamic_events '-:goes u32 id; u64 total')" ok || return
+	q pair 1 0 3
+	ok num 'hist:keys=id:vals=$x1' && q num 1 0 0 a && rows_are num '{ id:          1 } hitcount:          1  x1:          3' || return
+	drop num
+	cat $E/pair/hist_debug >"$tmp/debug"
+	ok pair '!hist:name=foo:keys=id:x1=total' && trigger_is pair 'pair: no trigger'
+}
+
+run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_strings dev_string_modifier__command_name \
+	dev_string_value__refused dev_no_addresses__save_of_a_stack dev_incompatible_keys__refused \
+	dev_synth_param_type__number_for_a_string dev_synth_param_type__string_for_a_number dev_floor_division__by_constants \
+	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum dev_expression_values__shown \
+	dev_exact_match__buckets dev_exact_match__expressions_and_constants dev_cpu_read_back__once dev_comm_sort__by_name \
+	dev_sort_by_name__values_first dev_key_after_nul__one_row dev_read_once_all__nothing_is_used_up \
+	dev_exact_action__synthetic_event_of_that_name dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph \
+	dev_exact_caret__later_occurrence dev_tie_order__by_key dev_losses_counted__deep_chain dev_named_event_gone__the_other_stays
+rc=$?
+"$UEDRIVE" --reset
+exit $rc

@@ -1,0 +1,359 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# More of what histograms do, group by group: names, instances, clocks, removal,
+# what is read back, hist and hist_debug, error_log, synthetic events, and the
+# other triggers beside them. All of it holds for the C implementation as well.
+# shellcheck disable=SC2016 # $variables of histograms
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+# shellcheck source=lib.sh
+. "$here/lib.sh"
+
+plain='hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [active]'
+
+# Named histograms.
+
+named_shared() {
+	local table='{ id:          2 } hitcount:          1  total:          7
+{ id:          1 } hitcount:          2  total:         11'
+	fresh || return
+	ok num hist:name=foo:keys=id:vals=total && ok pair hist:name=foo:keys=id:vals=total || return
+	q num 1 0 5 a
+	q pair 1 0 6 2 0 7
+	rows_are num "$table" && rows_are pair "$table" || return
+	trigger_is pair 'hist:name=foo:keys=id:vals=hitcount,total:sort=hitcount:size=2048 [active]' || return
+	refused text hist:name=foo:keys=msg 'Invalid argument' \
+		"$(entry text "Named hist trigger doesn't match existing named trigger (includes variables)" hist:name=foo:keys=msg name=foo:keys=msg)" || return
+	# The data stays as long as somebody has it.
+	ok num '!hist:name=foo:keys=id:vals=total' && trigger_is num 'num: no trigger' && rows_are pair "$table" || return
+	ok pair '!hist:keys=id:vals=total' && rows_are pair "$table" && ok pair '!hist:name=foo:keys=id:vals=total' &&
+		trigger_is pair 'pair: no trigger'
+}
+
+named_pause_clear() {
+	local c=hist:name=foo:keys=id:vals=total
+	fresh || return
+	ok num $c && ok pair $c && ok pair $c:pause || return
+	q num 1 0 5 a
+	q pair 1 0 6
+	same "$(totals $E/num)" '1 1 0 ' && ok num $c:clear && same "$(totals $E/num)" '0 0 0 ' || return
+	trigger_is pair 'hist:name=foo:keys=id:vals=hitcount,total:sort=hitcount:size=2048 [paused]' && ok pair $c:cont || return
+	q pair 1 0 6
+	same "$(totals $E/num)" '1 1 0 '
+}
+
+# Several triggers, the switching of histograms, instances.
+
+several_on_one_event() {
+	fresh || return
+	ok num hist:keys=id && ok num hist:keys=id:vals=total && ok num 'hist:keys=id if delta < 1' && ok num hist:keys=tag || return
+	refused num hist:keys=id 'File exists' "$(entry num 'Hist trigger already exists' hist:keys=id '')" &&
+		refused num hist:keys=id:size=256 'File exists' "$(entry num 'Hist trigger already exists' hist:keys=id:size=256 '')" || return
+	q num 1 -1 10 a 1 1 20 b 1 1 20 b
+	same "$(sed 's/^#.*//' $E/num/hist | sed '/^$/d; /^Totals/d; /Dropped/d')" '{ id:          1 } hitcount:          3
+    Hits: 3
+    Entries: 1
+{ id:          1 } hitcount:          3  total:         50
+    Hits: 3
+    Entries: 1
+{ id:          1 } hitcount:          1
+    Hits: 1
+    Entries: 1
+{ tag: a                                                  } hitcount:          1
+{ tag: b                                                  } hitcount:          2
+    Hits: 3
+    Entries: 2'
+}
+
+enable_disable_hist() {
+	fresh || return
+	ok pair hist:keys=id:pause && ok num 'enable_hist:user_events:pair:1 if id == 1' && ok text disable_hist:user_events:pair || return
+	refused num disable_hist:user_events:pair 'File exists' && refused num enable_hist:user_events:none 'Invalid argument' &&
+		refused num enable_hist:user_events 'Invalid argument' || return
+	q pair 5 0 0
+	q num 2 0 0 a
+	q pair 5 0 0
+	same "$(totals $E/pair)" '0 0 0 ' || return
+	q num 1 0 0 a
+	q pair 5 0 0
+	same "$(totals $E/pair)" '1 1 0 ' && same "$(head -n 1 $E/num/trigger)" 'enable_hist:user_events:pair:count=0 if id == 1' || return
+	q text 1 x
+	q pair 5 0 0
+	same "$(totals $E/pair)" '1 1 0 ' && trigger_is pair 'hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [paused]'
+}
+
+instances_isolated() {
+	local i=instances/hist rc=0
+	fresh && mkdir $i || return
+	same "$(put $i/$E/pair/trigger hist:keys=id:x1=total)" ok && ok pair hist:keys=part || rc=1
+	q pair 1 2 3
+	same "$(rows $E/pair)$(rows $i/$E/pair)" '{ part:          2 } hitcount:          1{ id:          1 } hitcount:          1' || rc=1
+	rmdir $i 2>/dev/null && rc=1
+	q put $i/$E/pair/trigger hist:keys=nosuch
+	same "$(grep -c Command error_log; grep -c Command $i/error_log)" '0
+1' || rc=1
+	refused_clean num 'hist:keys=id:yy=$x1' 'Invalid argument' "$(entry num "Couldn't find variable" 'hist:keys=id:yy=$x1' x1)
+$(entry num "Couldn't find field" 'hist:keys=id:yy=$x1' '$x1')" || rc=1
+	same "$(put $i/$E/pair/trigger '!hist:keys=id:x1=total')" ok && rmdir $i || rc=1
+	return $rc
+}
+
+# Clocks.
+
+clocks() {
+	local rc=0
+	fresh && echo local >trace_clock || return
+	ok pair hist:keys=id:t1=common_timestamp.usecs:clock=mono && trigger_is pair \
+		'hist:keys=id:vals=hitcount:t1=common_timestamp.usecs:sort=hitcount:size=2048:clock=mono [active]' || rc=1
+	same "$(grep -o '\[.*\]' trace_clock)" '[mono]' || rc=1
+	drop pair
+	same "$(grep -o '\[.*\]' trace_clock)" '[mono]' || rc=1
+	ok pair hist:keys=id:t1=common_timestamp && same "$(grep -o '\[.*\]' trace_clock)" '[global]' || rc=1
+	drop pair
+	refused_clean pair hist:keys=id:t1=common_timestamp:clock=none 'Invalid argument' \
+		"$(entry pair "Couldn't set trace_clock" hist:keys=id:t1=common_timestamp:clock=none none)" || rc=1
+	ok pair hist:keys=id:clock=none && trigger_is pair "$plain" || rc=1
+	echo local >trace_clock
+	return $rc
+}
+
+# Removal and reading back.
+
+removal_matches() {
+	local c
+	fresh && ok num 'hist:keys=id:vals=total:sort=total:size=256 if delta > 0' || return
+	for c in keys=id keys=id:vals=total keys=id:vals=total:sort=total 'keys=id:vals=total:sort=total if delta > 1' \
+		'keys=id:vals=total if delta > 0'; do
+		ok num "!hist:$c" && same "$(triggers num | wc -l)" 1 && trigger_is num \
+			'hist:keys=id:vals=hitcount,total:sort=total:size=256 if delta > 0 [active]' || return
+	done
+	ok num '!hist:keys=id:vals=total:sort=total:size=4096 if delta > 0' && trigger_is num 'num: no trigger'
+}
+
+# What is shown can be written, and with ! removes what it shows.
+read_back() {
+	local c line
+	fresh || return
+	synth 'syn u64 lat; u32 id' | q grep ok || return
+	while read -r c; do
+		ok num "$c" && line=$(triggers num) && line=${line% \[active\]} || return
+		ok num "!$line" && trigger_is num 'num: no trigger' || return
+		ok num "$line" && trigger_is num "$line [active]" && ok num "!$line" && trigger_is num 'num: no trigger' || return
+	done <<-'END'
+		hist:keys=id
+		hist:keys=id.hex,tag,total.log2:vals=delta.hex,hitcount.percent:sort=tag.descending:size=4096
+		hist:keys=id.buckets=0x10:vals=total.graph:nohitcount
+		hist:keys=total.sym-offset:vals=total if id > 2 || tag == "x"
+		hist:keys=common_pid.execname,id.syscall,delta.sym
+		hist:keys=common_stacktrace:sort=hitcount
+		hist:keys=common_comm
+		hist:keys=id+3:x1=total*2+delta,y1=-(total):z1=common_timestamp.usecs:clock=mono
+		hist:name=named:keys=id:vals=total
+		hist:keys=id:x1=total:onmax($x1).save(delta,tag):onchange($x1).trace(syn,$x1,id):onmax($x1).syn($x1,id)
+		hist:keys=id:x1=7:s1=tag:t1=common_pid.execname
+	END
+}
+
+# What is shown.
+
+show_table() {
+	fresh && ok num hist:keys=id,tag:vals=total:sort=total.descending,id || return
+	q num 1 0 10 bb 2 0 30 aa 3 0 30 aa 1 0 5 bb
+	same "$(cat $E/num/hist)" '# event histogram
+#
+# trigger info: hist:keys=id,tag:vals=hitcount,total:sort=total.descending,id:size=2048 [active]
+#
+
+{ id:          2, tag: aa                                                 } hitcount:          1  total:         30
+{ id:          3, tag: aa                                                 } hitcount:          1  total:         30
+{ id:          1, tag: bb                                                 } hitcount:          2  total:         15
+
+Totals:
+    Hits: 4
+    Entries: 3
+    Dropped: 0'
+}
+
+show_sorted() {
+	local want
+	fresh || return
+	q put dynamic_events 'u:order u64 value; u32 other'
+	ok order hist:keys=value:sort=value && ok order hist:keys=value:sort=value.descending && ok order hist:keys=value:sort=hitcount,value || return
+	{
+		echo 'reg bit=0 : order u64 value; u32 other'
+		for i in $(seq 200); do echo "w 0 u64:$((i * 7919 % 211 * 4294967296)) u32:0"; done
+		for i in $(seq 0 3 200); do echo "w 0 u64:$((i * 4294967296)) u32:0"; done
+	} | ue >"$tmp/log"
+	same "$(totals $E/order)" '267 205 0 267 205 0 267 205 0 ' || return
+	# Ascending, descending, and by how often and then ascending.
+	rows $E/order | grep -o 'value: *[0-9]*' | tr -dc '0-9\n' >"$tmp/got"
+	sed -n 1,205p "$tmp/got" >"$tmp/1"
+	sed -n 206,410p "$tmp/got" >"$tmp/2"
+	sort -n "$tmp/1" | cmp - "$tmp/1" && sort -rn "$tmp/1" | cmp - "$tmp/2" || return
+	want=$(sed -n -E 's/^\{ value: *([0-9]+) \} hitcount: *([0-9]+)$/\2 \1/p' $E/order/hist | tail -n 205)
+	same "$(printf '%s\n' "$want" | sort -n -k1,1 -k2,2)" "$want"
+}
+
+show_stack() {
+	fresh && ok pair hist:keys=common_stacktrace || return
+	q pair 1 0 0 1 0 0
+	same "$(grep -v '+0x' $E/pair/hist)" '# event histogram
+#
+# trigger info: hist:keys=common_stacktrace:vals=hitcount:sort=hitcount:size=2048 [active]
+#
+
+{ common_stacktrace:
+} hitcount:          2
+
+Totals:
+    Hits: 2
+    Entries: 1
+    Dropped: 0' && same "$(grep -cE '^         [a-z_A-Z0-9.]+\+0x[0-9a-f]+/0x[0-9a-f]+$' $E/pair/hist | sed 's/[1-9].*/frames/')" frames
+}
+
+show_debug() {
+	fresh && ok num hist:keys=id,tag:vals=total:c1=3:x1=delta || return
+	same "$(sed -E 's/hist_data: .*/hist_data: ADDRESS/' $E/num/hist_debug)" "$(cat "$here/expected/debug")"
+}
+
+show_counts_while_full() {
+	fresh && ok pair hist:keys=id:size=128:sort=id || return
+	q pair $(for _ in 1 2; do for i in $(seq 200); do echo "$i 0 0"; done; done)
+	same "$(totals $E/pair)" '256 128 144 ' && same "$(rows $E/pair | tail -n 1)" '{ id:        128 } hitcount:          2'
+}
+
+# At run time.
+
+run_paused_and_cleared() {
+	fresh && ok pair hist:keys=id:pause || return
+	q pair 1 0 0
+	same "$(totals $E/pair)" '0 0 0 ' && ok pair hist:keys=id:cont || return
+	q pair 1 0 0
+	same "$(totals $E/pair)" '1 1 0 ' && ok pair hist:keys=id:clear && same "$(totals $E/pair)" '0 0 0 ' || return
+	q pair 1 0 0
+	same "$(totals $E/pair)" '1 1 0 ' && ok pair hist:keys=id:pause:clear && q pair 1 0 0 || return
+	trigger_is pair 'hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [paused]' && drop pair || return
+	refused pair hist:keys=id:clear 'No such file or directory' \
+		"$(entry pair "Can't clear or continue a nonexistent hist trigger" hist:keys=id:clear '')" &&
+		refused pair hist:keys=id:cont 'No such file or directory' \
+			"$(entry pair "Can't clear or continue a nonexistent hist trigger" hist:keys=id:cont '')"
+}
+
+run_without_recording() {
+	fresh && ok pair hist:keys=id || return
+	q pair 1 0 0
+	same "$(body)" '' && same "$(cat $E/pair/enable)" '0*' || return
+	echo 1 >$E/pair/enable
+	echo 'id == 7' >$E/pair/filter
+	q pair 1 0 0
+	echo 0 >tracing_on
+	q pair 1 0 0
+	echo 1 >tracing_on
+	same "$(body)" '' && same "$(totals $E/pair)" '3 1 0 ' || return
+	# Tasks that the instance does not trace do not count.
+	echo 1 >set_event_pid
+	q pair 1 0 0
+	echo >set_event_pid
+	same "$(totals $E/pair)" '3 1 0 '
+}
+
+run_poll() {
+	fresh || return
+	: >dynamic_events
+	# shellcheck disable=SC2154
+	same "$(. "$here/compare/seq/f66-poll.sh")" 'ok
+start n=0 in=0 pri=0
+hit n=2 in=1 pri=1
+again n=1 in=1 pri=0
+read n=0 in=0 pri=0
+start n=1 in=1 pri=0
+hit n=1 in=1 pri=0
+again n=1 in=1 pri=0
+read n=0 in=0 pri=0'
+}
+
+# error_log.
+
+log_last_eight() {
+	local i want=''
+	fresh || return
+	for i in $(seq 12); do q put $E/pair/trigger "hist:keys=nosuch$i"; done
+	for i in $(seq 5 12); do want+=$(entry pair "Couldn't find field" "hist:keys=nosuch$i" "nosuch$i")$'\n'; done
+	same "$(sed -E 's/^\[ *[0-9.]+\] //' error_log)" "${want%?}" || return
+	ok pair hist:keys=id && : >error_log && same "$(cat error_log)" ''
+}
+
+log_messages() {
+	local c msg text
+	fresh || return
+	while IFS='|' read -r c msg text; do
+		refused_clean num "hist:keys=id:$c" 'Invalid argument' "$(entry num "$msg" "hist:keys=id:$c" "$text")" || return
+	done <<-'END'
+		vals=nosuch|Couldn't find field|nosuch
+		sort=total|Sort field must be a key or a val|total
+		sort=id.foo|Invalid sort modifier|foo
+		sort=|Empty assignment|sort=
+		sort=id,hitcount,id|Too many sort fields (Max = 2)|sort=id,hitcount,id
+	END
+	refused_clean num hist:keys=id:nohitcount 'No such file or directory' \
+		"$(entry num "Non-hitcount value is required for 'nohitcount'" hist:keys=id:nohitcount '')" || return
+	refused_clean num 'hist:keys=id:a1=total:onmax($a1).save(delta):onmax($a1).save(tag)' 'File exists' \
+		"$(entry num "Can't have more than one save() action per hist" 'hist:keys=id:a1=total:onmax($a1).save(delta):onmax($a1).save(tag)' '')"
+}
+
+# Synthetic events.
+
+synthetic_definitions() {
+	fresh || return
+	same "$(synth 'ok1 u64 a' 'ok2 u64 a; s32 b; char c[16]; char[] d' 'ok1 u64 a' 'bad-name u64 a' 'b4 short a')" \
+'ok1 u64 a: ok
+ok2 u64 a; s32 b; char c[16]; char[] d: ok
+ok1 u64 a: File exists
+bad-name u64 a: Invalid argument
+b4 short a: Invalid argument' && same "$(sort synthetic_events)" "$(printf 'ok1\tu64 a\nok2\tu64 a; s32 b; char[16] c; char[] d')" || return
+	echo 0 >events/synthetic/enable
+	same "$(put synthetic_events '!ok2')" ok && same "$(cat synthetic_events)" "$(printf 'ok1\tu64 a')"
+}
+
+synthetic_busy() {
+	fresh && synth 'busy u64 val' | q grep ok && echo 0 >events/synthetic/enable || return
+	ok num hist:keys=id:x1=total && ok pair 'hist:keys=id:yy=$x1:onmatch(user_events.num).trace(busy,$yy)' || return
+	same "$(put synthetic_events '!busy')" 'Device or resource busy' &&
+		same "$(put $E/num/trigger '!hist:keys=id:x1=total')" 'Device or resource busy' && drop pair && drop num &&
+		same "$(put synthetic_events '!busy')" ok
+}
+
+# The other triggers, on the same events.
+
+others_syntax() {
+	fresh && ok num hist:keys=id || return
+	ok num traceoff:2 && ok num 'stacktrace:1 if id == 2' && ok num enable_event:user_events:pair:3 || return
+	refused num traceon 'File exists' && refused num stacktrace 'File exists' && refused text traceoff:x 'Invalid argument' &&
+		refused num enable_event:user_events:none 'Invalid argument' && refused num enable_event:user_events 'Invalid argument' &&
+		refused num disable_event:user_events:pair 'File exists' || return
+	trigger_is num "enable_event:user_events:pair:count=3
+stacktrace:count=1 if id == 2
+traceoff:count=2
+$plain" || return
+	ok num '!traceoff' && ok num '!stacktrace:7' && ok num '!enable_event:user_events:pair' && ok num '!snapshot' && trigger_is num "$plain"
+}
+
+others_effects() {
+	fresh && ok num 'traceoff:1 if id == 3' && ok num hist:keys=id && ok pair traceon || return
+	ok num 'enable_event:user_events:text:1 if id == 1' || return
+	echo 1 >$E/num/enable
+	q num 1 0 0 a 3 0 0 a 4 0 0 a
+	q text 1 x
+	same "$(body | cut -d: -f1 | uniq -c | sed 's/^ *//')" '2 num' && same "$(cat tracing_on)" 0 || return
+	q pair 1 0 0
+	same "$(cat tracing_on)" 1 && q text 1 x && same "$(body | tail -n 1 | cut -d: -f1)" text || return
+	same "$(totals $E/num)" '3 3 0 '
+}
+
+run_tests named_shared named_pause_clear several_on_one_event enable_disable_hist instances_isolated clocks removal_matches \
+	read_back show_table show_sorted show_stack show_debug show_counts_while_full run_paused_and_cleared run_without_recording \
+	run_poll log_last_eight log_messages synthetic_definitions synthetic_busy others_syntax others_effects
+rc=$?
+"$UEDRIVE" --reset
+exit $rc

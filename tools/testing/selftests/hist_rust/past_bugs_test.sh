@@ -1,0 +1,320 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Bugs that the C implementation had and that were fixed there: histograms (h),
+# their map (m) and synthetic events (s). What a kernel has to look for itself,
+# such as use of freed memory, is found when this runs under KASAN and lockdep.
+# Those of the map with many threads are in races_test.c, and those that need
+# memory to run out in hist_failnth_test.c.
+# shellcheck disable=SC2016 # $variables of histograms
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+# shellcheck source=lib.sh
+. "$here/lib.sh"
+
+# Runs a loop in the background for as long as a command in front of it.
+beside() { # LOOP COMMAND...
+	local loop=$1 pid rc=0
+	shift
+	$loop &
+	pid=$!
+	"$@" || rc=$?
+	kill $pid
+	wait $pid 2>/dev/null
+	return $rc
+}
+
+# A named histogram that fails stayed on the list of names.
+h1_bad_named() {
+	local i
+	fresh || return
+	for i in 1 2 3; do
+		q put $E/num/trigger 'hist:name=foo:keys=id:x1=total:onmax($x1).trace(nosuch,$x1)'
+	done
+	trigger_is num 'num: no trigger' || return
+	ok num hist:name=foo:keys=id && ok pair hist:name=foo:keys=id && q num 1 0 0 a && q pair 1 0 0 || return
+	rows_are pair '{ id:          1 } hitcount:          2' && drop num pair && trigger_is num 'num: no trigger'
+}
+
+# Sharers of a name that are removed in every order.
+h2_named_orders() {
+	local order e
+	fresh || return
+	for order in 'num pair text' 'num text pair' 'pair num text' 'pair text num' 'text num pair' 'text pair num'; do
+		for e in num pair text; do ok $e hist:name=foo:keys=id || return; done
+		for e in $order; do
+			q num 1 0 0 a
+			q pair 1 0 0
+			ok "$e" '!hist:name=foo:keys=id' || return
+		done
+	done
+	same "$(triggers num pair text)" 'num: no trigger
+pair: no trigger
+text: no trigger'
+}
+
+# The owner of a variable, removed while another one without variables refers to it.
+h3_reference_only() {
+	fresh && ok num hist:keys=id:x1=total && ok pair 'hist:keys=id:vals=$x1' || return
+	refused num '!hist:keys=id:x1=total' 'Device or resource busy' && new $E/num/trigger '' >"$tmp/log" && q num 1 0 3 a && q pair 1 0 0 || return
+	rows_are pair '{ id:          1 } hitcount:          1  x1:          3' && ok pair '!hist:keys=id:vals=$x1' && ok num '!hist:keys=id:x1=total'
+}
+
+open_hist() {
+	while :; do
+		cat events/user_events/goes/hist events/user_events/goes/hist_debug instances/goes/$E/num/hist
+	done >/dev/null 2>&1
+}
+
+remove_and_make() {
+	local i
+	for i in $(seq 20); do
+		mkdir instances/goes
+		put instances/goes/$E/num/trigger hist:keys=id | q grep ok || return
+		put dynamic_events 'u:goes u32 id' | q grep ok || return
+		ok goes hist:keys=id || return
+		drop goes
+		put dynamic_events '-:goes u32 id' | q grep ok || { echo "# it stays"; return 1; }
+		: >instances/goes/$E/num/trigger
+		eventually rmdir instances/goes || return
+	done 2>/dev/null
+}
+
+# hist opened while its event or its instance goes.
+h4_open_while_removed() { fresh && beside open_hist remove_and_make; }
+
+# A failed open kept the instance.
+h5_failed_open() {
+	fresh && mkdir instances/open || return
+	q put instances/open/$E/num/trigger hist:keys=id
+	cat instances/open/$E/num/hist >/dev/null
+	(ulimit -n 3; exec 3<instances/open/$E/num/hist) 2>/dev/null
+	: >instances/open/$E/num/trigger
+	rmdir instances/open
+}
+
+# hist read and polled after its event went.
+h6_read_after_removal() {
+	fresh && put dynamic_events 'u:goes u32 id' | q grep ok && ok goes hist:keys=id || return
+	same "$(perl -e '
+		open F, "<", "events/user_events/goes/hist" or die;
+		if (!($x = fork)) { select undef, undef, undef, 0.5;
+			system "sh", "-c", ": >events/user_events/goes/trigger; echo \"-:goes u32 id\" >>dynamic_events"; exit }
+		vec($r, fileno F, 1) = 1;
+		$w = select $r, undef, undef, 30;
+		waitpid $x, 0;
+		printf "woken %d, read %s, %s\n", $w, defined sysread(F, $b, 9) ? "works" : "fails", $!')" \
+		'woken 1, read fails, No such device'
+}
+
+# Long names are put together for printing.
+h8_long_names() {
+	local n i long want
+	n=$(printf 'n%.0s' $(seq 120))
+	fresh && put dynamic_events "u:$n u32 id; u64 total" | q grep ok && ok "$n" "hist:keys=id:$n=total" || return
+	want="hist:keys=id:vals=hitcount:yy=user_events.$n.\$$n,zz=user_events.$n.\$$n:sort=hitcount:size=2048 [active]"
+	ok pair "hist:keys=id:yy=user_events.$n.\$$n:zz=user_events.$n.\$$n" || return
+	for i in $(seq 50); do long=$(triggers pair); done
+	same "$long" "$want" && drop pair && drop "$n"
+}
+
+# Fields that cannot be created, with a modifier around them.
+h10_modifier_of_nothing() {
+	local m
+	fresh && put dynamic_events 'u:odd struct blob raw 3' | q grep ok || return
+	for m in log2 buckets=4; do refused_clean odd "hist:keys=raw.$m" 'Cannot allocate memory' || return; done
+}
+
+# More parameters than there is room for.
+h11_many_parameters() {
+	fresh && synth 'syn u64 lat' | q grep ok || return
+	refused_clean num "hist:keys=id:x1=total:onmax(\$x1).trace(syn$(printf ',$x1%.0s' $(seq 65)))" 'Invalid argument' \
+		"$(entry num 'Too many action params' "hist:keys=id:x1=total:onmax(\$x1).trace(syn$(printf ',$x1%.0s' $(seq 65)))" '')"
+}
+
+# Strings in arithmetic.
+h12_string_operands() {
+	local x
+	fresh || return
+	for x in tag+1 1+tag common_comm-1 total*tag; do
+		same "$(put $E/num/trigger "hist:keys=id:x1=$x")" 'Invalid argument' && grep -q 'String type can not be an operand' error_log || return
+	done
+	same "$(put $E/text/trigger 'hist:keys=id:x1=msg/2')" 'Invalid argument'
+}
+
+# Arrays of one character, and of more than a variable has room for.
+h13_character_arrays() {
+	local n long
+	fresh && synth 'st char[] text' | q grep ok || return
+	long=$(printf 'c%.0s' $(seq 255))
+	for n in 1 8 255 256 1024; do
+		put dynamic_events "u:arr$n char[$n] text; u32 id" | q grep ok || return
+		ok "arr$n" 'hist:keys=id:s1=text:x1=id:onchange($x1).trace(st,$s1):onmax($x1).save(text)' || return
+		printf 'reg bit=0 : arr%d char[%d] text; u32 id\nw 0 %s u32:5\n' "$n" "$n" "$(printf 's:c %.0s' $(seq "$n"))" | ue >"$tmp/log"
+		same "$(body)" "st: text=${long:0:$((n > 256 ? 255 : n - 1))}" && same "$(totals "$E/arr$n")" '1 1 0 ' || return
+		same "$(grep -o 'text: c*' "$E/arr$n/hist" | tail -n 1)" "text: ${long:0:$((n > 256 ? 255 : n - 1))}" || return
+		: >trace
+		drop "arr$n"
+	done
+}
+
+# Modifiers of display on values.
+h14_modifiers_of_values() {
+	local m
+	fresh || return
+	for m in sym sym-offset syscall log2 buckets=2 stacktrace; do
+		same "$(put $E/num/trigger "hist:keys=id:vals=total.$m")" 'Invalid argument' || return
+	done
+	for m in sym log2 percent graph stacktrace; do
+		case $m in
+		sym) continue ;; # a variable takes that, without an effect
+		esac
+		same "$(put $E/num/trigger "hist:keys=id:x1=total.$m")" 'Invalid argument' || return
+	done
+	ok num hist:keys=id:vals=common_stacktrace 2>/dev/null >"$tmp/log" && drop num
+	return 0
+}
+
+# The modifier with a minus in its name, and the order of operators.
+h17_operators() {
+	fresh && ok num hist:keys=id.sym-offset:x1=total-1-1:y1=64/8/4/2 && trigger_is num \
+		'hist:keys=id.sym-offset:vals=hitcount:x1=total-1-1,y1=1:sort=hitcount:size=2048 [active]'
+}
+
+# A variable used twice, in an expression and on its own.
+h18_variable_used_twice() {
+	fresh && synth 'syn u64 one; u64 two' | q grep ok && ok num hist:keys=id:ts=total || return
+	ok pair 'hist:keys=id:lat=total-$ts,ts2=$ts:onmatch(user_events.num).trace(syn,$lat,$ts2)' || return
+	q mixed num 1 0 10 a pair 1 0 17
+	records_are 'syn: one=7 two=10' || return
+	drop pair
+	ok pair 'hist:keys=id:vals=$ts:ts3=$ts' && q mixed num 1 0 10 a pair 1 0 17 && rows_are pair '{ id:          1 } hitcount:          1  ts:         10'
+}
+
+# Malformed lists of variables and parameters, many times.
+h19_h20_malformed() {
+	local i c
+	fresh && synth 'syn u64 lat' | q grep ok || return
+	for i in $(seq 20); do
+		for c in ts0=,x1= ts0=total,x1 'x1=total:onmax($x1).trace(syn,)' 'x1=total:onmax($x1).trace(,)' 'x1=total:onmax($x1).save(,)' \
+			'x1=total:onmax($x1).trace(syn,$x1' 'keys=id:keys=id:vals=total:vals=x:sort=id:sort=id:name=a:name=b:clock=c:clock=d:nosuch'; do
+			case $(put $E/num/trigger "hist:keys=id:$c") in
+			ok) drop num ;;
+			'Invalid argument') ;;
+			*) echo "# $i: $c"; return 1 ;;
+			esac
+		done
+	done
+	trigger_is num 'num: no trigger'
+}
+
+# error_log had the wrong command.
+h21_last_command() {
+	fresh || return
+	: >error_log
+	q put $E/num/trigger hist:keys=wrong1
+	q put $E/pair/trigger 'hist:keys=id:vals=wrong2 if id > 1'
+	same "$(elog)" "$(entry num "Couldn't find field" hist:keys=wrong1 wrong1)
+$(entry pair "Couldn't find field" 'hist:keys=id:vals=wrong2 if id > 1' 'wrong2 if id > 1')"
+}
+
+# The helper of a field of another event stayed.
+h22_helper_stayed() {
+	local c='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
+	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num hist:keys=id:st=total && ok pair "$c" || return
+	same "$(triggers num | wc -l)" 2 && ok pair "!$c" && same "$(triggers num | wc -l)" 1 && ok num '!hist:keys=id:st=total' &&
+		trigger_is num 'num: no trigger'
+}
+
+# Expressions too long to be printed.
+h23_long_expressions() {
+	local n
+	n=$(printf 'f%.0s' $(seq 100))
+	fresh && put dynamic_events "u:longer u32 ${n}1; u32 ${n}2; u32 ${n}3" | q grep ok || return
+	ok longer "hist:keys=${n}1:x1=${n}1+${n}2" && trigger_is longer \
+		"hist:keys=${n}1:vals=hitcount:x1=${n}1+${n}2:sort=hitcount:size=2048 [active]" && drop longer || return
+	refused_clean longer "hist:keys=${n}1:x1=${n}1+${n}2+${n}3" 'Argument list too long'
+}
+
+# Histograms of events that others switch softly.
+h24_soft_mode() {
+	fresh && ok num enable_event:user_events:pair && ok pair hist:keys=id && q pair 1 0 0 && q num 1 0 0 a && q pair 1 0 0 || return
+	same "$(totals $E/pair)" '2 1 0 ' && same "$(body | grep -c pair)" 1
+}
+
+# Definitions of synthetic events that fail late.
+s8_malformed_definitions() {
+	local i
+	fresh || return
+	for i in $(seq 20); do
+		q put synthetic_events 'bad char[] 1x'
+		q put synthetic_events "bad u64 a; char[] $i-x"
+		q put dynamic_events 's:bad unsigned long[] ok; char[] 1x'
+	done
+	same "$(cat synthetic_events)" ''
+}
+
+definitions() { # NAME
+	while :; do
+		put synthetic_events "$1 u64 a; char[] b"
+		put synthetic_events "$1 nosuch"
+		put synthetic_events "!$1"
+	done >/dev/null 2>&1
+}
+
+# The last command, used by two writers and a reader.
+s3_two_writers() {
+	local i a b
+	fresh || return
+	definitions one &
+	a=$!
+	definitions two &
+	b=$!
+	for i in $(seq 100); do q cat error_log synthetic_events; done
+	kill $a $b
+	wait $a $b 2>/dev/null
+	: >synthetic_events
+	same "$(cat synthetic_events)" ''
+}
+
+# Values of each type, as text.
+s5_types() {
+	local desc='typed u64 aa; s64 bb; u32 cc; s32 dd; u8 ee'
+	fresh && put dynamic_events "u:$desc" | q grep ok && synth 'types u64 a; s64 b; u32 c; s32 d; u8 e' | q grep ok || return
+	ok typed 'hist:keys=aa:xx=aa:onchange($xx).trace(types,aa,bb,cc,dd,ee)' || return
+	printf '%s\n' "reg bit=0 : $desc" 'w 0 u64:18446744073709551615 u64:-5 u32:4294967295 u32:-7 u8:255' | ue >"$tmp/log"
+	same "$(grep -o 'types: .*' trace)" 'types: a=18446744073709551615 b=-5 c=4294967295 d=-7 e=255'
+}
+
+# Stacks of synthetic events, in histograms and in further synthetic events.
+s6_s7_stack_chain() {
+	fresh && synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' | q grep ok || return
+	ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
+	on events/synthetic/first 'hist:keys=val:x2=val:s2=stk.stacktrace:onchange($x2).trace(second,$x2,$s2)' || return
+	on events/synthetic/second hist:keys=stk.stacktrace:vals=val || return
+	q num 1 0 5 a 1 0 6 a
+	same "$(grep -c '^second: val=' <(body))" 2 && same "$(sed -n 's/.*} //p' events/synthetic/second/hist)" 'hitcount:          2  val:         11'
+}
+
+# perf on a synthetic event, and its format.
+s9_format_and_perf() {
+	fresh && synth 'fmt u64 lat; char[] text; char[16] word' | q grep ok && echo 0 >events/synthetic/enable || return
+	same "$(sed -n '/^print/p; s/^\(	field:[^c].*\|	field:char.*word.*\|	field:__data.*\)$/\1/p' events/synthetic/fmt/format | grep -v common_)" \
+'	field:u64 lat;	offset:8;	size:8;	signed:0;
+	field:__data_loc char[] text;	offset:16;	size:8;	signed:1;
+	field:char word[];	offset:24;	size:16;	signed:1;
+print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || return
+	command -v perf >/dev/null || skip 'there is no perf' || return
+	ok num 'hist:keys=id:x1=total:s1=tag:onchange($x1).trace(fmt,$x1,$s1,tag)' || return
+	printf '%s\n' 'reg bit=0 : num u32 id; s32 delta; u64 total; char[8] tag' 'w 0 u32:1 u32:2 u64:3 s:abc n:5' >"$tmp/script"
+	perf record -o "$tmp/data" -e synthetic:fmt -- "$UEDRIVE" "$tmp/script" >"$tmp/log" 2>&1 </dev/null
+	same "$(perf script -i "$tmp/data" -F event,trace 2>/dev/null | sed 's/^ *//; s/ *$//')" 'synthetic:fmt: lat=3 text=abc word=abc'
+}
+
+run_tests h1_bad_named h2_named_orders h3_reference_only h4_open_while_removed h5_failed_open h6_read_after_removal h8_long_names \
+	h10_modifier_of_nothing h11_many_parameters h12_string_operands h13_character_arrays h14_modifiers_of_values h17_operators \
+	h18_variable_used_twice h19_h20_malformed h21_last_command h22_helper_stayed h23_long_expressions h24_soft_mode \
+	s3_two_writers s5_types s6_s7_stack_chain s8_malformed_definitions s9_format_and_perf
+rc=$?
+"$UEDRIVE" --reset
+exit $rc
