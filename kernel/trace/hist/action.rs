@@ -38,6 +38,10 @@ pub(crate) struct Track {
 }
 
 /// When the action runs.
+#[expect(
+    clippy::enum_variant_names,
+    reason = "these are the names of the handlers"
+)]
 pub(crate) enum Handler {
     /// Whenever all references have a value; the event is where their variables are looked for.
     OnMatch { system: CString, event: CString },

@@ -37,14 +37,6 @@ pub(crate) struct FieldVar {
     pub(crate) val: Field,
 }
 
-/// A histogram that was made on another event for a field of it.
-pub(crate) struct Helper {
-    pub(crate) system: CString,
-    pub(crate) event: CString,
-    /// What follows `hist:` in the command that made it.
-    pub(crate) command: CString,
-}
-
 /// What a histogram is, as its command says.
 pub(crate) struct Spec {
     /// The hit count, the other values, the variables, the keys.
@@ -72,7 +64,6 @@ pub(crate) struct Spec {
     pub(crate) actions: KVec<Action>,
     pub(crate) field_vars: KVec<FieldVar>,
     pub(crate) save_vars: KVec<FieldVar>,
-    pub(crate) helpers: KVec<Helper>,
     /// Number of variables of all kinds, those of fields and of actions included.
     pub(crate) n_map_vars: usize,
 }

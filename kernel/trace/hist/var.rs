@@ -128,21 +128,17 @@ impl Spec {
 
     /// What a field gives to the variable that it is stored in. Which slot a text gets is not said.
     pub(crate) fn text_of(&self, field: &Field) -> TextKind {
-        if field.func == Func::ExecName {
-            TextKind::Comm
-        } else if field.flags.any(Flags::STACKTRACE) {
-            TextKind::Stack(0)
-        } else if field.flags.any(Flags::STRING) {
-            TextKind::String(0)
-        } else if field.flags.any(Flags::ALIAS) {
+        match field.func {
+            Func::ExecName => TextKind::Comm,
             // What is behind it belongs to another element, so it is copied.
-            match self.refs.get(field.ref_idx).map(|r| r.text) {
+            Func::VarRef => match self.refs.get(field.ref_idx).map(|r| r.text) {
                 Some(TextKind::String(_) | TextKind::Comm) => TextKind::String(0),
                 Some(TextKind::Stack(_)) => TextKind::Stack(0),
                 Some(TextKind::Number) | None => TextKind::Number,
-            }
-        } else {
-            TextKind::Number
+            },
+            _ if field.flags.any(Flags::STACKTRACE) => TextKind::Stack(0),
+            _ if field.flags.any(Flags::STRING) => TextKind::String(0),
+            _ => TextKind::Number,
         }
     }
 

@@ -27,7 +27,8 @@ use crate::{
     data::FieldVar,
     field::{
         Field,
-        Flags, //
+        Flags,
+        Operand, //
     },
     log::ErrorKind,
     text::Piece,
@@ -142,7 +143,7 @@ impl<'a> Build<'a, '_> {
             .ok_or_else(|| self.log.wrong(ErrorKind::OnxVarNotFound, name))?;
         let var_ref = self.reference(&found, None, None)?;
         let track_var = self
-            .create_var(kept, c"u64", size_of::<u64>() as u32)
+            .new_var(kept, c"u64", size_of::<u64>() as u32)
             .inspect_err(|_| self.log.error(ErrorKind::OnxVarCreateFail, 0))?;
 
         Ok(Track {
@@ -158,7 +159,7 @@ impl<'a> Build<'a, '_> {
     ///
     /// `EINVAL` if the command or another histogram of the event defines a variable of this name,
     /// or if there are too many.
-    fn create_var(&mut self, name: &[u8], ty: &CStr, size: u32) -> Result<Field> {
+    fn new_var(&mut self, name: &[u8], ty: &CStr, size: u32) -> Result<Field> {
         if self.defined(name) {
             return Err(EINVAL);
         }
@@ -177,9 +178,13 @@ impl<'a> Build<'a, '_> {
 
         let val = self
             .atom(name, Flags::VAR, None)
+            .and_then(|operand| match operand {
+                Operand::Field(field) => Ok(KBox::into_inner(field)),
+                Operand::Ref(i) => Field::reference(i, self.spec.refs.get(i).ok_or(EINVAL)?),
+            })
             .inspect_err(|_| self.log.error(ErrorKind::FieldVarParseFail, name.at()))?;
         let mut var = self
-            .create_var(name.bytes(), &val.ty, val.size)
+            .new_var(name.bytes(), &val.ty, val.size)
             .inspect_err(|_| self.log.error(ErrorKind::VarCreateFindFail, name.at()))?;
 
         var.flags |= val.flags.and(Flags::STACKTRACE);

@@ -81,7 +81,7 @@ impl<'a> Build<'a, '_> {
         let var = found.field(&self.spec).ok_or(EINVAL)?;
 
         if !event
-            .field(position)
+            .field(position, self.held)
             .is_some_and(|field| fits(&field, var, found.text(&self.spec)))
         {
             return Err(self.log.wrong(ErrorKind::SynthTypeMismatch, param.name));

@@ -17,6 +17,10 @@ use crate::{
 const PARAM_LEN_MIN: usize = 2;
 
 /// What is before the dot.
+#[expect(
+    clippy::enum_variant_names,
+    reason = "these are the names of the handlers"
+)]
 #[derive(Clone, Copy)]
 pub(crate) enum When<'a> {
     /// `onmatch(system.event)`

@@ -7,7 +7,6 @@
 //! the actions and the filter. The size and the clock are not.
 
 use kernel::{
-    prelude::*,
     str::CString,
     trace::trigger::{
         Filter,

@@ -44,10 +44,7 @@ use crate::{
     map::Map,
     program::Program,
     registry,
-    text::{
-        is_space,
-        Piece, //
-    },
+    text::Piece, //
 };
 
 /// What a filter begins with.
@@ -242,7 +239,7 @@ struct Room {
 impl Room {
     fn new(spec: &Spec) -> Result<Self> {
         let program = Program::compile(spec)?;
-        let map = Map::new(spec.map_bits, program.layout().clone())?;
+        let map = Map::new(spec.map_bits, *program.layout())?;
 
         Ok(Self {
             memory: UniqueArc::new_uninit(GFP_KERNEL)?,
@@ -296,11 +293,14 @@ fn prepare<'h>(
     if build.spec.timestamps {
         let instance = build.file.instance();
 
-        instance.set_clock(&build.spec.clock).inspect_err(|_| {
-            let at = attrs.clock.map_or(0, Piece::at);
+        // To set the clock empties the buffer of the instance, so it is only done if it has to be.
+        if !instance.clock_is(&build.spec.clock) {
+            instance.set_clock(&build.spec.clock).inspect_err(|_| {
+                let at = attrs.clock.map_or(0, Piece::at);
 
-            build.log.error(ErrorKind::SetClockFail, at);
-        })?;
+                build.log.error(ErrorKind::SetClockFail, at);
+            })?;
+        }
         instance.disable_filter_buffering();
     }
     Ok(room)
