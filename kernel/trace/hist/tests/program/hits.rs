@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests of hits, with real maps.
+
+use super::*;
+
+#[kunit_tests(hist_hits)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_built() -> Result {
+        let mut spec = spec()?;
+        let dynamic = source(0, 4, false, FieldKind::DynString)?;
+
+        add_key(&mut spec, Field::new(Some(dynamic), Flags::STRING)?)?;
+        add_key(&mut spec, Field::new(None, Flags::COMM | Flags::STRING)?)?;
+        add_key(&mut spec, number(4, 4, true, Flags::NONE)?)?;
+        let hist = hist(spec)?;
+        // A string of four bytes behind two words; then other bytes.
+        let record = words([4 << 16 | 8, 0u32.wrapping_sub(2), 0, 0]);
+        let mut record = *record.as_flattened().first_chunk::<16>().ok_or(EINVAL)?;
+
+        record[8..].copy_from_slice(b"ab\0.....");
+        assert_eq!(hit(&hist, &Fake::new(&record))?, Some(0));
+        // What follows the end of the string is no part of the key.
+        record[11] = b'!';
+        assert_eq!(hit(&hist, &Fake::new(&record))?, Some(0));
+
+        let rows = hist.map.snapshot()?;
+        let row = rows.row(0).ok_or(EINVAL)?;
+
+        assert_eq!(rows.len(), 1);
+        assert_eq!(row.sum(0), 2);
+        assert_eq!(row.key()[..32], words_of::<32>(b"ab"));
+        assert_eq!(row.key()[32..34], words_of::<2>(b"a task"));
+        assert_eq!(row.key()[34], 0u64.wrapping_sub(2));
+        assert_eq!(row.key().len(), 35);
+        Ok(())
+    }
+
+    #[test]
+    fn stacks_are_keys() -> Result {
+        let mut spec = spec()?;
+
+        add_key(&mut spec, Field::new(None, Flags::STACKTRACE)?)?;
+        let hist = hist(spec)?;
+        let mut moment = Fake::new(&[]);
+
+        moment.stack = &[11, 12, 13];
+        hit(&hist, &moment)?;
+        let rows = hist.map.snapshot()?;
+        let key = rows.row(0).ok_or(EINVAL)?.key();
+
+        assert_eq!(key[..4], [11, 12, 13, 0]);
+        assert!(key[4..].iter().all(|word| *word == 0));
+        Ok(())
+    }
+
+    /// `keys=id:vals=common_timestamp-$ts`.
+    fn latencies(stamps: &Arc<Hist>) -> Result<Arc<Hist>> {
+        let mut spec = spec()?;
+        let ts = add_ref(&mut spec, Owner::Other(stamps.clone()), 0, true)?;
+        let time = Field::new(None, Flags::TIMESTAMP)?;
+
+        add(
+            &mut spec,
+            binary(Func::Minus, operand(time)?, Operand::Ref(ts))?,
+        )?;
+        add_key(&mut spec, word(0, Flags::NONE)?)?;
+        hist(spec)
+    }
+
+    #[test]
+    fn references_are_resolved_once() -> Result {
+        let stamps = stamps()?;
+        let latencies = latencies(&stamps)?;
+        let record = words([7]);
+        let other = words([8]);
+        let at = |time: u64| Fake {
+            time,
+            ..Fake::new(record.as_flattened())
+        };
+
+        assert!(latencies.program.shape == Shape::Small);
+        // Nothing has begun yet.
+        assert_eq!(hit(&latencies, &at(50))?, None);
+        hit(&stamps, &at(100))?;
+        assert_eq!(hit(&latencies, &Fake::new(other.as_flattened()))?, None);
+        assert_eq!(hit(&latencies, &at(130))?, Some(0));
+        // It has been read.
+        assert_eq!(hit(&latencies, &at(140))?, None);
+        hit(&stamps, &at(200))?;
+        assert_eq!(hit(&latencies, &at(204))?, Some(0));
+
+        let rows = latencies.map.snapshot()?;
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows.row(0).ok_or(EINVAL)?.sum(0), 2);
+        assert_eq!(rows.row(0).ok_or(EINVAL)?.sum(1), 34);
+        assert_eq!(latencies.map.hits(), 2);
+        assert_eq!(latencies.map.drops(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_is_read_if_not_all_is_there() -> Result {
+        let (one, two) = (stamps()?, stamps()?);
+        let mut spec = spec()?;
+        let a = add_ref(&mut spec, Owner::Other(one.clone()), 0, true)?;
+        let b = add_ref(&mut spec, Owner::Other(two.clone()), 0, true)?;
+
+        add(
+            &mut spec,
+            binary(Func::Minus, Operand::Ref(b), Operand::Ref(a))?,
+        )?;
+        add_key(&mut spec, word(0, Flags::NONE)?)?;
+        let both = hist(spec)?;
+        let record = words([7]);
+        let at = |time: u64| Fake {
+            time,
+            ..Fake::new(record.as_flattened())
+        };
+
+        hit(&one, &at(1))?;
+        assert_eq!(hit(&both, &at(0))?, None);
+        hit(&two, &at(5))?;
+        // The first has not been lost.
+        assert_eq!(hit(&both, &at(0))?, Some(0));
+        assert_eq!(hit(&both, &at(0))?, None);
+        let rows = both.map.snapshot()?;
+        assert_eq!(rows.row(0).ok_or(EINVAL)?.sum(1), 4);
+        Ok(())
+    }
+
+    #[test]
+    fn texts_are_variables() -> Result {
+        let mut one = spec()?;
+
+        // The stack, a string, the name of the first task.
+        let stack = Field::new(None, Flags::STACKTRACE)?;
+        let mut name = word(0, Flags::NONE)?;
+        name.make_execname()?;
+        add(&mut one, var(stack, 0)?)?;
+        add(&mut one, var(string(4, Flags::NONE)?, 1)?)?;
+        add(&mut one, var(name, 2)?)?;
+        add_key(&mut one, word(0, Flags::NONE)?)?;
+        let one = hist(one)?;
+
+        assert!(one.program.place(0).text == TextKind::Stack(0));
+        assert!(one.program.place(1).text == TextKind::String(1));
+        assert!(one.program.place(2).text == TextKind::Comm);
+        assert!(one.program.layout().comm);
+        assert_eq!(one.program.layout().string_slots, 2);
+
+        // Aliases of them.
+        let mut two = spec()?;
+        for idx in 0..3 {
+            let place = one.program.place(idx);
+            let i = add_ref(&mut two, Owner::Other(one.clone()), idx, false)?;
+
+            two.refs[i].text = place.text;
+            let alias = Field::alias(i, &two.refs[i])?;
+            add(&mut two, var(alias, idx)?)?;
+        }
+        add_key(&mut two, word(0, Flags::NONE)?)?;
+        let two = hist(two)?;
+        assert!(two.program.place(0).text == TextKind::Stack(0));
+        assert!(two.program.place(1).text == TextKind::String(1));
+        assert!(two.program.place(2).text == TextKind::String(2));
+
+        let mut record = [0; 20];
+        record[4..11].copy_from_slice(b"string\0");
+        let mut moment = Fake::new(&record);
+        moment.stack = &[21, 22];
+        assert_eq!(hit(&two, &moment)?, None);
+        hit(&one, &moment)?;
+        moment.comm = *b"another task\0\0\0\0";
+        moment.stack = &[];
+        assert_eq!(hit(&two, &moment)?, Some(0));
+
+        for (hist, rows) in [(&one, one.map.snapshot()?), (&two, two.map.snapshot()?)] {
+            let row = rows.row(0).ok_or(EINVAL)?;
+
+            assert_eq!(row.string(0)[..3], [2, 21, 22]);
+            assert_eq!(row.string(1)[0], words_of::<1>(b"string")[0]);
+            for idx in 0..3 {
+                let place = hist.program.place(idx).var.ok_or(EINVAL)?;
+                assert!(row.var(place).is_some());
+            }
+        }
+        let rows = two.map.snapshot()?;
+        let name = words_of::<1>(b"a task")[0];
+        assert_eq!(rows.row(0).ok_or(EINVAL)?.string(2)[0], name);
+        Ok(())
+    }
+
+    /// `keys=id:v=value:HANDLER($v).save(other,name)` on records `id, value, other, name`.
+    fn watched(larger: bool, signed: bool) -> Result<Arc<Hist>> {
+        let mut spec = spec()?;
+
+        add(&mut spec, var(number(4, 4, signed, Flags::NONE)?, 0)?)?;
+        add_key(&mut spec, word(0, Flags::NONE)?)?;
+        let var_ref = add_ref(&mut spec, Owner::Own, 0, false)?;
+        spec.refs[var_ref].signed = signed;
+
+        let track = Track {
+            var_str: c_string(b"$v")?,
+            var_ref,
+            track_var: Field::variable(c_string(b"__max")?, 1, c"u64", 8)?,
+        };
+        for (idx, val) in [(2, word(8, Flags::VAR)?), (3, string(12, Flags::VAR)?)] {
+            let var = Field::variable(c_string(b"saved")?, idx, c"type", val.size)?;
+
+            spec.save_vars.push(FieldVar { var, val }, GFP_KERNEL)?;
+        }
+        spec.actions.push(
+            Action {
+                handler: if larger {
+                    Handler::OnMax(track)
+                } else {
+                    Handler::OnChange(track)
+                },
+                deed: Deed::Save,
+                name: c_string(b"save")?,
+                params: KVec::new(),
+                traced: None,
+            },
+            GFP_KERNEL,
+        )?;
+        hist(spec)
+    }
+
+    /// Hits it with this value; tells whether the handler ran, and what is kept and saved then.
+    fn watch(hist: &Hist, value: u32, saved: &[u8; 1]) -> Result<(bool, u64, u64, u64)> {
+        let mut record = [0; 28];
+
+        record[4..8].copy_from_slice(&value.to_ne_bytes());
+        record[8..12].copy_from_slice(&value.wrapping_add(1).to_ne_bytes());
+        record[12..13].copy_from_slice(saved);
+        let run = hit(hist, &Fake::new(&record))?.ok_or(EINVAL)?;
+        let rows = hist.map.snapshot()?;
+        let row = rows.row(0).ok_or(EINVAL)?;
+        let var = |idx: usize| {
+            let place = hist.program.place(idx).var?;
+            row.var(place)
+        };
+
+        Ok((
+            run == 1,
+            var(1).unwrap_or(0),
+            var(2).unwrap_or(0),
+            row.string(0)[0],
+        ))
+    }
+
+    #[test]
+    fn maximum_and_what_is_saved() -> Result {
+        let hist = watched(true, false)?;
+        let a = words_of::<1>(b"a")[0];
+        let b = words_of::<1>(b"b")[0];
+
+        assert!(hist.program.place(3).text == TextKind::String(0));
+        assert_eq!(watch(&hist, 0, b"x")?, (false, 0, 0, 0));
+        assert_eq!(watch(&hist, 10, b"a")?, (true, 10, 11, a));
+        assert_eq!(watch(&hist, 10, b"x")?, (false, 10, 11, a));
+        assert_eq!(watch(&hist, 9, b"x")?, (false, 10, 11, a));
+        assert_eq!(watch(&hist, u32::MAX, b"b")?, (true, u32::MAX.into(), 0, b));
+        Ok(())
+    }
+
+    #[test]
+    fn signed_maximum() -> Result {
+        let hist = watched(true, true)?;
+        let minus = |n: u32| 0u32.wrapping_sub(n);
+        let kept = |n: u64| 0u64.wrapping_sub(n);
+
+        assert_eq!(watch(&hist, minus(5), b"x")?.1, kept(5));
+        assert!(!watch(&hist, minus(6), b"x")?.0);
+        assert!(watch(&hist, minus(4), b"x")?.0);
+        assert!(watch(&hist, 0, b"x")?.0);
+        assert_eq!(watch(&hist, minus(1), b"x")?.1, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn change() -> Result {
+        let hist = watched(false, false)?;
+
+        assert!(!watch(&hist, 0, b"x")?.0);
+        assert!(watch(&hist, 2, b"x")?.0);
+        assert!(!watch(&hist, 2, b"x")?.0);
+        assert!(watch(&hist, 1, b"x")?.0);
+        assert!(watch(&hist, 0, b"x")?.0);
+        Ok(())
+    }
+
+    #[test]
+    fn keys_of_other_sizes_are_found() -> Result {
+        // common_comm, and a string of 32 bytes.
+        let mut one = spec()?;
+        let time = Field::new(None, Flags::TIMESTAMP)?;
+        add(&mut one, var(time, 0)?)?;
+        add_key(&mut one, Field::new(None, Flags::COMM | Flags::STRING)?)?;
+        let one = hist(one)?;
+
+        let mut two = spec()?;
+        let idx = add_ref(&mut two, Owner::Other(one.clone()), 0, false)?;
+        let field = Field::reference(idx, &two.refs[idx])?;
+        let long = source(0, 32, false, FieldKind::StaticString)?;
+        add(&mut two, field)?;
+        add_key(&mut two, Field::new(Some(long), Flags::STRING)?)?;
+        let two = hist(two)?;
+
+        let mut record = [0; 32];
+        record[..6].copy_from_slice(b"a task");
+        let mut moment = Fake::new(&record);
+        moment.time = 9;
+        hit(&one, &moment)?;
+        assert_eq!(hit(&two, &moment)?, Some(0));
+        assert_eq!(two.map.snapshot()?.row(0).ok_or(EINVAL)?.sum(1), 9);
+
+        let mut other = record;
+        other[6] = b'!';
+        assert_eq!(hit(&two, &Fake::new(&other))?, None);
+        other = [b'a'; 32];
+        assert_eq!(hit(&two, &Fake::new(&other))?, None);
+        Ok(())
+    }
+}
