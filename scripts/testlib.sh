@@ -6,7 +6,14 @@
 
 # shellcheck disable=SC2034 # used by the scripts that source this file
 TESTS=$TOP/tools/testing/selftests/user_events_rust
+# shellcheck disable=SC2034
+HIST_TESTS=$TOP/tools/testing/selftests/hist_rust
 OUT=$BUILD/test
+
+# Whether a built kernel has the histograms in Rust.
+has_rust_hist() { # IMPL [CONFIG]
+	grep -qs '^CONFIG_HIST_TRIGGERS_RUST=y' "$BUILD/$1${2:+-$2}/.config"
+}
 
 # Results: one line per case, "ok N - PART: CASE" or "not ok N - ...", with what
 # there is to say about it before it, behind a #.
@@ -51,7 +58,7 @@ build_tests() {
 	mkdir -p "$OUT"
 	quietly "$log" "$TOP/scripts/in-root" sh -ec "
 		make -s -C '$linux' O='$OUT/headers' headers_install
-		for t in user_events user_events_rust; do
+		for t in user_events user_events_rust hist_rust; do
 			mkdir -p '$OUT/'\$t
 			make -s -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t \
 				KHDR_INCLUDES='-isystem $OUT/headers/usr/include' all

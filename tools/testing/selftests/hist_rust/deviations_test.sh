@@ -156,13 +156,6 @@ dev_comm_sort__by_name() {
 	same "$(rows $E/num | sed -E 's/.*common_comm: ([a-z]+).*/\1/' | tr '\n' ' ')" 'ee dd cc bb aa '
 }
 
-dev_sort_by_name__values_first() {
-	fresh && ok num hist:keys=id:vals=id:sort=id || return
-	# The sums are 9, 4, 8: sorted by them and not by the keys.
-	q num 9 0 0 a 2 0 0 a 2 0 0 a 8 0 0 a
-	same "$(rows $E/num | sed -E 's/.*id: +([0-9]+) .*id: +([0-9]+)$/\1:\2/' | tr '\n' ' ')" '2:4 8:8 9:9 '
-}
-
 dev_key_after_nul__one_row() {
 	fresh && ok num hist:keys=tag || return
 	printf '%s\n' "reg bit=0 : $NUM" 'w 0 u32:1 u32:0 u64:0 h:6162000000000000' 'w 0 u32:1 u32:0 u64:0 h:6162005858580000' \
@@ -253,7 +246,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_synth_param_type__number_for_a_string dev_synth_param_type__string_for_a_number dev_floor_division__by_constants \
 	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum dev_expression_values__shown \
 	dev_exact_match__buckets dev_exact_match__expressions_and_constants dev_cpu_read_back__once dev_comm_sort__by_name \
-	dev_sort_by_name__values_first dev_key_after_nul__one_row dev_read_once_all__nothing_is_used_up \
+	dev_key_after_nul__one_row dev_read_once_all__nothing_is_used_up \
 	dev_exact_action__synthetic_event_of_that_name dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph \
 	dev_exact_caret__later_occurrence dev_tie_order__by_key dev_losses_counted__deep_chain dev_named_event_gone__the_other_stays
 rc=$?

@@ -195,6 +195,13 @@ show_sorted() {
 	same "$(printf '%s\n' "$want" | sort -n -k1,1 -k2,2)" "$want"
 }
 
+show_sorted_by_a_value_named_as_a_key() {
+	fresh && ok num hist:keys=id:vals=id:sort=id || return
+	# The sums are 9, 4, 8: sorted by them and not by the keys.
+	q num 9 0 0 a 2 0 0 a 2 0 0 a 8 0 0 a
+	same "$(rows $E/num | sed -E 's/.*id: +([0-9]+) .*id: +([0-9]+)$/\1:\2/' | tr '\n' ' ')" '2:4 8:8 9:9 '
+}
+
 show_stack() {
 	fresh && ok pair hist:keys=common_stacktrace || return
 	q pair 1 0 0 1 0 0
@@ -352,7 +359,8 @@ others_effects() {
 }
 
 run_tests named_shared named_pause_clear several_on_one_event enable_disable_hist instances_isolated clocks removal_matches \
-	read_back show_table show_sorted show_stack show_debug show_counts_while_full run_paused_and_cleared run_without_recording \
+	read_back show_table show_sorted \
+	show_sorted_by_a_value_named_as_a_key show_stack show_debug show_counts_while_full run_paused_and_cleared run_without_recording \
 	run_poll log_last_eight log_messages synthetic_definitions synthetic_busy others_syntax others_effects
 rc=$?
 "$UEDRIVE" --reset

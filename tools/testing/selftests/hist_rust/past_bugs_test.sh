@@ -146,13 +146,13 @@ h12_string_operands() {
 h13_character_arrays() {
 	local n long
 	fresh && synth 'st char[] text' | q grep ok || return
-	long=$(printf 'c%.0s' $(seq 255))
+	long=$(printf 'x%.0s' $(seq 255))
 	for n in 1 8 255 256 1024; do
 		put dynamic_events "u:arr$n char[$n] text; u32 id" | q grep ok || return
 		ok "arr$n" 'hist:keys=id:s1=text:x1=id:onchange($x1).trace(st,$s1):onmax($x1).save(text)' || return
-		printf 'reg bit=0 : arr%d char[%d] text; u32 id\nw 0 %s u32:5\n' "$n" "$n" "$(printf 's:c %.0s' $(seq "$n"))" | ue >"$tmp/log"
+		printf 'reg bit=0 : arr%d char[%d] text; u32 id\nw 0 %s u32:5\n' "$n" "$n" "$(printf 's:x %.0s' $(seq "$n"))" | ue >"$tmp/log"
 		same "$(body)" "st: text=${long:0:$((n > 256 ? 255 : n - 1))}" && same "$(totals "$E/arr$n")" '1 1 0 ' || return
-		same "$(grep -o 'text: c*' "$E/arr$n/hist" | tail -n 1)" "text: ${long:0:$((n > 256 ? 255 : n - 1))}" || return
+		same "$(grep -o 'text: x*' "$E/arr$n/hist" | tail -n 1)" "text: ${long:0:$((n > 256 ? 255 : n - 1))}" || return
 		: >trace
 		drop "arr$n"
 	done

@@ -251,7 +251,7 @@ sub linked {
 
 # Each shows one deviation.
 my %special = (
-	'string-modifier' => sub { return 'full num hist:keys=msg.' . pick('sym', 'syscall', 'hex') },
+	'string-modifier' => sub { return 'try num hist:keys=' . pick('msg', 'tag') . '.' . pick('sym', 'syscall', 'hex') },
 	'string-value' => sub { return 'try num hist:keys=id:vals=' . pick('tag', 'msg', 'total,tag') },
 	'incompatible-keys' => sub {
 		return ('try num hist:keys=' . pick('tag', 'msg', 'id,total', 'total') . ':x1=total', 'try pair hist:keys=id:y1=$x1');
@@ -265,10 +265,7 @@ my %special = (
 			'feed num:1:0:0:a:x num:7:0:0:a:x num:20:0:0:a:x num:299:0:0:a:x', 'show syn_one');
 	},
 	'signed-output' => sub {
-		my ($k, $v) = (pick('delta', 'delta.log2', 'id'), pick('delta', 'total'));
-		$v = 'delta' if $k eq 'id';
-		$k = 'delta';
-		return ("try num hist:keys=$k:vals=$v:sort=" . pick('delta', 'hitcount'), 'feed num:1:-5:0:a:x num:1:3:0:a:x num:1:-5:0:a:x num:1:-100:0:a:x', 'cat events/user_events/num/hist');
+		return ('try num hist:keys=delta:vals=' . pick('total', 'hitcount') . ':sort=' . pick('delta', 'hitcount'), 'feed num:1:-5:0:a:x num:1:3:0:a:x num:1:-5:0:a:x num:1:-100:0:a:x', 'cat events/user_events/num/hist');
 	},
 	'expression-values' => sub { return 'full num hist:keys=id:vals=' . pick('total+id', 'total*2', 'kind-id') },
 	'exact-match' => sub {
@@ -276,15 +273,12 @@ my %special = (
 		return ("try num hist:keys=$one", "try num hist:keys=$two", "try num !hist:keys=$two", 'trigger num');
 	},
 	'cpu-read-back' => sub { return 'full num hist:keys=' . pick('common_cpu', 'cpu', 'CPU') },
-	'sort-by-name' => sub {
-		return ('try num hist:keys=id:vals=id:sort=id' . pick('', '.descending'), 'feed num:1:0:0:a:x num:4:0:0:a:x num:4:0:0:a:x num:6:0:0:a:x num:4:0:0:a:x', 'show num');
-	},
 	'exact-action' => sub {
 		return ('put synthetic_events save_it u64 only', 'try num hist:keys=id:x1=total:onmax($x1).' . pick('save_it($x1)', 'saved(delta)', 'tracer(syn_one,$x1)'),
 			'trigger num', 'try num !hist:keys=id:x1=total:onmax($x1).save_it($x1)', 'try num !hist:keys=id:x1=total:onmax($x1).saved(delta)',
 			'try num !hist:keys=id:x1=total:onmax($x1).tracer(syn_one,$x1)', 'put synthetic_events !save_it');
 	},
-	'exact-modifier' => sub { return 'full num hist:keys=id:vals=total.' . pick('percentx', 'graphs', 'percent.hex') },
+	'exact-modifier' => sub { return 'try num hist:keys=id:vals=total.' . pick('percentx', 'graphs', 'percent.hex') },
 	'exact-caret' => sub {
 		return 'try num ' . pick('hist:keys=id:vals=val', 'hist:keys=id:vals=s', 'hist:keys=total:sort=tot', 'hist:keys=total:vals=id:x1=$otal');
 	},

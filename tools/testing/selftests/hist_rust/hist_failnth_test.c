@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every allocation on the way of each operation on histograms fails once: the
+ * operation fails with ENOMEM or goes through, nothing is left half done, and the
+ * next one works. Leaks are for kmemleak to find.
+ */
+#define _GNU_SOURCE
+#include "kselftest_harness.h"
+#include "../user_events_rust/ue.h"
+#include "../user_events_rust/fault.h"
+
+#define NUM	UE_EVENTS "/num"
+#define PAIR	UE_EVENTS "/pair"
+
+UE_FIXTURE(fail)
+
+#define NEED_FAULTS()							\
+do {									\
+	if (!fault_setup())						\
+		SKIP(return, "no fault injection in this kernel");	\
+} while (0)
+
+static void make_events(struct __test_metadata *_metadata, int fd, volatile uint32_t *w)
+{
+	ASSERT_EQ(0, ue_reg_index(fd, &w[0], 0, "num u32 id; s32 delta; u64 total; char[8] tag"));
+	ASSERT_EQ(1, ue_reg_index(fd, &w[1], 0, "pair u32 id; u32 part; u64 total"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/synthetic_events", "syn u64 lat; s32 delta; char[] text"));
+}
+
+static bool has_trigger(const char *dir)
+{
+	return *ue_slurp(ue_path("%s/trigger", dir)) != '#';
+}
+
+static int triggers_of(const char *dir)
+{
+	char *text = ue_slurp(ue_path("%s/trigger", dir));
+
+	return *text == '#' ? 0 : ue_count(text, "hist:");
+}
+
+/* A trigger written to an event that has @others already, and removed again. */
+static void sweep_trigger(struct __test_metadata *_metadata, const char *dir, const char *command)
+{
+	int nth, ret, hits = 0, done = 0, here = triggers_of(dir), there = triggers_of(NUM);
+	char *file = strdup(ue_path("%s/trigger", dir)), remove[512];
+
+	snprintf(remove, sizeof(remove), "!%s", command);
+	nth = fault_open();
+	fault_sweep(nth, n, 3000) {
+		int fd = open(file, O_WRONLY | O_APPEND);
+
+		ASSERT_LE(0, fd);
+		fault_arm(nth, n);
+		ret = ue_err(write(fd, command, strlen(command)));
+		hits += fault_done(nth);
+		close(fd);
+		ASSERT_TRUE(ret == (int)strlen(command) || ret == -ENOMEM || ret == -EINVAL) {
+			TH_LOG("n %d: %d", n, ret);
+		}
+		if (ret < 0) {
+			/* As if it had not been asked for. */
+			ASSERT_EQ(here, triggers_of(dir)) TH_LOG("n %d", n);
+			ASSERT_EQ(there, triggers_of(NUM)) TH_LOG("n %d", n);
+			/* The wrong errno is for what C reports as another error. */
+			continue;
+		}
+		done++;
+		ASSERT_EQ(here + 1, triggers_of(dir)) TH_LOG("n %d", n);
+		ASSERT_EQ(0, ue_put(file, remove));
+		ASSERT_EQ(here, triggers_of(dir));
+		ASSERT_EQ(there, triggers_of(NUM));
+	}
+	EXPECT_LT(5, hits);
+	EXPECT_LT(0, done);
+	ue_trunc(UE_TRACEFS "/error_log");
+	free(file);
+}
+
+TEST_F_TIMEOUT(fail, plain, 280)
+{
+	NEED_FAULTS();
+	make_events(_metadata, self->fd, self->w);
+	sweep_trigger(_metadata, NUM, "hist:keys=id:size=128");
+}
+
+TEST_F_TIMEOUT(fail, everything, 600)
+{
+	NEED_FAULTS();
+	make_events(_metadata, self->fd, self->w);
+	sweep_trigger(_metadata, NUM, "hist:keys=id.log2,tag,common_pid.execname:vals=total.hex,hitcount.percent:"
+		      "x1=total*2+delta-1,s1=tag,t1=common_timestamp.usecs:sort=id,total.descending:size=128:"
+		      "clock=mono if id > 1 && tag == \"a\"");
+}
+
+TEST_F_TIMEOUT(fail, references_and_actions, 600)
+{
+	NEED_FAULTS();
+	make_events(_metadata, self->fd, self->w);
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "hist:keys=id:x1=total:size=128"));
+	sweep_trigger(_metadata, PAIR, "hist:keys=id:lat=total-$x1:onmatch(user_events.num).trace(syn,$lat,"
+		      "user_events.num.delta,user_events.num.tag):onmax($lat).save(part,common_comm):size=128");
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "!hist:keys=id:x1=total:size=128"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/synthetic_events", "!syn"));
+}
+
+TEST_F_TIMEOUT(fail, named_and_shared, 280)
+{
+	NEED_FAULTS();
+	make_events(_metadata, self->fd, self->w);
+	sweep_trigger(_metadata, NUM, "hist:name=foo:keys=id:vals=total:size=128");
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "hist:name=foo:keys=id:vals=total:size=128"));
+	sweep_trigger(_metadata, PAIR, "hist:name=foo:keys=id:vals=total:size=128");
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "!hist:name=foo:keys=id:vals=total:size=128"));
+}
+
+TEST_F_TIMEOUT(fail, snapshot, 280)
+{
+	NEED_FAULTS();
+	make_events(_metadata, self->fd, self->w);
+	sweep_trigger(_metadata, NUM, "hist:keys=id:x1=total:onmax($x1).snapshot():size=128");
+	ue_put(UE_TRACEFS "/snapshot", "0");
+}
+
+TEST_F_TIMEOUT(fail, enable_hist, 280)
+{
+	int nth, ret, hits = 0;
+
+	NEED_FAULTS();
+	make_events(_metadata, self->fd, self->w);
+	nth = fault_open();
+	fault_sweep(nth, n, 500) {
+		fault_arm(nth, n);
+		ret = ue_put(NUM "/trigger", "enable_hist:user_events:pair:5 if id > 1");
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
+		ASSERT_EQ(ret == 0, has_trigger(NUM));
+		ASSERT_EQ(0, ue_put(NUM "/trigger", "!enable_hist:user_events:pair"));
+	}
+	EXPECT_LT(0, hits);
+}
+
+/* Opening and reading a histogram: a full one, or an error, or an empty table. */
+static void sweep_reading(struct __test_metadata *_metadata, const char *file)
+{
+	int nth, hits = 0, whole = 0;
+	static char buf[65536];
+
+	nth = fault_open();
+	fault_sweep(nth, n, 2000) {
+		int fd, len = 0, got = 0;
+
+		fault_arm(nth, n);
+		fd = open(file, O_RDONLY);
+		if (fd < 0)
+			got = -errno;
+		while (fd >= 0 && (got = ue_err(read(fd, buf + len, sizeof(buf) - 1 - len))) > 0)
+			len += got;
+		hits += fault_done(nth);
+		ASSERT_TRUE(got == 0 || got == -ENOMEM) TH_LOG("n %d: %d", n, got);
+		buf[len] = '\0';
+		whole += got == 0 && (strstr(buf, "Entries: 20\n") || strstr(buf, "n_fields"));
+		if (fd >= 0)
+			close(fd);
+	}
+	EXPECT_LT(0, hits);
+	EXPECT_LT(0, whole);
+}
+
+TEST_F_TIMEOUT(fail, reading, 280)
+{
+	struct {
+		uint32_t id, delta;
+		uint64_t total;
+		char tag[8];
+	} r = {};
+
+	NEED_FAULTS();
+	make_events(_metadata, self->fd, self->w);
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "hist:keys=id:vals=hitcount.percent,total:sort=total:size=128"));
+	for (r.id = 0; r.id < 20; r.id++) {
+		ASSERT_EQ(4 + (int)sizeof(r), ue_write(self->fd, 0, &r, sizeof(r)));
+	}
+	sweep_reading(_metadata, NUM "/hist");
+	sweep_reading(_metadata, NUM "/hist_debug");
+	ASSERT_EQ(0, ue_trunc(NUM "/trigger"));
+	/* Nothing holds the event. */
+	close(self->fd);
+	ASSERT_TRUE(ue_gone("num"));
+	self->fd = ue_open();
+}
+
+/* An instance whose histogram could not be opened can be removed. */
+TEST_F_TIMEOUT(fail, open_in_an_instance, 280)
+{
+	const char *dir = UE_TRACEFS "/instances/failnth";
+	int nth, hits = 0;
+
+	NEED_FAULTS();
+	make_events(_metadata, self->fd, self->w);
+	nth = fault_open();
+	fault_sweep(nth, n, 300) {
+		int fd;
+
+		ASSERT_EQ(0, mkdir(dir, 0750));
+		ASSERT_EQ(0, ue_put(ue_path("%s/events/user_events/num/trigger", dir), "hist:keys=id:size=128"));
+		fault_arm(nth, n);
+		fd = open(ue_path("%s/events/user_events/num/hist", dir), O_RDONLY);
+		hits += fault_done(nth);
+		if (fd >= 0)
+			close(fd);
+		ASSERT_EQ(0, ue_trunc(ue_path("%s/events/user_events/num/trigger", dir)));
+		ASSERT_EQ(0, rmdir(dir)) TH_LOG("n %d: errno %d", n, errno);
+	}
+	EXPECT_LT(0, hits);
+}
+
+/* A synthetic event. */
+TEST_F_TIMEOUT(fail, synthetic_event, 280)
+{
+	int nth, ret, hits = 0;
+
+	NEED_FAULTS();
+	nth = fault_open();
+	fault_sweep(nth, n, 2000) {
+		fault_arm(nth, n);
+		ret = ue_put(UE_TRACEFS "/synthetic_events", "failsyn u64 lat; char[] text; unsigned long[] stk");
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || ret == -EINVAL) TH_LOG("n %d: %d", n, ret);
+		ASSERT_EQ(ret == 0, *ue_slurp(UE_TRACEFS "/synthetic_events") != '\0');
+		ASSERT_EQ(ret ? -ENOENT : 0, ue_put(UE_TRACEFS "/synthetic_events", "!failsyn"));
+	}
+	EXPECT_LT(5, hits);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Everything at once with histograms, for a kernel that looks for races: they are
+ * made, paused, cleared, read and removed while their events happen on all
+ * processors, refer to each other, share names, and lose their events and their
+ * instances.
+ *
+ * usage: hist_storm [SECONDS]
+ *
+ * At the end all of it is gone and what is left works.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "../user_events_rust/ue.h"
+
+#define EVENTS	4
+#define INSTANCE UE_TRACEFS "/instances/hist_storm"
+
+static uint64_t end;
+
+static bool going(void)
+{
+	return ue_now() < end;
+}
+
+static const char *event(unsigned int i)
+{
+	static char desc[EVENTS][64];
+
+	snprintf(desc[i % EVENTS], sizeof(desc[0]), "hs%u u32 id; s32 delta; u64 total; char[8] tag", i % EVENTS);
+	return desc[i % EVENTS];
+}
+
+/* The folder of an event, here or in the instance. */
+static const char *dir(unsigned int r)
+{
+	return ue_path("%s/events/user_events/hs%u", r & 4 ? INSTANCE : UE_TRACEFS, r % EVENTS);
+}
+
+static const char * const commands[] = {
+	"hist:keys=id:size=128",
+	"hist:keys=id:vals=total,delta:sort=total.descending:size=256",
+	"hist:keys=tag,id.log2:vals=hitcount.percent:size=128 if id > 3",
+	"hist:keys=common_stacktrace:size=128",
+	"hist:keys=common_pid.execname,common_comm:size=128",
+	"hist:keys=id:x1=total:t1=common_timestamp.usecs:size=128",
+	"hist:keys=id:lat=total-$x1:onmatch(user_events.hs0).trace(hs_syn,$lat,id):size=128",
+	"hist:keys=id:mx=total:onmax($mx).save(delta,tag):onchange($mx).trace(hs_text,tag,$mx):size=128",
+	"hist:keys=id:lt=total-$x1:onmatch(user_events.hs0).hs_tag($lt,user_events.hs0.tag):size=128",
+	"hist:name=one:keys=id:vals=total:size=128",
+	"hist:name=one:keys=id:vals=total:size=128 if id > 1",
+	"hist:name=two:keys=id:st=common_stacktrace:ss=tag:size=128",
+	"hist:keys=id:mm=total:onmax($mm).snapshot():size=128",
+	"hist:keys=nosuch",
+	"hist:keys=id:vals=$nosuch",
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* Writes records of all events. */
+static void write_records(unsigned int seed)
+{
+	volatile uint32_t *w = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = ue_open(), round = 0;
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(seed % sysconf(_SC_NPROCESSORS_ONLN), &cpu);
+	sched_setaffinity(0, sizeof(cpu), &cpu);
+	while (going()) {
+		/* The events come and go: this keeps them for a while. */
+		for (int i = 0; i < EVENTS; i++)
+			ue_reg(fd, &w[i], 0, event(i));
+		for (int n = 0; n < 3000 && going(); n++) {
+			unsigned int r = rand_r(&seed);
+			struct {
+				uint32_t id;
+				int32_t delta;
+				uint64_t total;
+				char tag[8];
+			} rec = { r % 200, (int)(r >> 8) % 100 - 50, r, "tagtag" };
+
+			rec.tag[r % 7] = '\0';
+			ue_writev(fd, r % EVENTS, &rec, sizeof(rec));
+		}
+		for (int i = 0; i < EVENTS; i++)
+			ue_unreg(fd, &w[i], 0);
+		if (round++ % 4 == 3) {
+			close(fd);
+			fd = ue_open();
+		}
+	}
+	close(fd);
+}
+
+static void set_triggers(unsigned int seed)
+{
+	char cmd[512];
+
+	while (going()) {
+		unsigned int r = rand_r(&seed);
+		const char *c = commands[(r >> 4) % COMMANDS], *how[] = { "", ":pause", ":cont", ":clear" };
+		const char *filter = strstr(c, " if ");
+		int plain = filter ? (int)(filter - c) : (int)strlen(c);
+
+		switch (r >> 16 & 7) {
+		case 0:
+		case 1:
+			snprintf(cmd, sizeof(cmd), "!%s", c);
+			break;
+		case 2:
+			snprintf(cmd, sizeof(cmd), "%.*s%s%s", plain, c, how[1 + (r >> 20) % 3], filter ?: "");
+			break;
+		case 3:
+			if (r >> 24 & 3) {
+				snprintf(cmd, sizeof(cmd), "%sable_hist:user_events:hs%u:%u", r & 8 ? "en" : "dis",
+					 r >> 26 & 3, r >> 20 & 7);
+			} else {
+				ue_trunc(ue_path("%s/trigger", dir(r)));
+				continue;
+			}
+			break;
+		default:
+			snprintf(cmd, sizeof(cmd), "%s", c);
+		}
+		ue_put(ue_path("%s/trigger", dir(r)), cmd);
+	}
+}
+
+static void read_files(unsigned int seed)
+{
+	while (going()) {
+		unsigned int r = rand_r(&seed);
+		const char *what[] = { "hist", "hist_debug", "trigger", "hist" };
+		const char *file = ue_path("%s/%s", dir(r), what[r >> 8 & 3]);
+		struct pollfd p = { .events = POLLIN | POLLPRI };
+		char buf[4096];
+
+		if (r >> 12 & 7) {
+			ue_slurp(file);
+			continue;
+		}
+		/* Held for a while, whatever happens to the event. */
+		p.fd = open(file, O_RDONLY);
+		if (p.fd < 0)
+			continue;
+		poll(&p, 1, rand_r(&seed) % 20);
+		while (read(p.fd, buf, sizeof(buf)) > 0 && rand_r(&seed) % 4)
+			;
+		poll(&p, 1, 1);
+		close(p.fd);
+		if (r >> 20 & 1)
+			ue_slurp(UE_TRACEFS "/error_log");
+	}
+}
+
+/* Makes and removes the events, the instance, and the synthetic events. */
+static void come_and_go(unsigned int seed)
+{
+	static const char * const synth[] = {
+		"hs_syn u64 lat; u32 id", "hs_text char[] text; u64 val", "hs_tag u64 lat; char[8] tag",
+	};
+	char cmd[128];
+
+	while (going()) {
+		unsigned int r = rand_r(&seed);
+
+		switch (r % 8) {
+		case 0:
+			snprintf(cmd, sizeof(cmd), "u:%s", event(r >> 8));
+			ue_put(UE_DYN, cmd);
+			break;
+		case 1:
+			ue_trunc(ue_path("%s/trigger", dir(r >> 8 & 3)));
+			snprintf(cmd, sizeof(cmd), "-:%s", event(r >> 8));
+			ue_put(UE_DYN, cmd);
+			break;
+		case 2:
+			rmdir(INSTANCE);
+			break;
+		case 3:
+			mkdir(INSTANCE, 0750);
+			break;
+		case 4:
+			ue_put(UE_TRACEFS "/synthetic_events", synth[r / 8 % 3]);
+			break;
+		case 5:
+			snprintf(cmd, sizeof(cmd), "!%s", synth[r / 8 % 3]);
+			ue_put(UE_TRACEFS "/synthetic_events", cmd);
+			break;
+		case 6:
+			ue_put(UE_TRACEFS "/events/synthetic/hs_syn/trigger", r & 16 ? "hist:keys=id:size=128" : "!hist:keys=id:size=128");
+			break;
+		default:
+			ue_put(UE_TRACEFS "/trace_clock", r & 16 ? "global" : "local");
+			usleep(1000);
+		}
+	}
+}
+
+/* Nothing may refer to anything at the end. */
+static bool clean(void)
+{
+	for (int round = 0; round < 8; round++) {
+		for (int i = 0; i < EVENTS; i++) {
+			for (int in = 0; in < 2; in++) {
+				const char *file = ue_path("%s/trigger", dir(i | in << 2));
+
+				ue_trunc(file);
+				ue_put(file, "!enable_hist:user_events:hs0");
+				ue_put(file, "!enable_hist:user_events:hs1");
+				ue_put(file, "!enable_hist:user_events:hs2");
+				ue_put(file, "!enable_hist:user_events:hs3");
+			}
+		}
+		ue_trunc(UE_TRACEFS "/events/synthetic/hs_syn/trigger");
+	}
+	ue_put(UE_TRACEFS "/snapshot", "0");
+	ue_put(UE_TRACEFS "/trace_clock", "local");
+	return (rmdir(INSTANCE) == 0 || errno == ENOENT) && ue_reset();
+}
+
+int main(int argc, char **argv)
+{
+	static void (*const parts[])(unsigned int) = {
+		write_records, write_records, set_triggers, set_triggers, read_files, read_files, come_and_go,
+	};
+	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad = 0, status, fd;
+	pid_t pids[sizeof(parts) / sizeof(parts[0])];
+	volatile uint32_t word = 0;
+
+	if (!clean()) {
+		printf("cannot start: events are in use\n");
+		return 1;
+	}
+	end = ue_now() + seconds * 1000000000ull;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		pids[i] = fork();
+		if (!pids[i]) {
+			parts[i](i + 1);
+			_exit(0);
+		}
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		/* Whoever does not come to an end hangs in the kernel. */
+		if (!ue_poll_ms(waitpid(pids[i], &status, WNOHANG) == pids[i], (uint64_t)(seconds + 120) * 1000)) {
+			printf("part %zu hangs\n", i);
+			bad = 1;
+		} else if (status) {
+			printf("part %zu ended with 0x%x\n", i, status);
+			bad = 1;
+		}
+	}
+	if (!ue_poll(clean())) {
+		printf("something stays: %s%s", ue_slurp(UE_DYN), ue_slurp(UE_EVENTS "/hs0/trigger"));
+		bad = 1;
+	}
+	/* And all works as before. */
+	fd = ue_open();
+	if (ue_reg(fd, &word, 0, "hs_after u32 id") || ue_put(UE_EVENTS "/hs_after/trigger", "hist:keys=id") || word != 1 ||
+	    ue_write_u32(fd, 0, 7) != 8 || !strstr(ue_slurp(UE_EVENTS "/hs_after/hist"), "{ id:          7 } hitcount:          1\n") ||
+	    ue_trunc(UE_EVENTS "/hs_after/trigger") || word || ue_unreg(fd, &word, 0)) {
+		printf("a histogram does not work afterwards\n");
+		bad = 1;
+	}
+	close(fd);
+	if (!ue_gone("hs_after")) {
+		printf("an event does not go afterwards\n");
+		bad = 1;
+	}
+	printf("%s 1 storm of %d s\n", bad ? "not ok" : "ok", seconds);
+	return bad;
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Histograms that several processors write to at once, that are cleared and read
+ * meanwhile. What comes out has to be what went in.
+ *
+ * Cases of the fixture "sure" hold for the C implementation as well. Those of
+ * "dev" show a row of Documentation/trace/rust/deviations.rst; as in C these fail
+ * only when the race is lost, they are not run there.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+
+#include "kselftest_harness.h"
+#include "../user_events_rust/ue.h"
+
+#define THREADS	4
+#define DESC	"race u32 id; u32 check; u64 total; __data_loc char[] msg"
+#define RACE	UE_EVENTS "/race"
+
+UE_FIXTURE(sure)
+UE_FIXTURE(dev)
+
+static bool hist_is_rust(void)
+{
+	return system("zgrep -q '^CONFIG_HIST_TRIGGERS_RUST=y' /proc/config.gz") == 0;
+}
+
+#define NEED_RUST()							\
+do {									\
+	if (!hist_is_rust())						\
+		SKIP(return, "in C it fails now and then");		\
+} while (0)
+
+struct writer {
+	pthread_t thread;
+	int fd, index, number;
+	unsigned int count, keys;
+	uint64_t largest;
+	volatile bool *stop;
+	/* What the next record is. */
+	void (*next)(struct writer *w, unsigned int i, uint32_t *id, uint64_t *total, int *len);
+	unsigned long written;
+};
+
+/* Another number that belongs to this one. */
+static uint32_t check_of(uint64_t total)
+{
+	return (uint32_t)(total * 2654435761u);
+}
+
+static void *write_all(void *arg)
+{
+	struct writer *w = arg;
+	struct {
+		uint32_t id, check;
+		uint64_t total;
+		uint32_t msg;
+		char text[256];
+	} __attribute__((packed)) r;
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(w->number % sysconf(_SC_NPROCESSORS_ONLN), &cpu);
+	sched_setaffinity(0, sizeof(cpu), &cpu);
+	for (unsigned int i = 0; w->count ? i < w->count : !*w->stop; i++) {
+		uint32_t id = i % w->keys;
+		uint64_t total = 1;
+		int len = 1;
+
+		if (w->next)
+			w->next(w, i, &id, &total, &len);
+		r.id = id;
+		r.total = total;
+		r.check = check_of(total);
+		r.msg = (len + 1) << 16 | (8 + 20);
+		memset(r.text, 'a' + len % 26, len);
+		r.text[len] = '\0';
+		if (total > w->largest)
+			w->largest = total;
+		w->written += ue_writev(w->fd, w->index, &r, 20 + len + 1) > 0;
+	}
+	return NULL;
+}
+
+/* Runs writers until they are done, or until @meanwhile is. */
+static unsigned long run_writers(struct __test_metadata *_metadata, int fd, struct writer *like,
+				 void (*meanwhile)(void *), void *arg, uint64_t *largest)
+{
+	struct writer w[THREADS];
+	volatile bool stop = false;
+	unsigned long written = 0;
+
+	for (int i = 0; i < THREADS; i++) {
+		w[i] = *like;
+		w[i].fd = fd;
+		w[i].number = i;
+		w[i].stop = &stop;
+		w[i].written = 0;
+		ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, write_all, &w[i]));
+	}
+	if (meanwhile)
+		meanwhile(arg);
+	stop = true;
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(w[i].thread, NULL);
+		written += w[i].written;
+		if (largest && w[i].largest > *largest)
+			*largest = w[i].largest;
+	}
+	return written;
+}
+
+/* One histogram as it is read. */
+struct table {
+	unsigned long hits, entries, dropped, rows, sum;
+	unsigned long id[1024], count[1024];
+	bool duplicate;
+};
+
+static unsigned long number_after(const char *text, const char *what)
+{
+	const char *at = strstr(text, what);
+
+	return at ? strtoul(at + strlen(what), NULL, 10) : ~0ul;
+}
+
+static void read_table(struct table *t)
+{
+	char *text = ue_slurp(RACE "/hist"), *line;
+
+	memset(t, 0, sizeof(*t));
+	t->hits = number_after(text, "Hits: ");
+	t->entries = number_after(text, "Entries: ");
+	t->dropped = number_after(text, "Dropped: ");
+	while ((line = strsep(&text, "\n"))) {
+		if (strncmp(line, "{ id:", 5) || t->rows == 1024)
+			continue;
+		t->id[t->rows] = number_after(line, "id:");
+		t->count[t->rows] = number_after(line, "hitcount:");
+		for (unsigned long i = 0; i < t->rows; i++)
+			t->duplicate |= t->id[i] == t->id[t->rows];
+		t->sum += t->count[t->rows++];
+	}
+}
+
+/* Many processors insert the same new keys: one row for each, and every hit in it. */
+TEST_F(sure, new_keys_from_everywhere)
+{
+	struct writer like = { .count = 600, .keys = 60 };
+	struct table t;
+
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	for (int round = 0; round < 10; round++) {
+		unsigned long written;
+
+		ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:size=128"));
+		written = run_writers(_metadata, self->fd, &like, NULL, NULL, NULL);
+		read_table(&t);
+		EXPECT_EQ(THREADS * 600, written);
+		EXPECT_EQ(written, t.hits);
+		EXPECT_EQ(0, t.dropped);
+		EXPECT_EQ(60, t.rows);
+		EXPECT_EQ(60, t.entries);
+		EXPECT_EQ(t.hits, t.sum);
+		EXPECT_FALSE(t.duplicate);
+		ASSERT_EQ(0, ue_put(RACE "/trigger", "!hist:keys=id:size=128"));
+	}
+}
+
+/* More keys than there is room for: what is not counted as a hit is as lost. */
+TEST_F(sure, more_keys_than_room)
+{
+	struct writer like = { .count = 1000, .keys = 200 };
+	unsigned long written;
+	struct table t;
+
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:size=128"));
+	written = run_writers(_metadata, self->fd, &like, NULL, NULL, NULL);
+	read_table(&t);
+	EXPECT_EQ(written, t.hits + t.dropped);
+	EXPECT_EQ(128, t.rows);
+	EXPECT_EQ(t.hits, t.sum);
+	EXPECT_FALSE(t.duplicate);
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "!hist:keys=id:size=128"));
+}
+
+/* no-hidden-keys: a key that is in a full map is found, whatever raced to fill it. */
+TEST_F_TIMEOUT(dev, no_hidden_keys__at_the_last_free_entry, 280)
+{
+	struct writer like = { .count = 600, .keys = 150 };
+	struct table before, after;
+
+	NEED_RUST();
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	for (int round = 0; round < 30; round++) {
+		ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:size=128"));
+		run_writers(_metadata, self->fd, &like, NULL, NULL, NULL);
+		read_table(&before);
+		run_writers(_metadata, self->fd, &like, NULL, NULL, NULL);
+		read_table(&after);
+		ASSERT_EQ(128, after.rows);
+		ASSERT_FALSE(after.duplicate);
+		ASSERT_EQ(after.hits, after.sum);
+		/* Every row goes on counting: 4 hits in each of 4 writers. */
+		for (unsigned long i = 0; i < after.rows; i++) {
+			for (unsigned long j = 0; j < before.rows; j++) {
+				if (before.id[j] == after.id[i]) {
+					ASSERT_EQ(before.count[j] + THREADS * 4, after.count[i]);
+				}
+			}
+		}
+		ASSERT_EQ(0, ue_put(RACE "/trigger", "!hist:keys=id:size=128"));
+	}
+}
+
+static void clear_often(void *arg)
+{
+	for (int i = 0; i < 60; i++) {
+		ue_put(RACE "/trigger", arg);
+		usleep(5000);
+	}
+}
+
+/* clear-under-load: what is counted after a clear is what is shown. */
+TEST_F_TIMEOUT(dev, clear_under_load__sums_and_hits, 280)
+{
+	struct writer like = { .keys = 100 };
+	struct table t;
+
+	NEED_RUST();
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:size=128"));
+	for (int round = 0; round < 5; round++) {
+		run_writers(_metadata, self->fd, &like, clear_often, "hist:keys=id:size=128:clear", NULL);
+		read_table(&t);
+		EXPECT_EQ(t.hits, t.sum);
+		EXPECT_EQ(t.rows, t.entries);
+		EXPECT_EQ(0, t.dropped);
+		EXPECT_FALSE(t.duplicate);
+	}
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "!hist:keys=id:size=128"));
+}
+
+static void each_its_own(struct writer *w, unsigned int i, uint32_t *id, uint64_t *total, int *len)
+{
+	*id = 1;
+	*total = (uint64_t)(w->number + 1) << 32 | i;
+	*len = w->number % 2 ? 250 : 1;
+}
+
+/* own-variables: a record of a synthetic event is of one hit, not of two. */
+TEST_F_TIMEOUT(dev, own_variables__of_one_hit, 280)
+{
+	struct writer like = { .count = 5000, .keys = 1, .next = each_its_own };
+	char *text, *line;
+	int seen = 0;
+
+	NEED_RUST();
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/buffer_size_kb", "4096"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/synthetic_events", "mixed u64 total; u32 check; char[] msg"));
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	ASSERT_EQ(0, ue_put(RACE "/trigger",
+			    "hist:keys=id:xx=total:cc=check:ss=msg:onchange($xx).trace(mixed,$xx,$cc,$ss)"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/events/synthetic/mixed/enable", "1"));
+	run_writers(_metadata, self->fd, &like, NULL, NULL, NULL);
+	text = ue_slurp(UE_TRACEFS "/trace");
+	while ((line = strsep(&text, "\n"))) {
+		char *at = strstr(line, "mixed: total=");
+		uint64_t total;
+		uint32_t check;
+		char *msg;
+
+		if (!at)
+			continue;
+		seen++;
+		total = strtoull(at + strlen("mixed: total="), &at, 10);
+		check = strtoul(at + strlen(" check="), &at, 10);
+		ASSERT_EQ(check_of(total), check) TH_LOG("%s", line);
+		/* The string as well, whole. */
+		msg = at + strlen(" msg=");
+		ASSERT_EQ((total >> 32) % 2 ? 1 : 250, strlen(msg)) TH_LOG("%s", line);
+		ASSERT_EQ(strlen(msg), strspn(msg, (total >> 32) % 2 ? "b" : "q")) TH_LOG("%s", line);
+	}
+	EXPECT_LT(1000, seen);
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/events/synthetic/mixed/enable", "0"));
+	ASSERT_EQ(0, ue_trunc(RACE "/trigger"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/synthetic_events", "!mixed"));
+}
+
+static void scattered(struct writer *w, unsigned int i, uint32_t *id, uint64_t *total, int *len)
+{
+	*id = 1;
+	*total = (uint64_t)(i * 2654435761u) * (w->number + 1) % 1000000007;
+}
+
+/* max-never-down: the maximum is the largest value, and what is saved is of its hit. */
+TEST_F_TIMEOUT(dev, max_never_down__saved_with_it, 280)
+{
+	struct writer like = { .count = 3000, .keys = 1, .next = scattered };
+
+	NEED_RUST();
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	for (int round = 0; round < 10; round++) {
+		uint64_t largest = 0;
+		char *text;
+
+		ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:xx=total:onmax($xx).save(check,total)"));
+		run_writers(_metadata, self->fd, &like, NULL, NULL, &largest);
+		text = ue_slurp(RACE "/hist");
+		ASSERT_EQ(largest, number_after(text, "max:"));
+		ASSERT_EQ(check_of(largest), number_after(text, "check:"));
+		ASSERT_EQ(largest, number_after(text, "  total:"));
+		ASSERT_EQ(0, ue_trunc(RACE "/trigger"));
+	}
+}
+
+struct reading {
+	struct __test_metadata *_metadata;
+	int tables;
+	bool wrong;
+};
+
+static void read_often(void *arg)
+{
+	struct reading *r = arg;
+
+	for (int i = 0; i < 40; i++) {
+		char *text = ue_slurp(RACE "/hist"), *line;
+		unsigned long last = 0, hundredths = 0;
+
+		while ((line = strsep(&text, "\n"))) {
+			unsigned long count, percent, part;
+			char *at = strstr(line, "hitcount (%):");
+
+			if (strncmp(line, "{ id:", 5) || !at)
+				continue;
+			count = number_after(line, "hitcount:");
+			percent = strtoul(at + strlen("hitcount (%):"), &at, 10);
+			part = strtoul(at + 1, NULL, 10);
+			r->wrong |= count < last || percent * 100 + part > 10000;
+			last = count;
+			hundredths += percent * 100 + part;
+		}
+		r->wrong |= hundredths > 10000;
+		r->tables += hundredths > 0;
+	}
+}
+
+/* one-snapshot: a table that is read under load is sorted, and its shares add up. */
+TEST_F_TIMEOUT(dev, one_snapshot__rows_and_shares, 280)
+{
+	struct writer like = { .keys = 97 };
+	struct reading r = { ._metadata = _metadata };
+
+	NEED_RUST();
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:vals=hitcount.percent,hitcount"));
+	run_writers(_metadata, self->fd, &like, read_often, &r, NULL);
+	EXPECT_LT(10, r.tables);
+	EXPECT_FALSE(r.wrong);
+	ASSERT_EQ(0, ue_trunc(RACE "/trigger"));
+}
+
+/* Sharers of a name, on two events, with one table. */
+TEST_F(sure, named_from_two_events)
+{
+	struct writer like = { .count = 500, .keys = 50 };
+	unsigned long written;
+	struct table t;
+
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	ASSERT_EQ(1, ue_reg_index(self->fd, self->w, 1, "race2 u32 id; u32 check; u64 total; __data_loc char[] msg"));
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:name=both:keys=id"));
+	ASSERT_EQ(0, ue_put(UE_EVENTS "/race2/trigger", "hist:name=both:keys=id"));
+	written = run_writers(_metadata, self->fd, &like, NULL, NULL, NULL);
+	like.index = 1;
+	written += run_writers(_metadata, self->fd, &like, NULL, NULL, NULL);
+	read_table(&t);
+	EXPECT_EQ(written, t.hits);
+	EXPECT_EQ(t.hits, t.sum);
+	EXPECT_EQ(50, t.rows);
+	ASSERT_EQ(0, ue_trunc(RACE "/trigger"));
+	ASSERT_EQ(0, ue_trunc(UE_EVENTS "/race2/trigger"));
+}
+
+TEST_HARNESS_MAIN
