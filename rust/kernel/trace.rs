@@ -244,7 +244,7 @@ pub mod output;
 pub mod perf;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod ring_buffer;
-#[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_TRACER_SNAPSHOT))]
+#[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod snapshot;
 pub mod symbol;
 #[cfg(CONFIG_HIST_TRIGGERS)]

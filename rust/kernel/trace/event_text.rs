@@ -395,9 +395,11 @@ impl<T: EventText> Reading<T> {
         let Ok(item) = usize::try_from(pos) else {
             return core::ptr::null_mut();
         };
-        let ended = self.end.is_some_and(|end| item >= end);
-
-        if self.text.is_none() || ended {
+        if self.end.is_some_and(|end| item >= end) {
+            // Whatever is read from now on begins at the start.
+            self.text = None;
+        }
+        if self.text.is_none() {
             return core::ptr::null_mut();
         }
         self.item = item;

@@ -73,6 +73,7 @@ impl<T: Condition> ConditionalSnapshot<T> {
     /// - `EBUSY` if there is a condition already, the current tracer uses the snapshot buffer, or
     ///   the buffer is mapped.
     /// - `ENOMEM`.
+    /// - `ENODEV` if the kernel has no snapshots (`CONFIG_TRACER_SNAPSHOT`).
     /// - As [`Instance::pin`].
     pub fn enable(instance: Instance<'_>, condition: Arc<T>) -> Result<Self> {
         let pin = instance.pin()?;
@@ -155,18 +156,40 @@ unsafe extern "C" fn update<T: Condition>(
     }
     // SAFETY: Promised by the caller. While it is in force the condition is not freed.
     let (condition, context) = unsafe {
-        let condition = (*(*array).cond_snapshot).cond_data.cast::<T>();
-        (&*condition, &*context.cast::<T::Context>())
+        (
+            &*condition_of(array).cast::<T>(),
+            &*context.cast::<T::Context>(),
+        )
     };
 
     condition.update(context)
+}
+
+/// What `enable` was given for the condition of an instance.
+///
+/// # Safety
+///
+/// `array` must be an instance with a condition, whose lock is held.
+unsafe fn condition_of(array: *mut bindings::trace_array) -> *mut c_void {
+    // SAFETY: Promised by the caller.
+    #[cfg(CONFIG_TRACER_SNAPSHOT)]
+    unsafe {
+        (*(*array).cond_snapshot).cond_data
+    }
+    // There is no instance with a condition.
+    #[cfg(not(CONFIG_TRACER_SNAPSHOT))]
+    array.cast()
 }
 
 /// Takes the condition of an instance back, which must be that of the caller and not be in use.
 #[inline(never)]
 fn take_back(instance: InstanceRef) {
     // SAFETY: The instance is pinned.
-    unsafe { bindings::tracing_snapshot_cond_disable(instance.as_raw()) };
+    #[cfg(CONFIG_TRACER_SNAPSHOT)]
+    unsafe {
+        bindings::tracing_snapshot_cond_disable(instance.as_raw());
+    }
+    drop(instance);
 }
 
 /// # Safety
@@ -180,7 +203,15 @@ unsafe fn enable(
     update: unsafe extern "C" fn(*mut bindings::trace_array, *mut c_void) -> bool,
 ) -> c_int {
     // SAFETY: Promised by the caller.
-    unsafe { bindings::tracing_snapshot_cond_enable(array, data, Some(update)) }
+    #[cfg(CONFIG_TRACER_SNAPSHOT)]
+    unsafe {
+        bindings::tracing_snapshot_cond_enable(array, data, Some(update))
+    }
+    #[cfg(not(CONFIG_TRACER_SNAPSHOT))]
+    {
+        let _ = (array, data, update);
+        ENODEV.to_errno()
+    }
 }
 
 /// # Safety
@@ -189,5 +220,10 @@ unsafe fn enable(
 #[inline(never)]
 unsafe fn fire(array: *mut bindings::trace_array, context: *mut c_void) {
     // SAFETY: Promised by the caller.
-    unsafe { bindings::tracing_snapshot_cond(array, context) };
+    #[cfg(CONFIG_TRACER_SNAPSHOT)]
+    unsafe {
+        bindings::tracing_snapshot_cond(array, context);
+    }
+    #[cfg(not(CONFIG_TRACER_SNAPSHOT))]
+    let _ = (array, context);
 }

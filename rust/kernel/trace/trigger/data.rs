@@ -48,9 +48,9 @@ use core::{
 pub struct Trigger<T: Command> {
     raw: Opaque<bindings::event_trigger_data>,
     instance: *mut bindings::trace_array,
+    data: T::Data,
     /// The event that it is attached to, if that is a synthetic one: it must not be removed.
     source: UnsafeCell<Option<SynthEvent>>,
-    data: T::Data,
 }
 
 impl<T: Command> Trigger<T> {
@@ -181,8 +181,8 @@ impl<'h, T: Command> NewTrigger<'h, T> {
             Trigger {
                 raw: Opaque::zeroed(),
                 instance: file.instance().as_raw(),
-                source: UnsafeCell::new(None),
                 data,
+                source: UnsafeCell::new(None),
             },
             GFP_KERNEL_ACCOUNT,
         )?;
@@ -231,33 +231,44 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     ///
     /// What has kept the event from being enabled, together with the trigger. Hits that have
     /// happened nevertheless are over.
-    pub fn attach(mut self, lists: &mut Lists<'_>) -> Result<(), NotAttached<'h, T>> {
+    pub fn attach(self, lists: &mut Lists<'_>) -> Result<(), NotAttached<'h, T>> {
         let held = lists.held();
-        let raw = self.trigger.as_raw();
+        let file = self.file;
+        let mut trigger = self.into_box();
 
-        *self.trigger.source.get_mut() = SynthEvent::of_file(self.file, held);
-        // SAFETY: `raw` is complete and in no list by the type invariants, and only freed by
-        // `retire` or after it has been unlinked and synchronized with. As `lists` is borrowed
-        // exclusively nobody walks the list.
-        match unsafe { list::link(self.file, raw) } {
-            Ok(()) => {
-                // It belongs to the list now.
-                core::mem::forget(self);
-                Ok(())
-            }
-            Err(error) => {
-                // SAFETY: It was put there, and nobody walks the list.
-                unsafe { list::unlink(self.file, raw) };
-                synchronize();
-                if let Some(source) = self.trigger.source.get_mut().take() {
-                    source.release_unused(held);
-                }
-                Err(NotAttached {
-                    error,
-                    trigger: self,
-                })
-            }
+        *trigger.source.get_mut() = SynthEvent::of_file(file, held);
+        let raw = KBox::into_raw(trigger);
+
+        // SAFETY: It is complete and in no list by the type invariants, and only freed by `retire`
+        // or after it has been unlinked and synchronized with. As `lists` is borrowed exclusively
+        // nobody walks the list.
+        let Err(error) = (unsafe { list::link(file, raw.cast()) }) else {
+            return Ok(());
+        };
+
+        // SAFETY: It was put there, and nobody walks the list.
+        unsafe { list::unlink(file, raw.cast()) };
+        synchronize();
+        // SAFETY: It came from a box, and nobody else knows it any more.
+        let mut trigger = unsafe { KBox::from_raw(raw) };
+        if let Some(source) = trigger.source.get_mut().take() {
+            source.release_unused(held);
         }
+        Err(NotAttached {
+            error,
+            // INVARIANT: It is in no list any more.
+            trigger: Self {
+                trigger: ManuallyDrop::new(trigger),
+                file,
+            },
+        })
+    }
+
+    fn into_box(self) -> KBox<Trigger<T>> {
+        let mut this = ManuallyDrop::new(self);
+
+        // SAFETY: It is taken once, as `this` is not dropped.
+        unsafe { ManuallyDrop::take(&mut this.trigger) }
     }
 }
 

@@ -78,12 +78,15 @@ impl EventFile<'_> {
         gone: impl FnOnce(&T::Data),
     ) -> bool {
         let held = lists.held();
-        let Some(trigger) = self
-            .triggers::<T>(lists)
-            .find(|trigger| pred(trigger))
-            .map(Trigger::as_raw)
-        else {
-            return false;
+        let mut iter = self.triggers::<T>(lists);
+        let trigger = loop {
+            let Some(trigger) = iter.next_raw() else {
+                return false;
+            };
+            // SAFETY: It is in the list, so it is not freed.
+            if pred(unsafe { Trigger::from_c(trigger) }) {
+                break trigger;
+            }
         };
 
         // SAFETY: The trigger is in the list of this file, and as `lists` is borrowed exclusively
@@ -108,10 +111,9 @@ pub struct Iter<'a, T> {
     _lists: PhantomData<&'a T>,
 }
 
-impl<'a, T: Command> Iterator for Iter<'a, T> {
-    type Item = &'a Trigger<T>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+impl<T: Command> Iter<'_, T> {
+    /// The next one, which is that of a `Trigger<T>` in the list.
+    fn next_raw(&mut self) -> Option<*mut bindings::event_trigger_data> {
         let ours = T::registration().as_raw();
 
         while self.next != self.head {
@@ -123,15 +125,26 @@ impl<'a, T: Command> Iterator for Iter<'a, T> {
             // SAFETY: By the type invariant the trigger is valid.
             self.next = unsafe { (*trigger).list.next };
 
-            // SAFETY: As above; the command is set before the trigger is in a list.
+            // Only a `Trigger<T>` has this command: a `Registration<T>` is at this address for
+            // good, and its address is private to the module above.
+            //
+            // SAFETY: As before; the command is set before the trigger is in a list.
             if unsafe { (*trigger).cmd_ops } == ours {
-                // SAFETY: Only a `Trigger<T>` has this command: a `Registration<T>` is at this
-                // address for good, and its address is private to this module. During `'a` it is
-                // in the list, so it is not freed.
-                return Some(unsafe { Trigger::from_c(trigger) });
+                return Some(trigger);
             }
         }
         None
+    }
+}
+
+impl<'a, T: Command> Iterator for Iter<'a, T> {
+    type Item = &'a Trigger<T>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let trigger = self.next_raw()?;
+
+        // SAFETY: It is in the list during `'a`, so it is not freed.
+        Some(unsafe { Trigger::from_c(trigger) })
     }
 }
 
