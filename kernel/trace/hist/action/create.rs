@@ -31,7 +31,10 @@ use crate::{
         Operand, //
     },
     log::ErrorKind,
-    text::Piece,
+    text::{
+        c_string,
+        Piece, //
+    },
     update::snapshot::Triggering,
     PARAMS_MAX, //
 };
@@ -41,9 +44,6 @@ const MAX_NAME: &[u8] = b"__max";
 
 /// The variable that has the last value of what `onchange()` watches.
 const CHANGE_NAME: &[u8] = b"__change";
-
-/// An action without what it acts on.
-type Frame<'a> = (When<'a>, What, Piece<'a>, Option<Piece<'a>>);
 
 impl<'a> Build<'a, '_> {
     /// Takes the clauses of the command apart.
@@ -67,8 +67,8 @@ impl<'a> Build<'a, '_> {
     ///
     /// # Errors
     ///
-    /// What is wrong has been logged if it is something that is logged. What has been made stays
-    /// until the histogram [is given up](Self::give_up).
+    /// What is wrong has been logged if it is something that is logged. What has been made until
+    /// then, the caller has to give back.
     pub(crate) fn create_actions(&mut self) -> Result {
         for i in 0..self.clauses.len() {
             self.create_action(i)?;
@@ -77,21 +77,23 @@ impl<'a> Build<'a, '_> {
     }
 
     fn create_action(&mut self, i: usize) -> Result {
-        let clause = self.clauses.get(i).ok_or(EINVAL)?;
-        let (when, what, name, traced): Frame<'a> =
-            (clause.when, clause.what, clause.name, clause.traced);
-        let n_params = clause.params.len();
+        let &Clause {
+            when,
+            what,
+            name,
+            traced,
+            params: ref texts,
+        } = self.clauses.get(i).ok_or(EINVAL)?;
+        let n_params = texts.len();
+        let mut params = KVec::with_capacity(n_params, GFP_KERNEL)?;
 
-        // What is allocated behind this belongs to the action at once.
+        for text in texts {
+            params.push(text.to_c_string()?, GFP_KERNEL)?;
+        }
+        // The action has a place, so that what is made for it cannot get lost.
         self.spec.actions.reserve(1, GFP_KERNEL)?;
 
         let handler = self.create_handler(when)?;
-        let mut params = KVec::with_capacity(n_params, GFP_KERNEL)?;
-
-        for j in 0..n_params {
-            params.push(self.param(i, j)?.to_c_string()?, GFP_KERNEL)?;
-        }
-
         let name_copy = name.to_c_string()?;
         let traced_copy = traced.map(Piece::to_c_string).transpose()?;
         let deed = match what {
@@ -142,8 +144,10 @@ impl<'a> Build<'a, '_> {
             .find_own_var(None, None, name)
             .ok_or_else(|| self.log.wrong(ErrorKind::OnxVarNotFound, name))?;
         let var_ref = self.reference(&found, None, None)?;
+        // CAST: Small.
+        let size = size_of::<u64>() as u32;
         let track_var = self
-            .new_var(kept, c"u64", size_of::<u64>() as u32)
+            .new_var(kept, c"u64", size)
             .inspect_err(|_| self.log.error(ErrorKind::OnxVarCreateFail, 0))?;
 
         Ok(Track {
@@ -166,7 +170,7 @@ impl<'a> Build<'a, '_> {
 
         let idx = self.add_map_var()?;
 
-        Field::variable(crate::text::c_string(name)?, idx, ty, size)
+        Field::variable(c_string(name)?, idx, ty, size)
     }
 
     /// A variable for a field of the event, which the parameter of an action names. What is wrong is

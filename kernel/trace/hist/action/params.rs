@@ -120,21 +120,22 @@ impl<'a> Build<'a, '_> {
 }
 
 /// Whether a field of a synthetic event can be given the value of a variable.
+///
+/// Texts and numbers are never taken for each other. An array of fixed size takes strings of the
+/// same size only.
 fn fits(field: &SynthField<'_>, var: &Field, text: TextKind) -> bool {
+    // CAST: Both are small.
+    let same_size = field.size() == var.size as usize;
+    let same_type = *field.ty() == *var.ty;
+
     match text {
         TextKind::Stack(_) => field.is_stack(),
         TextKind::String(_) | TextKind::Comm => {
-            field.is_string() && (field.is_dynamic() || same_type(field, var))
+            field.is_string() && (field.is_dynamic() || same_type || same_size)
         }
         TextKind::Number => {
-            !field.is_string()
-                && !field.is_stack()
-                && (*field.ty() == *var.ty
-                    || (field.size() == var.size as usize && field.is_signed() == var.signed))
+            !(field.is_string() || field.is_stack())
+                && (same_type || (same_size && field.is_signed() == var.signed))
         }
     }
-}
-
-fn same_type(field: &SynthField<'_>, var: &Field) -> bool {
-    *field.ty() == *var.ty || field.size() == var.size as usize
 }
