@@ -20,7 +20,7 @@ use kernel::{
 
 use super::data::Hist;
 
-/// Marks of a field. The values are those of C, as `hist_debug` may show them.
+/// Marks of a field. The values are those of C.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Flags(u32);
 
@@ -67,14 +67,6 @@ impl Flags {
     /// Those that both have.
     pub(crate) const fn and(self, mask: Self) -> Self {
         Self(self.0 & mask.0)
-    }
-
-    pub(crate) const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    pub(crate) const fn bits(self) -> u32 {
-        self.0
     }
 }
 
@@ -194,7 +186,8 @@ pub(crate) struct Source {
 pub(crate) enum Operand {
     /// A field that belongs to the expression.
     Field(KBox<Field>),
-    /// A reference to a variable: an index into the [references](Hist::refs) of the histogram.
+    /// A reference to a variable: an index into the
+    /// [references](super::data::Spec::refs) of the histogram.
     Ref(usize),
 }
 
@@ -213,7 +206,7 @@ pub(crate) struct Field {
     pub(crate) source: Option<Source>,
     /// Width of the buckets, or 0.
     pub(crate) buckets: u64,
-    /// The type as C would write it. Empty for expressions that were folded to a constant.
+    /// The type as C would write it.
     pub(crate) ty: CString,
     pub(crate) operands: [Option<Operand>; 2],
     pub(crate) operator: Operator,
@@ -223,13 +216,15 @@ pub(crate) struct Field {
     pub(crate) offset: u32,
     pub(crate) signed: bool,
     pub(crate) var: Option<Var>,
-    /// The text of an expression; of an alias the name of the variable that it stands for.
+    /// The text of an expression; of an alias or a reference the name of the variable that it stands
+    /// for.
     pub(crate) name: Option<CString>,
-    /// What the name of an alias is qualified by.
+    /// What the name of an alias or a reference is qualified by.
     pub(crate) system: Option<CString>,
     pub(crate) event: Option<CString>,
-    /// Index into the references of the histogram, for an alias.
+    /// Index into the references of the histogram, for an alias or a reference.
     pub(crate) ref_idx: usize,
+    /// The value of a constant; of a division the divisor, if that is a constant.
     pub(crate) constant: u64,
 }
 
