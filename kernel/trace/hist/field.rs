@@ -216,8 +216,8 @@ pub(crate) struct Field {
     pub(crate) offset: u32,
     pub(crate) signed: bool,
     pub(crate) var: Option<Var>,
-    /// The text of an expression; of an alias or a reference the name of the variable that it stands
-    /// for.
+    /// The text of an expression; of an alias or a reference the name of the variable that it
+    /// stands for.
     pub(crate) name: Option<CString>,
     /// What the name of an alias or a reference is qualified by.
     pub(crate) system: Option<CString>,
@@ -267,6 +267,7 @@ pub(crate) enum TextKind {
     String(usize),
     /// A stack in a slot of the element.
     Stack(usize),
-    /// The name of the task that had the first hit of the element, as `common_pid.execname` saves it.
+    /// The name of the task that had the first hit of the element, as `common_pid.execname` saves
+    /// it.
     Comm,
 }
