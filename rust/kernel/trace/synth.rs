@@ -4,6 +4,9 @@
 //!
 //! C header: [`kernel/trace/trace_synth.h`](srctree/kernel/trace/trace_synth.h).
 
+#[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_64BIT))]
+mod tests;
+
 use super::{
     event_file::EventFile,
     event_mutex::Held,
