@@ -133,13 +133,14 @@ fn write_field(out: &mut Out, field: &Field) {
     } else if field.flags.any(Flags::CONST) {
         out.unsigned(field.constant, 0);
     } else {
-        if field.flags.any(Flags::ALIAS) && field.system.is_none() {
+        if field.flags.any(Flags::VAR_REF | Flags::ALIAS) && field.system.is_none() {
             out.put(b"$");
         }
         field.put_label(out);
     }
 
-    if !field.flags.any(Flags::EXPR | Flags::STACKTRACE | Flags::ALIAS) {
+    let reference = Flags::VAR_REF | Flags::ALIAS;
+    if !field.flags.any(reference | Flags::EXPR | Flags::STACKTRACE) {
         if let Some(word) = field.flags.modifier() {
             out.put(b".");
             out.put(word.as_bytes());
