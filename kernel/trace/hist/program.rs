@@ -114,7 +114,7 @@ pub(crate) enum Param {
 /// How much a hit has to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// One number is the key, and there are only sums.
+    /// One field of the record is the key, and there are only sums.
     Plain(op::Leaf),
     /// There is little to remember: it fits on the kernel stack, and nothing that runs can lead to
     /// another event.

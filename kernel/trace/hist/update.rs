@@ -5,7 +5,7 @@
 //! This can be in any context, NMI included, with preemption disabled. Nothing here allocates,
 //! sleeps, waits longer than a bound, or can panic: what is out of range reads as nothing.
 //!
-//! 1. The key is computed.
+//! 1. The stack is saved, if it is of use, then the key is computed.
 //! 2. The [references](refs) to variables of other histograms are resolved. If one has no value,
 //!    the event is ignored.
 //! 3. The element of the key is found or claimed, and its sums are added to.
@@ -29,7 +29,10 @@ pub(crate) mod text;
 mod vars;
 
 use self::{
-    eval::Eval,
+    eval::{
+        load,
+        Eval, //
+    },
     moment::Moment,
     pad::{
         Scratch,
@@ -45,6 +48,7 @@ use super::{
         Shape, //
     },
     trigger::TriggerData,
+    STACK_DEPTH, //
 };
 use kernel::trace::{
     event_text::wake_pollers,
@@ -52,7 +56,7 @@ use kernel::trace::{
 };
 
 /// The event of a trigger has happened.
-#[inline]
+#[inline(always)]
 pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
     let hist = data.hist();
 
@@ -63,17 +67,31 @@ pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
     }
 }
 
-/// One number is the key, and there is nothing but sums.
-#[inline]
+/// One field of the record is the key, and there is nothing but sums.
+#[inline(always)]
 fn plain(hist: &Hist, key: Leaf, hit: &Hit<'_>) {
-    let program = &hist.program;
-    let eval = Eval::new(hit, &program.steps, program.usecs);
-    let key = eval.leaf(key, &[], &[]);
+    let key = load(key, hit.record());
 
     if let Some(element) = hist.map.insert_u64(key, |comm| *comm = hit.first_comm()) {
-        count(hist, &eval, &element, &[]);
+        element.add(0, 1);
+        if !hist.program.sums.is_empty() {
+            plain_sums(hist, hit, &element);
+        }
         wake_pollers();
     }
+}
+
+/// The sums of a plain histogram that are not the hit count.
+#[inline(never)]
+fn plain_sums(hist: &Hist, hit: &Hit<'_>, element: &Element<'_>) {
+    let program = &hist.program;
+
+    add(
+        hist,
+        &Eval::new(hit, &program.steps, program.usecs),
+        element,
+        &[],
+    );
 }
 
 /// There are few words to remember.
@@ -93,8 +111,27 @@ fn large(hist: &Hist, hit: &Hit<'_>) {
         return;
     };
 
-    if let Some(scratch) = Scratch::new(&mut pad, hist.map.layout().key_words) {
+    if let Some(mut scratch) = Scratch::new(&mut pad, hist.map.layout().key_words) {
+        save_stack(hist, hit, &mut scratch);
         handle(hist, hit, scratch);
+    }
+}
+
+/// Saves the stack that led to the event, if the histogram needs it.
+#[inline(always)]
+pub(crate) fn save_stack<M: Moment>(hist: &Hist, moment: &M, scratch: &mut Scratch<'_>) {
+    let text = hist.program.stack.and_then(|n| scratch.texts.get_mut(n));
+
+    if let Some((count, words)) = text.and_then(|text| text.split_first_mut()) {
+        if let Some(words) = words.first_chunk_mut::<STACK_DEPTH>() {
+            let n = moment.stack(words);
+
+            // CAST: It is small.
+            *count = n as u64;
+            if let Some(rest) = words.get_mut(n..) {
+                rest.fill(0);
+            }
+        }
     }
 }
 
@@ -119,7 +156,7 @@ pub(crate) fn record<'m, M: Moment>(
     let program = &hist.program;
     let eval = Eval::new(moment, &program.steps, program.usecs);
 
-    key::build(program, &eval, scratch.key);
+    key::build(program, &eval, scratch.key, &scratch.texts);
     if !program.sources.is_empty() {
         match refs::resolve(program, scratch) {
             Outcome::Resolved => (),
@@ -135,7 +172,8 @@ pub(crate) fn record<'m, M: Moment>(
         .map
         .insert(scratch.key, |comm| *comm = moment.first_comm())?;
 
-    count(hist, &eval, &element, scratch.slots);
+    element.add(0, 1);
+    add(hist, &eval, &element, scratch.slots);
     vars::compute(program, &eval, &element, scratch);
     let run = vars::store(program, &eval, &element, scratch).unwrap_or_else(|| {
         hist.map.count_drop();
@@ -145,10 +183,9 @@ pub(crate) fn record<'m, M: Moment>(
     Some((element, run))
 }
 
-/// Adds to the sums.
+/// Adds to the sums that are not the hit count.
 #[inline]
-fn count<M: Moment>(hist: &Hist, eval: &Eval<'_, M>, element: &Element<'_>, slots: &[u64]) {
-    element.add(0, 1);
+fn add<M: Moment>(hist: &Hist, eval: &Eval<'_, M>, element: &Element<'_>, slots: &[u64]) {
     for (i, value) in hist.program.sums.iter().enumerate() {
         element.add(i.wrapping_add(1), eval.value(*value, slots));
     }

@@ -140,7 +140,10 @@ impl Compiler<'_> {
                         word,
                         offset: source.offset,
                     },
-                    None => KeyPart::Stack { word },
+                    None => KeyPart::Stack {
+                        word,
+                        scratch: self.stack()?,
+                    },
                 };
                 (part, KeyKind::Stack)
             } else if let Some(text) = self.text(key)? {
@@ -241,7 +244,9 @@ impl Compiler<'_> {
                 ..
             }] = self.key_parts.as_slice()
             {
-                return Shape::Plain(*leaf);
+                if leaf.is_recorded() {
+                    return Shape::Plain(*leaf);
+                }
             }
         }
         if self.key_words <= SMALL_KEY

@@ -29,6 +29,23 @@ pub(crate) enum Leaf {
     Register(u32),
 }
 
+impl Leaf {
+    /// Whether it is a field of the record.
+    pub(crate) const fn is_recorded(self) -> bool {
+        matches!(
+            self,
+            Self::U8(_)
+                | Self::S8(_)
+                | Self::U16(_)
+                | Self::S16(_)
+                | Self::U32(_)
+                | Self::S32(_)
+                | Self::U64(_)
+                | Self::S64(_)
+        )
+    }
+}
+
 /// Number of registers. The deepest expression that the operators allow takes three.
 pub(crate) const REGISTERS: usize = 4;
 
@@ -116,9 +133,10 @@ pub(crate) enum KeyPart {
         words: u32,
         text: Text,
     },
-    /// The addresses of the stack that led to the event.
+    /// The addresses of a stack that is in the scratch memory.
     Stack {
         word: u32,
+        scratch: u32,
     },
     /// The addresses of a stack that is a field of the record.
     Recorded {

@@ -60,7 +60,8 @@ use crate::{
             PadUse,
             Scratch, //
         },
-        record, //
+        record,
+        save_stack, //
     },
     KEYS_MAX,
     STACK_DEPTH,
@@ -213,6 +214,7 @@ fn hit(hist: &Hist, moment: &Fake<'_>) -> Result<Option<u32>> {
     pad.fill(0x5a5a_5a5a_5a5a_5a5a);
     let mut scratch = Scratch::new(&mut pad, hist.map.layout().key_words).ok_or(EINVAL)?;
 
+    save_stack(hist, moment, &mut scratch);
     Ok(record(hist, moment, &mut scratch).map(|(_, run)| run))
 }
 

@@ -5,6 +5,7 @@
 use super::{
     eval::Eval,
     moment::Moment,
+    pad::Texts,
     text::{
         self,
         comm_words,
@@ -27,7 +28,12 @@ use crate::{
 
 /// Computes the key. Every word of it is written.
 #[inline]
-pub(crate) fn build<M: Moment>(program: &Program, eval: &Eval<'_, M>, key: &mut [u64]) {
+pub(crate) fn build<M: Moment>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    key: &mut [u64],
+    texts: &Texts<'_>,
+) {
     for part in &program.key_parts {
         match *part {
             KeyPart::Number { word, value } => {
@@ -43,9 +49,12 @@ pub(crate) fn build<M: Moment>(program: &Program, eval: &Eval<'_, M>, key: &mut 
                     string(text, eval, to);
                 }
             }
-            KeyPart::Stack { word } => {
-                if let Some(to) = stack_at(key, word) {
-                    current_stack(eval.moment(), to);
+            KeyPart::Stack { word, scratch } => {
+                if let (Some(to), Some([_, from @ ..])) = (stack_at(key, word), texts.get(scratch))
+                {
+                    for (to, from) in to.iter_mut().zip(from) {
+                        *to = *from;
+                    }
                 }
             }
             KeyPart::Recorded { word, offset } => {
@@ -59,17 +68,6 @@ pub(crate) fn build<M: Moment>(program: &Program, eval: &Eval<'_, M>, key: &mut 
 
 fn stack_at(key: &mut [u64], word: u32) -> Option<&mut [u64; STACK_DEPTH]> {
     key.get_mut(word as usize..)?.first_chunk_mut()
-}
-
-/// Writes the addresses of the stack that led to the event, with zeros behind them, and returns how
-/// many there are.
-pub(crate) fn current_stack<M: Moment>(moment: &M, to: &mut [u64; STACK_DEPTH]) -> usize {
-    let n = moment.stack(to);
-
-    if let Some(rest) = to.get_mut(n..) {
-        rest.fill(0);
-    }
-    n
 }
 
 /// Writes a string that is a field of the record or the name of the current task.

@@ -18,10 +18,11 @@ use kernel::{
 /// Size of the name of a task, with its NUL.
 pub(crate) const COMM_LEN: usize = size_of::<Comm>();
 
-/// How many callers [`Moment::stack`] leaves out: those between the event and it.
+/// How many functions a stack begins without: those between the event and the one that saves it.
 ///
-/// The first that is left is the one that a stack begins with in the C implementation.
-const STACK_SKIP: u32 = 5;
+/// C leaves out five, one of which is its trigger. Here that are two: what C calls, and
+/// [`large`](super::large), both of which are functions of their own whatever is inlined.
+const STACK_SKIP: u32 = 5 + 1;
 
 /// An event that happens.
 pub(crate) trait Moment {
@@ -44,7 +45,8 @@ pub(crate) trait Moment {
     fn first_comm(&self) -> Comm;
 
     /// Writes the addresses of the stack that led to the event to the beginning of `to`, and
-    /// returns how many there are.
+    /// returns how many there are. The caller must be the function that [`large`](super::large) is,
+    /// see [`STACK_SKIP`].
     fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize;
 }
 
@@ -81,7 +83,7 @@ impl Moment for Hit<'_> {
         Moment::comm(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize {
         fill_addresses(to, |addresses| context::save_stack(addresses, STACK_SKIP))
     }

@@ -192,7 +192,7 @@ pub(crate) fn with_addresses<R>(stack: &[u64; TEXT_WORDS], f: impl FnOnce(&[usiz
 }
 
 /// Has `f` fill words with addresses; it returns how many there are.
-#[inline]
+#[inline(always)]
 pub(crate) fn fill_addresses(
     to: &mut [u64; STACK_DEPTH],
     f: impl FnOnce(&mut [usize]) -> usize,

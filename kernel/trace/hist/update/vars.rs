@@ -7,10 +7,7 @@
 
 use super::{
     eval::Eval,
-    key::{
-        current_stack,
-        string, //
-    },
+    key::string,
     moment::Moment,
     pad::{
         Scratch,
@@ -42,8 +39,7 @@ use crate::{
         },
         Program,
         TEXT_WORDS, //
-    },
-    STACK_DEPTH,
+    }, //
 };
 
 /// Computes the variables, and those texts of them that somebody uses.
@@ -61,22 +57,9 @@ pub(crate) fn compute<M: Moment>(
             *slot = value;
         }
     }
-    if let Some(to) = program.stack.and_then(|n| scratch.texts.get_mut(n)) {
-        stack(eval, to);
-    }
     for var in &program.texts {
         if let Some(to) = var.scratch.and_then(|n| scratch.texts.get_mut(n)) {
             fill(var.text, eval, element, to);
-        }
-    }
-}
-
-/// Writes the stack that led to the event.
-fn stack<M: Moment>(eval: &Eval<'_, M>, to: &mut [u64; TEXT_WORDS]) {
-    if let Some((count, words)) = to.split_first_mut() {
-        if let Some(words) = words.first_chunk_mut::<STACK_DEPTH>() {
-            // CAST: It is small.
-            *count = current_stack(eval.moment(), words) as u64;
         }
     }
 }

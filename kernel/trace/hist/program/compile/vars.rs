@@ -203,7 +203,7 @@ impl Compiler<'_> {
     }
 
     /// The text of the scratch memory that has the stack that led to the event.
-    fn stack(&mut self) -> Result<u32> {
+    pub(super) fn stack(&mut self) -> Result<u32> {
         if let Some(stack) = self.stack {
             return Ok(stack);
         }
