@@ -59,8 +59,8 @@ fn compare(a: &Row<'_>, b: &Row<'_>, by: &[SortBy]) -> Ordering {
             } => (a.sum(index) as i64).cmp(&(b.sum(index) as i64)),
             SortValue::Sum { index, .. } => a.sum(index).cmp(&b.sum(index)),
             SortValue::Key { word, order } => match order {
-                KeyOrder::Unsigned => a.key()[word].cmp(&b.key()[word]),
-                KeyOrder::Signed => (a.key()[word] as i64).cmp(&(b.key()[word] as i64)),
+                KeyOrder::Unsigned => a.key().get(word).cmp(&b.key().get(word)),
+                KeyOrder::Signed => signed(a, word).cmp(&signed(b, word)),
                 KeyOrder::Str { words } => text(a, word, words).cmp(text(b, word, words)),
                 KeyOrder::None => Ordering::Equal,
             },
@@ -76,6 +76,10 @@ fn compare(a: &Row<'_>, b: &Row<'_>, by: &[SortBy]) -> Ordering {
         }
     }
     a.key().cmp(b.key())
+}
+
+fn signed(row: &Row<'_>, word: usize) -> Option<i64> {
+    row.key().get(word).map(|word| *word as i64)
 }
 
 /// The bytes of a string in front of its NUL.
