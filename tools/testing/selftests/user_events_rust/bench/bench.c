@@ -28,6 +28,7 @@ static const struct {
 	{ "fork", bench_fork },
 	{ "memory", bench_memory },
 	{ "hist", bench_hist },
+	{ "parallel", bench_parallel },
 };
 
 #define GROUPS (sizeof(groups) / sizeof(*groups))

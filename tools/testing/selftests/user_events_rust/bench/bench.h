@@ -24,6 +24,7 @@ void bench_register(void);
 void bench_fork(void);
 void bench_memory(void);
 void bench_hist(void);
+void bench_parallel(void);
 
 /* util.c: time, results, processes. */
 _Noreturn void die(const char *format, ...);
@@ -47,6 +48,19 @@ char *read_file(const char *path);
 unsigned long long number_after(const char *text, const char *label);
 /* How many records the ring buffers of all CPUs have ever taken. */
 unsigned long long records_taken(void);
+
+/* memory.c: lets the kernel free what it is about to. */
+void settle(void);
+
+/* hist.c: the event that has the histograms, and what hist_*.c do with it. */
+#define HIST_EVENT "bench_hist"
+#define HIST_TRIGGER EVENT_DIR HIST_EVENT "/trigger"
+int hist_set_up(void);
+void hist_take_down(int fd);
+/* Writes records with the keys that @key gives; the mean time of one. */
+double hist_write(int fd, unsigned int count, uint32_t (*key)(unsigned int i));
+void hist_actions(void);
+void hist_sizes(void);
 
 /* util.c: user_events. */
 int open_data(void);

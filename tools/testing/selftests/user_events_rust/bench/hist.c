@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What hist triggers cost: the time that one adds to the write of a record, and
- * making, reading and removing a large one.
+ * What hist triggers cost: the time that one adds to the write of a record, and how
+ * that grows with what is in it.
  */
 
 #define _GNU_SOURCE
@@ -15,16 +15,33 @@
 
 #include "bench.h"
 
-#define EVENT "bench_hist"
-#define TRIGGER EVENT_DIR EVENT "/trigger"
 #define LOOPS 20000
-#define ENTRIES 100000
+/* All that fits into a map of the largest size. */
+#define LARGE 131072
+#define COLLIDING 400
 
 static uint32_t word, event_index;
-static int fd;
+static uint32_t colliding[COLLIDING];
+static unsigned int modulus, base;
 
-/* Records with @keys different keys; the mean time of one. */
-static double write_records(unsigned int count, unsigned int keys)
+int hist_set_up(void)
+{
+	int fd;
+
+	wait_for_no_events();
+	fd = open_data();
+	event_index = event_register(fd, HIST_EVENT " u32 k;u32 a;u64 b", &word);
+	return fd;
+}
+
+void hist_take_down(int fd)
+{
+	event_unregister(fd, &word);
+	close(fd);
+	write_file(TRACEFS "trace", "");
+}
+
+double hist_write(int fd, unsigned int count, uint32_t (*key)(unsigned int i))
 {
 	struct {
 		uint32_t k, a;
@@ -38,98 +55,151 @@ static double write_records(unsigned int count, unsigned int keys)
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
-		record.k = record.k + 1 < keys ? record.k + 1 : 0;
+		record.k = key(i);
 		if (writev(fd, parts, 2) != 20)
 			die("a write failed");
 	}
 	return (now_ns() - start) / count;
 }
 
-static double settled_write(unsigned int keys)
+static uint32_t small_key(unsigned int i)
+{
+	return i % modulus;
+}
+
+/* The numbers up to @modulus, in an order that follows no line of a cache. */
+static uint32_t scattered_key(unsigned int i)
+{
+	return (uint32_t)((uint64_t)i * 2654435761u % modulus);
+}
+
+static uint32_t next_key(unsigned int i)
+{
+	return base + i;
+}
+
+static uint32_t other_key(unsigned int i)
+{
+	return LARGE + i;
+}
+
+static uint32_t colliding_key(unsigned int i)
+{
+	return colliding[i % COLLIDING];
+}
+
+static double settled_write(int fd, uint32_t (*key)(unsigned int i))
 {
 	double values[3];
 	int i;
 
-	write_records(LOOPS, keys);
+	hist_write(fd, LOOPS, key);
 	for (i = 0; i < 3; i++)
-		values[i] = write_records(LOOPS, keys);
+		values[i] = hist_write(fd, LOOPS, key);
 	return median(values, 3);
 }
 
-static double time_trigger(const char *text)
-{
-	double start = now_ns();
-
-	write_file(TRIGGER, text);
-	return now_ns() - start;
-}
-
-static void update(const char *metric, const char *trigger, unsigned int keys)
+static void update(int fd, const char *metric, const char *trigger, uint32_t (*key)(unsigned int i))
 {
 	char remove[128];
 	double without, with;
 	char *text;
 
-	without = settled_write(keys);
-	write_file(TRIGGER, trigger);
-	with = settled_write(keys);
-	text = read_file(EVENT_DIR EVENT "/hist");
+	without = settled_write(fd, key);
+	write_file(HIST_TRIGGER, trigger);
+	with = settled_write(fd, key);
+	text = read_file(EVENT_DIR HIST_EVENT "/hist");
 	if (number_after(text, "Hits: ") != 4 * LOOPS || number_after(text, "Dropped: "))
 		die("the histogram \"%s\" does not have all hits", trigger);
 	free(text);
 	snprintf(remove, sizeof(remove), "!%s", trigger);
-	write_file(TRIGGER, remove);
+	write_file(HIST_TRIGGER, remove);
 	report(metric, with - without, "ns");
 }
 
-static void update_large(void)
+/* An update of a key that is there, with so many keys in the largest map. */
+static void update_filled(int fd)
 {
-	char buffer[65536], tail[256] = "";
-	double create, start, reading;
-	ssize_t got;
-	int file;
+	static const unsigned int percent[] = { 10, 50, 90, 100 };
+	double without;
+	char metric[64];
+	unsigned int filled = 0;
+	size_t i;
 
-	create = time_trigger("hist:keys=k:size=131072");
-	report("hist_create_128k", create, "ns");
-	write_records(ENTRIES, ENTRIES);
-
-	start = now_ns();
-	file = open(EVENT_DIR EVENT "/hist", O_RDONLY);
-	if (file < 0)
-		die("cannot open a hist file");
-	while ((got = read(file, buffer, sizeof(buffer) - 1)) > 0) {
-		size_t keep = got < 255 ? got : 255;
-
-		memcpy(tail, buffer + got - keep, keep);
-		tail[keep] = '\0';
+	modulus = LARGE;
+	without = settled_write(fd, scattered_key);
+	write_file(HIST_TRIGGER, "hist:keys=k:size=131072");
+	for (i = 0; i < sizeof(percent) / sizeof(*percent); i++) {
+		modulus = (unsigned long long)LARGE * percent[i] / 100;
+		base = filled;
+		hist_write(fd, modulus - filled, next_key);
+		filled = modulus;
+		snprintf(metric, sizeof(metric), "hist_update_full@%u", percent[i]);
+		report(metric, settled_write(fd, scattered_key) - without, "ns");
 	}
-	close(file);
-	reading = now_ns() - start;
-	if (got < 0 || number_after(tail, "Entries: ") != ENTRIES)
-		die("the large histogram is not complete");
-	report("hist_read_100k", reading, "ns");
-	report("hist_destroy_128k", time_trigger("!hist:keys=k:size=131072"), "ns");
+	/* There is no room for these. */
+	report("hist_update_dropped", settled_write(fd, other_key) - without, "ns");
+	write_file(HIST_TRIGGER, "!hist:keys=k:size=131072");
+}
+
+/* The hash of the C implementation, of a number of 8 bytes: the kernel's jhash. */
+static uint32_t jhash_u64(uint64_t key)
+{
+	uint32_t a, b, c;
+
+	a = b = c = 0xdeadbeef + 8;
+	a += (uint32_t)key;
+	b += (uint32_t)(key >> 32);
+#define ROL(x, n) ((x) << (n) | (x) >> (32 - (n)))
+	c ^= b; c -= ROL(b, 14);
+	a ^= c; a -= ROL(c, 11);
+	b ^= a; b -= ROL(a, 25);
+	c ^= b; c -= ROL(b, 16);
+	a ^= c; a -= ROL(c, 4);
+	b ^= a; b -= ROL(a, 14);
+	c ^= b; c -= ROL(b, 24);
+	return c;
+}
+
+/* Keys that an unkeyed hash puts into one place of the map. */
+static void choose_colliding(void)
+{
+	unsigned int found = 0;
+	uint32_t k;
+
+	for (k = 0; found < COLLIDING; k++) {
+		/* 2^11 elements have 2^12 places. */
+		if (jhash_u64(k) >> 20 == 0x123)
+			colliding[found++] = k;
+	}
 }
 
 void bench_hist(void)
 {
-	wait_for_no_events();
-	fd = open_data();
-	event_index = event_register(fd, EVENT " u32 k;u32 a;u64 b", &word);
-	write_file(EVENT_DIR EVENT "/enable", "1");
-	write_records(3 * LOOPS, 1);
+	int fd = hist_set_up();
 
-	update("hist_update_u32", "hist:keys=k", 1000);
-	update("hist_update_u32_hot", "hist:keys=k", 1);
-	update("hist_update_2key_2val", "hist:keys=k,a:vals=b,hitcount", 1000);
-	update("hist_update_var_expr", "hist:keys=k:ts=common_timestamp.usecs,x=a+b*2", 1000);
-	update("hist_update_comm", "hist:keys=common_comm", 1);
-	update("hist_update_stack", "hist:keys=common_stacktrace", 1);
+	write_file(EVENT_DIR HIST_EVENT "/enable", "1");
+	modulus = 1;
+	hist_write(fd, 3 * LOOPS, small_key);
+
+	modulus = 1000;
+	update(fd, "hist_update_u32", "hist:keys=k", small_key);
+	modulus = 1;
+	update(fd, "hist_update_u32_hot", "hist:keys=k", small_key);
+	modulus = 1000;
+	update(fd, "hist_update_2key_2val", "hist:keys=k,a:vals=b,hitcount", small_key);
+	update(fd, "hist_update_var_expr", "hist:keys=k:ts=common_timestamp.usecs,x=a+b*2", small_key);
+	modulus = 1;
+	update(fd, "hist_update_comm", "hist:keys=common_comm", small_key);
+	update(fd, "hist_update_stack", "hist:keys=common_stacktrace", small_key);
+	choose_colliding();
+	update(fd, "hist_update_colliding", "hist:keys=k", colliding_key);
 	if (!quick)
-		update_large();
+		update_filled(fd);
+	write_file(EVENT_DIR HIST_EVENT "/enable", "0");
+	hist_take_down(fd);
 
-	write_file(EVENT_DIR EVENT "/enable", "0");
-	event_unregister(fd, &word);
-	close(fd);
-	write_file(TRACEFS "trace", "");
+	hist_actions();
+	if (!quick)
+		hist_sizes();
 }

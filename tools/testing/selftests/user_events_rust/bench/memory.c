@@ -28,7 +28,7 @@
  * Lets go of what the kernel still holds but does not use: what RCU frees later
  * (up to some seconds) and what the caches keep ready for each CPU.
  */
-static void settle(void)
+void settle(void)
 {
 	glob_t found;
 	size_t i;

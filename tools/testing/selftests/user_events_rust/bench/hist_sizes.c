@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a large histogram costs: making, reading and removing it, and its memory.
+ */
+
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define ENTRIES 100000
+#define ELEMENTS 131072
+
+static double time_trigger(const char *text)
+{
+	double start = now_ns();
+
+	write_file(HIST_TRIGGER, text);
+	return now_ns() - start;
+}
+
+static uint32_t each(unsigned int i)
+{
+	return i;
+}
+
+static double time_reading(void)
+{
+	char buffer[65536], tail[256] = "";
+	double start = now_ns(), time;
+	ssize_t got;
+	int file;
+
+	file = open(EVENT_DIR HIST_EVENT "/hist", O_RDONLY);
+	if (file < 0)
+		die("cannot open a hist file");
+	while ((got = read(file, buffer, sizeof(buffer) - 1)) > 0) {
+		size_t keep = got < 255 ? got : 255;
+
+		memcpy(tail, buffer + got - keep, keep);
+		tail[keep] = '\0';
+	}
+	close(file);
+	time = now_ns() - start;
+	if (got < 0 || number_after(tail, "Entries: ") != ENTRIES)
+		die("the large histogram is not complete");
+	return time;
+}
+
+/* The memory that is not free, of whatever kind. */
+static double used(void)
+{
+	unsigned long long total, left;
+	char *text;
+
+	settle();
+	write_file("/proc/sys/vm/drop_caches", "3");
+	text = read_file("/proc/meminfo");
+	total = number_after(text, "MemTotal:");
+	left = number_after(text, "MemFree:");
+	free(text);
+	return (total - left) * 1024.0;
+}
+
+static void memory(const char *metric, const char *trigger)
+{
+	char remove[128];
+	double before, after;
+
+	before = used();
+	write_file(HIST_TRIGGER, trigger);
+	after = used();
+	snprintf(remove, sizeof(remove), "!%s", trigger);
+	write_file(HIST_TRIGGER, remove);
+	report(metric, (after - before) / ELEMENTS, "bytes");
+}
+
+void hist_sizes(void)
+{
+	int fd = hist_set_up();
+
+	write_file(EVENT_DIR HIST_EVENT "/enable", "1");
+	report("hist_create_128k", time_trigger("hist:keys=k:size=131072"), "ns");
+	hist_write(fd, ENTRIES, each);
+	report("hist_read_100k", time_reading(), "ns");
+	report("hist_destroy_128k", time_trigger("!hist:keys=k:size=131072"), "ns");
+	write_file(EVENT_DIR HIST_EVENT "/enable", "0");
+
+	/* The first time, the kernel fills its caches. */
+	used();
+	memory("hist_bytes_key", "hist:keys=k:size=131072");
+	memory("hist_bytes_variable", "hist:keys=k:x=b:size=131072");
+	memory("hist_bytes_string", "hist:keys=common_comm:size=131072");
+	hist_take_down(fd);
+}
