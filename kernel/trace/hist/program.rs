@@ -129,11 +129,11 @@ pub(crate) const SMALL_KEY: usize = 8;
 /// Most slots of a [small](Shape::Small) histogram.
 pub(crate) const SMALL_SLOTS: usize = 8;
 
-/// Most words of a key.
-pub(crate) const KEY_WORDS_MAX: usize = super::KEY_SIZE_MAX.div_ceil(size_of::<u64>());
-
 /// Words of a text in the scratch memory, or in an element.
 pub(crate) const TEXT_WORDS: usize = map::STRING_WORDS;
+
+/// Most words of a key: the longest string and a stack.
+pub(crate) const KEY_WORDS_MAX: usize = TEXT_WORDS + super::STACK_DEPTH;
 
 /// Most slots: one for each reference, and one for each variable that nothing refers to.
 pub(crate) const SLOTS_MAX: usize = 2 * super::VARS_MAX;
