@@ -15,7 +15,8 @@ use super::{
 use crate::{
     action::{
         Deed,
-        Handler, //
+        Handler,
+        Track, //
     },
     data::Hist,
     field::{
@@ -164,7 +165,7 @@ impl Table {
                 out.put(b"(");
                 out.put(track.var_str.to_bytes());
                 out.put(b") }: ");
-                key::number(out, taken.value, track.track_var.signed, 10);
+                key::number(out, taken.value, is_signed(&self.hist, track), 10);
                 out.put(b"\ttriggered by event with key: ");
                 key::write_keys(out, &rows.keys, taken.key, taken.comm);
                 out.put(b"\n");
@@ -206,6 +207,14 @@ impl Rows {
         }
         out.put(b"\n");
     }
+}
+
+/// Whether the variable that a handler watches is signed.
+fn is_signed(hist: &Hist, track: &Track) -> bool {
+    hist.spec
+        .refs
+        .get(track.var_ref)
+        .is_some_and(|var| var.signed)
 }
 
 fn variable(row: &Row<'_>, place: Place) -> u64 {
@@ -310,15 +319,10 @@ fn extras(hist: &Hist) -> Result<KVec<Extra>> {
             continue;
         }
         if let Some(place) = place_of(&track.track_var) {
-            let signed = hist
-                .spec
-                .refs
-                .get(track.var_ref)
-                .is_some_and(|var| var.signed);
             let track = Extra::Track {
                 label,
                 place,
-                signed,
+                signed: is_signed(hist, track),
             };
             extras.push(track, GFP_KERNEL)?;
         }
