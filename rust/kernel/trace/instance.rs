@@ -12,6 +12,7 @@
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
 use super::{
+    event::removal::Permission,
     event_file::EventFile,
     event_mutex::Held, //
 };
@@ -58,14 +59,19 @@ impl<'h> Instance<'h> {
 
     /// Finds an event by its system and name.
     ///
-    /// Events that have no `enable` file are found as well.
+    /// Events that have no `enable` file are found as well. But none is in code that could
+    /// [unregister](super::event::Event::unregister) it, as that would leave the handle behind: so
+    /// call this in the callbacks of [triggers](super::trigger) and of [texts](super::event_text).
     pub fn find_file(self, system: &CStr, event: &CStr) -> Option<EventFile<'h>> {
+        if !Permission::is_none() {
+            return None;
+        }
         // SAFETY: By the type invariant the instance is there, and `event_mutex`, which a handle is
         // evidence of, keeps the list of its files.
         let file = unsafe { find_file(self.ptr, system, event) };
 
         // SAFETY: The file is in the list of the instance, which is there during `'h`; files leave
-        // it with `event_mutex` held only.
+        // it with `event_mutex` held only, and nothing that holds it now can have them do so.
         NonNull::new(file).map(|file| unsafe { EventFile::from_raw(file) })
     }
 

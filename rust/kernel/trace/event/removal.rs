@@ -40,6 +40,12 @@ impl<'a> Permission<'a> {
         Self::set(id, held)
     }
 
+    /// Whether no event can be unregistered now. To be called with `event_mutex` held.
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    pub(in crate::trace) fn is_none() -> bool {
+        PERMITTED.load(Relaxed) == NONE
+    }
+
     fn set(value: usize, held: Held<'a>) -> Self {
         let before = PERMITTED.load(Relaxed);
         PERMITTED.store(value, Relaxed);
