@@ -206,6 +206,7 @@ dev_exact_caret__later_occurrence() {
 dev_tie_order__by_key() {
 	local i
 	fresh && ok pair hist:keys=id || return
+	# shellcheck disable=SC2046
 	q pair $(for i in $(seq 40); do echo "$((i * 7919 % 251)) 0 0"; done)
 	rows $E/pair | sed -E 's/.*id: +([0-9]+) .*/\1/' >"$tmp/got"
 	sort -n "$tmp/got" | cmp - "$tmp/got"

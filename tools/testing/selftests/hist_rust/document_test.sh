@@ -43,8 +43,7 @@ removed() {
 
 # Wakes somebody up: sleeps are long enough to be seen.
 sleepers() {
-	local i
-	for i in 1 2 3; do sleep 0.05; done
+	for _ in 1 2 3; do sleep 0.05; done
 }
 
 basic() {

@@ -122,7 +122,6 @@ fields_strings() {
 }
 
 fields_special() {
-	local pid
 	fresh || return
 	ok num hist:keys=common_comm && ok num hist:keys=common_pid.execname:vals=hitcount && ok num hist:keys=comm:vals=total || return
 	q num 1 0 5 a

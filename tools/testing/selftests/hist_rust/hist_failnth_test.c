@@ -88,9 +88,7 @@ TEST_F_TIMEOUT(fail, everything, 600)
 {
 	NEED_FAULTS();
 	make_events(_metadata, self->fd, self->w);
-	sweep_trigger(_metadata, NUM, "hist:keys=id.log2,tag,common_pid.execname:vals=total.hex,hitcount.percent:"
-		      "x1=total*2+delta-1,s1=tag,t1=common_timestamp.usecs:sort=id,total.descending:size=128:"
-		      "clock=mono if id > 1 && tag == \"a\"");
+	sweep_trigger(_metadata, NUM, "hist:keys=id.log2,tag,common_pid.execname:vals=total.hex,hitcount.percent:x1=total*2+delta-1,s1=tag,t1=common_timestamp.usecs:sort=id,total.descending:size=128:clock=mono if id > 1 && tag == \"a\"");
 }
 
 TEST_F_TIMEOUT(fail, references_and_actions, 600)
@@ -98,8 +96,7 @@ TEST_F_TIMEOUT(fail, references_and_actions, 600)
 	NEED_FAULTS();
 	make_events(_metadata, self->fd, self->w);
 	ASSERT_EQ(0, ue_put(NUM "/trigger", "hist:keys=id:x1=total:size=128"));
-	sweep_trigger(_metadata, PAIR, "hist:keys=id:lat=total-$x1:onmatch(user_events.num).trace(syn,$lat,"
-		      "user_events.num.delta,user_events.num.tag):onmax($lat).save(part,common_comm):size=128");
+	sweep_trigger(_metadata, PAIR, "hist:keys=id:lat=total-$x1:onmatch(user_events.num).trace(syn,$lat,user_events.num.delta,user_events.num.tag):onmax($lat).save(part,common_comm):size=128");
 	ASSERT_EQ(0, ue_put(NUM "/trigger", "!hist:keys=id:x1=total:size=128"));
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/synthetic_events", "!syn"));
 }

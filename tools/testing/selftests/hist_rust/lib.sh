@@ -5,6 +5,7 @@
 # text with records of them, and the comparing of files of tracefs byte for byte.
 # Sourced, with $here set.
 
+here=${here:?the folder of the test}
 ue=$here/../user_events_rust
 UEDRIVE=${UEDRIVE:-$ue/compare/uedrive}
 UEDRIVE=$(readlink -f "$UEDRIVE")
@@ -15,6 +16,7 @@ export UEDRIVE
 . "$here/compare/lib.sh"
 # shellcheck source=/dev/null
 . "$ue/ktap.sh"
+tmp=${tmp:?made by ktap.sh}
 
 # Whether the histograms of this kernel are the Rust ones.
 hist_is_rust() { zgrep -q '^CONFIG_HIST_TRIGGERS_RUST=y' /proc/config.gz; }

@@ -226,6 +226,7 @@ show_debug() {
 
 show_counts_while_full() {
 	fresh && ok pair hist:keys=id:size=128:sort=id || return
+	# shellcheck disable=SC2046
 	q pair $(for _ in 1 2; do for i in $(seq 200); do echo "$i 0 0"; done; done)
 	same "$(totals $E/pair)" '256 128 144 ' && same "$(rows $E/pair | tail -n 1)" '{ id:        128 } hitcount:          2'
 }

@@ -277,6 +277,18 @@ s3_two_writers() {
 	same "$(cat synthetic_events)" ''
 }
 
+# A string that a probe reads from the memory of a program, in a synthetic event.
+s4_user_strings() {
+	local rc=0
+	fresh && synth 'opened char[] name' | q grep ok && put kprobe_events 'p:hist_open do_sys_openat2 name=+0(%si):ustring bad=+0(%dx):ustring' | q grep ok || return
+	on events/kprobes/hist_open 'hist:keys=common_pid:nn=name:bb=bad:onchange($oo).trace(opened,$nn):oo=common_timestamp if name ~ "*hist_s4*"' || rc=1
+	q cat /tmp/hist_s4_file 2>/dev/null
+	eventually grep -q 'opened: name=/tmp/hist_s4_file$' trace || rc=1
+	: >events/kprobes/hist_open/trigger
+	put kprobe_events -:hist_open | q grep ok || rc=1
+	return $rc
+}
+
 # Values of each type, as text.
 s5_types() {
 	local desc='typed u64 aa; s64 bb; u32 cc; s32 dd; u8 ee'
@@ -314,7 +326,7 @@ print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || 
 run_tests h1_bad_named h2_named_orders h3_reference_only h4_open_while_removed h5_failed_open h6_read_after_removal h8_long_names \
 	h10_modifier_of_nothing h11_many_parameters h12_string_operands h13_character_arrays h14_modifiers_of_values h17_operators \
 	h18_variable_used_twice h19_h20_malformed h21_last_command h22_helper_stayed h23_long_expressions h24_soft_mode \
-	s3_two_writers s5_types s6_s7_stack_chain s8_malformed_definitions s9_format_and_perf
+	s3_two_writers s4_user_strings s5_types s6_s7_stack_chain s8_malformed_definitions s9_format_and_perf
 rc=$?
 "$UEDRIVE" --reset
 exit $rc

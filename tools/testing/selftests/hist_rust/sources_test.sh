@@ -11,10 +11,10 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 
 # Something to do, twice.
 busy() { # COMMAND...
-	local i a b
-	for i in $(seq 10); do "$@"; done &
+	local a b
+	for _ in $(seq 10); do "$@"; done &
 	a=$!
-	for i in $(seq 10); do "$@"; done &
+	for _ in $(seq 10); do "$@"; done &
 	b=$!
 	wait $a $b
 }

@@ -95,7 +95,7 @@ static void onmatch_trace(void)
 	write_file(TRACEFS "events/synthetic/bench_syn/enable", "0");
 	write_file(EVENT_DIR "bench_first/enable", "0");
 	write_file(EVENT_DIR "bench_second/enable", "0");
-	write_file(TRACEFS "synthetic_events", "!bench_syn");
+	write_file(TRACEFS "synthetic_events", "");
 	event_unregister(fd, &words[0]);
 	event_unregister(fd, &words[1]);
 	close(fd);
@@ -130,8 +130,7 @@ static double settled_ping_pong(int to, int from)
 static void wakeup_recipe(void)
 {
 	static const char waking[] = "hist:keys=pid:ts0=common_timestamp.usecs";
-	static const char switched[] = "hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:"
-		"onmatch(sched.sched_waking).trace(wakeup_latency,$wakeup_lat,next_pid,next_comm)";
+	static const char switched[] = "hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).trace(wakeup_latency,$wakeup_lat,next_pid,next_comm)";
 	int there[2], back[2];
 	char remove[256], byte;
 	double without;
@@ -163,7 +162,7 @@ static void wakeup_recipe(void)
 	snprintf(remove, sizeof(remove), "!%s", waking);
 	write_file(TRACEFS "events/sched/sched_waking/trigger", remove);
 	write_file(TRACEFS "events/synthetic/wakeup_latency/enable", "0");
-	write_file(TRACEFS "synthetic_events", "!wakeup_latency");
+	write_file(TRACEFS "synthetic_events", "");
 	close(there[1]);
 	waitpid(pid, NULL, 0);
 	write_file(TRACEFS "trace", "");
