@@ -8,7 +8,6 @@
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/preempt.h>
-#include <linux/rcupdate.h>
 #include <linux/srcu.h>
 #include <linux/trace_events.h>
 #include <linux/tracepoint.h>
@@ -89,6 +88,13 @@ __rust_helper const char *rust_helper_get_syscall_name(int syscall)
 #endif
 
 #ifdef CONFIG_HIST_TRIGGERS
+/* After an atomic operation, whose barrier pairs with the one in poll_wait(). */
+__rust_helper bool rust_helper_hist_poll_idle(void)
+{
+	smp_mb__after_atomic();
+	return !waitqueue_active(&hist_poll_wq);
+}
+
 __rust_helper void rust_helper_hist_poll_wakeup(void)
 {
 	hist_poll_wakeup();
@@ -98,12 +104,6 @@ __rust_helper void rust_helper_hist_poll_wait(struct file *filp,
 					      poll_table *wait)
 {
 	hist_poll_wait(filp, wait);
-}
-
-/* Hits of triggers have preemption disabled. */
-__rust_helper void rust_helper_trace_synchronize_hits(void)
-{
-	synchronize_rcu_expedited();
 }
 #endif
 

@@ -54,6 +54,7 @@ mod field;
 mod line;
 mod log;
 mod map;
+mod out;
 mod program;
 mod registry;
 mod show;

@@ -143,9 +143,10 @@ pub(crate) fn add(
         })
         .transpose()?;
 
-    with(held, |list| {
-        list.entries.reserve(1, GFP_KERNEL)?;
+    // If there is no memory, what was made above is dropped without the lock.
+    with(held, |list| list.entries.reserve(1, GFP_KERNEL)).ok_or(ENODEV)??;
 
+    with(held, |list| {
         let id = list.last.wrapping_add(1);
         let entry = Entry {
             id,
@@ -221,18 +222,15 @@ pub(crate) fn is_referred_to(held: Held<'_>, hist: &Arc<Hist>) -> bool {
     with(held, |list| list.refers_to(hist)).unwrap_or(false)
 }
 
-/// Takes a histogram off the list if it is a helper and nothing refers to it.
-pub(crate) fn take_idle(held: Held<'_>, hist: &Arc<Hist>) -> Option<Idle> {
+/// Takes a helper off the list that nothing refers to.
+pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
     // As in `remove`: what is left of the entry is dropped without the lock.
     let entry = with(held, |list| {
         let i = list
             .entries
             .iter()
-            .position(|entry| entry.helper.is_some() && Arc::ptr_eq(&entry.hist, hist))?;
+            .position(|entry| entry.helper.is_some() && !list.refers_to(&entry.hist))?;
 
-        if list.refers_to(hist) {
-            return None;
-        }
         list.entries.remove(i).ok()
     })??;
 

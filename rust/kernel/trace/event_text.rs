@@ -409,24 +409,16 @@ impl<T: EventText> Reading<T> {
 }
 
 /// Wakes those who poll a file of an event, as there was a hit. In any context that a trigger is
-/// hit in, with preemption disabled, and after the hit was counted.
+/// hit in.
 ///
-/// If nobody does this is one load. There is no memory barrier between the count and that: instead
-/// who waits has every CPU be outside of a hit once, after having announced itself and before it
-/// looks at the count. So either the hit began after that, and sees who waits, or it has ended
-/// before, and its count is seen.
+/// It must follow an atomic read-modify-write operation, and that the counting of the hit: such an
+/// operation is, with what is added here on some architectures, a full memory barrier. It pairs
+/// with the one of who polls, between announcing itself and looking at the count.
 // Not inlined, as the symbols that this uses are not exported to modules.
 #[inline(never)]
 pub fn wake_pollers() {
-    let queue = &raw mut bindings::hist_poll_wq;
-    // SAFETY: The queue is initialised at build time. The list of waiters is changed with a lock
-    // held, by storing whole pointers. Only the address of what is in it is looked at.
-    let idle = unsafe {
-        let head = &raw mut (*queue).head;
-        Atomic::from_ptr(&raw mut (*head).next).load(Relaxed) == head
-    };
-
-    if !idle {
+    // SAFETY: There are no requirements.
+    if !unsafe { bindings::hist_poll_idle() } {
         wake();
     }
 }
@@ -445,14 +437,6 @@ fn wake() {
 unsafe fn wait_for_hits(file: *mut bindings::file, wait: *mut bindings::poll_table) {
     // SAFETY: Promised by the caller.
     unsafe { bindings::hist_poll_wait(file, wait) };
-
-    // SAFETY: Promised by the caller.
-    if !wait.is_null() && unsafe { (*wait)._qproc }.is_some() {
-        // See `wake_pollers`. Those are in hits that have preemption disabled, which RCU waits for.
-        //
-        // SAFETY: Polling may sleep.
-        unsafe { bindings::trace_synchronize_hits() };
-    }
 }
 
 /// The event of a file, or null if that is on its way out.

@@ -92,7 +92,7 @@ impl Table {
     /// Copies the map, and sorts the copy.
     pub(crate) fn fill(&mut self) -> Result {
         let hist = &*self.hist;
-        // The counters first: rows may have more than was counted, but not less.
+        // While events happen, rows and counters are not of the very same moment.
         let (hits, drops) = (hist.map.hits(), hist.map.drops());
         let mut snapshot = hist.map.snapshot()?;
 

@@ -32,7 +32,6 @@ use crate::{
         Hist,
         Spec, //
     },
-    field::Owner,
     registry, //
 };
 
@@ -151,15 +150,9 @@ fn take<'h>(
 pub(super) fn give_back<'a>(specs: impl Iterator<Item = &'a Spec> + Clone, lists: &mut Lists<'_>) {
     let held = lists.held();
 
-    end_actions(specs.clone(), held);
-    for reference in specs.flat_map(|spec| &spec.refs) {
-        let Owner::Other(hist) = &reference.owner else {
-            continue;
-        };
-        let Some(idle) = registry::take_idle(held, hist) else {
-            continue;
-        };
-
+    end_actions(specs, held);
+    // Helpers of a command that has failed may have no reference yet, so all are looked at.
+    while let Some(idle) = registry::take_idle(held) {
         if let Some(file) = idle.file(held) {
             file.detach::<Histogram>(
                 lists,
