@@ -51,7 +51,7 @@ dev_no_addresses__save_of_a_stack() {
 dev_incompatible_keys__refused() {
 	local k
 	fresh || return
-	for k in tag total id,total msg; do
+	for k in tag id,total msg; do
 		case $k in
 		msg) ok text hist:keys=msg:x1=id ;;
 		*) ok num "hist:keys=$k:x1=delta" ;;
@@ -66,13 +66,13 @@ dev_incompatible_keys__refused() {
 dev_synth_param_type__number_for_a_string() {
 	fresh && synth 'st char[8] text' | q grep ok || return
 	refused_clean num 'hist:keys=id:xx=total:onmax($xx).trace(st,$xx)' 'Invalid argument' "$(entry num \
-		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:onmax($xx).trace(st,$xx)' 'xx)')"
+		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:onmax($xx).trace(st,$xx)' '$xx)')"
 }
 
 dev_synth_param_type__string_for_a_number() {
 	fresh && synth 'nr u64 number' | q grep ok || return
 	refused_clean num 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' 'Invalid argument' "$(entry num \
-		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' 'ss)')"
+		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' '$ss)')"
 }
 
 quotients() { # EXPRESSION TOTAL...
@@ -233,8 +233,8 @@ dev_losses_counted__deep_chain() {
 # The event of the first of two sharers goes.
 dev_named_event_gone__the_other_stays() {
 	need_rust 'a pointer to freed memory is used' || return
-	fresh && put dynamic_events 'u:goes u32 id; u64 total' | q grep ok && ok goes hist:name=foo:keys=id:x1=total && ok pair hist:name=foo:keys=id:x1=total || return
-	ok goes '!hist:name=foo:keys=id:x1=total' && same "$(put dynamic_events '-:goes u32 id; u64 total')" ok || return
+	fresh && put dynamic_events 'u:goes u32 id; u32 part; u64 total' | q grep ok && ok goes hist:name=foo:keys=id:x1=total && ok pair hist:name=foo:keys=id:x1=total || return
+	ok goes '!hist:name=foo:keys=id:x1=total' && same "$(put dynamic_events '-:goes u32 id; u32 part; u64 total')" ok || return
 	q pair 1 0 3
 	ok num 'hist:keys=id:vals=$x1' && q num 1 0 0 a && rows_are num '{ id:          1 } hitcount:          1  x1:          3' || return
 	drop num

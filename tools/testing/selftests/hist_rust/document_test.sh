@@ -16,9 +16,10 @@ switch=events/sched/sched_switch
 ts0='hist:keys=pid:ts0=common_timestamp.usecs'
 
 # The hist_debug of several events: an address is the same number in all of them.
+# Soon after the start the kernel has no other text for one yet.
 debug() { # EVENTDIR...
 	local e
-	for e; do cat "$e/hist_debug"; done | perl -pe 's/(hist_data: )([0-9a-f]{16})/$n{$2} ||= ++$k; "$1ADDRESS$n{$2}"/e'
+	for e; do cat "$e/hist_debug"; done | perl -pe 's/(hist_data: )([0-9a-f]{16}|\(____ptrval____\))/$n{$2} ||= ++$k; "$1ADDRESS$n{$2}"/e'
 }
 
 # As expected/NAME has it; UPDATE=1 writes that.

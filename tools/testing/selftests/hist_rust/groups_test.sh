@@ -203,7 +203,6 @@ modifiers_refused() {
 		keys=id.execname|execname
 		keys=id.percent|percent
 		keys=id.graph|graph
-		keys=id.buckets|
 		keys=id:vals=total.log2|total.log2
 		keys=id:vals=total.sym|total.sym
 		keys=id:vals=total.syscall|total.syscall

@@ -310,11 +310,11 @@ s6_s7_stack_chain() {
 
 # perf on a synthetic event, and its format.
 s9_format_and_perf() {
-	fresh && synth 'fmt u64 lat; char[] text; char[16] word' | q grep ok && echo 0 >events/synthetic/enable || return
+	fresh && synth 'fmt u64 lat; char[] text; char[8] word' | q grep ok && echo 0 >events/synthetic/enable || return
 	same "$(sed -n '/^print/p; s/^\(	field:[^c].*\|	field:char.*word.*\|	field:__data.*\)$/\1/p' events/synthetic/fmt/format | grep -v common_)" \
 '	field:u64 lat;	offset:8;	size:8;	signed:0;
 	field:__data_loc char[] text;	offset:16;	size:8;	signed:1;
-	field:char word[];	offset:24;	size:16;	signed:1;
+	field:char word[];	offset:24;	size:8;	signed:1;
 print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || return
 	command -v perf >/dev/null || skip 'there is no perf' || return
 	ok num 'hist:keys=id:x1=total:s1=tag:onchange($x1).trace(fmt,$x1,$s1,tag)' || return

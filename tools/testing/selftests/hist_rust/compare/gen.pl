@@ -254,7 +254,7 @@ my %special = (
 	'string-modifier' => sub { return 'try num hist:keys=' . pick('msg', 'tag') . '.' . pick('sym', 'syscall', 'hex') },
 	'string-value' => sub { return 'try num hist:keys=id:vals=' . pick('tag', 'msg', 'total,tag') },
 	'incompatible-keys' => sub {
-		return ('try num hist:keys=' . pick('tag', 'msg', 'id,total', 'total') . ':x1=total', 'try pair hist:keys=id:y1=$x1');
+		return ('try num hist:keys=' . pick('tag', 'msg', 'id,total') . ':x1=total', 'try pair hist:keys=id:y1=$x1');
 	},
 	'synth-param-type' => sub {
 		return pick('try num hist:keys=id:x1=total:onmax($x1).trace(syn_fixed,$x1,delta)',
