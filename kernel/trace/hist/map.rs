@@ -99,7 +99,6 @@ pub(crate) struct Map {
     slab: Slab,
     /// How many words a key has, or 0 while nobody may enter.
     entrance: Atomic<u32>,
-    bits: u32,
     hits: Counter,
     drops: Counter,
     /// Held by who copies the elements or wipes them.
@@ -131,7 +130,6 @@ impl Map {
             table: Table::new(bits.wrapping_add(1))?,
             slab: Slab::new(1 << bits, shape.words)?,
             shape,
-            bits,
             hits: Counter::new()?,
             drops: Counter::new()?,
             copying: KBox::pin_init(new_mutex!((), "hist::Map::copying"), GFP_KERNEL)?,
@@ -143,10 +141,6 @@ impl Map {
 
     pub(crate) fn layout(&self) -> &Layout {
         &self.shape.layout
-    }
-
-    pub(crate) fn bits(&self) -> u32 {
-        self.bits
     }
 
     /// The element of a key of one word, which is claimed if there is none yet, and a hit.
