@@ -212,6 +212,75 @@ dev_tie_order__by_key() {
 	sort -n "$tmp/got" | cmp - "$tmp/got"
 }
 
+dev_remove_named__keeps_the_unnamed() {
+	fresh && ok num hist:keys=id && ok num '!hist:name=foo:keys=id' &&
+		trigger_is num 'hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [active]'
+}
+
+dev_join_named__with_a_snapshot() {
+	local c='hist:name=foo:keys=id:x1=total:onmax($x1).snapshot()' rc=0
+	fresh && ok num "$c" || return
+	ok pair "$c" || rc=1
+	drop num pair
+	echo 0 >snapshot
+	return $rc
+}
+
+dev_named_pins__every_instance() {
+	local i=instances/pins rc=0
+	need_rust 'the instance is removed with a histogram in it' || return
+	fresh && mkdir $i && ok num hist:name=foo:keys=id:x1=total && on $i/$E/pair hist:name=foo:keys=id:x1=total || return
+	rmdir $i 2>/dev/null && rc=1
+	: >$i/$E/pair/trigger
+	rmdir $i || rc=1
+	return $rc
+}
+
+dev_same_variable__by_two_handlers() {
+	fresh && synth 'one u64 lat' 'two u64 lat' | q grep ok && ok num hist:keys=id:x1=total || return
+	ok pair 'hist:keys=id:lat=total-$x1:onmatch(user_events.num).trace(one,$lat):onmatch(user_events.num).trace(two,$lat)' || return
+	q mixed num 1 0 10 a pair 1 0 17
+	records_are 'one: lat=7
+two: lat=7'
+}
+
+dev_clock_kept__records_stay() {
+	local rc=0
+	fresh && echo global >trace_clock && echo 1 >$E/num/enable && q num 1 0 5 a || return
+	ok num hist:keys=id:t1=common_timestamp:clock=global && same "$(body | cut -d: -f1)" num || rc=1
+	drop num
+	echo 0 >$E/num/enable
+	echo local >trace_clock
+	return $rc
+}
+
+dev_text_change__each_new_text() {
+	fresh && synth 'changed char[] text' | q grep ok && ok num 'hist:keys=id:ss=tag:onchange($ss).trace(changed,$ss)' || return
+	q num 1 0 0 one 1 0 0 two 1 0 0 two 1 0 0 three
+	records_are 'changed: text=one
+changed: text=two
+changed: text=three'
+}
+
+dev_stack_header__a_line_of_its_own() {
+	fresh && synth 'first u64 val; unsigned long[] stk' | q grep ok && ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
+	on events/synthetic/first hist:keys=stk.stacktrace && q num 1 0 5 a || return
+	same "$(grep '^{' events/synthetic/first/hist)" '{ stk.stacktrace:'
+}
+
+dev_plain_snapshot__not_taken() {
+	local rc=0
+	need_rust 'a null pointer is followed' || return
+	fresh && ok num 'hist:keys=id:x1=total:onmax($x1).snapshot()' && ok pair snapshot || return
+	q pair 1 0 0
+	q num 1 0 5 a
+	same "$(totals $E/num)" '1 1 0 ' || rc=1
+	drop num
+	ok pair '!snapshot' || rc=1
+	echo 0 >snapshot
+	return $rc
+}
+
 # Each histogram fires the event of the next one: whatever does not fit any more has
 # to be counted as lost.
 dev_losses_counted__deep_chain() {
@@ -249,7 +318,10 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_exact_match__buckets dev_exact_match__expressions_and_constants dev_cpu_read_back__once dev_comm_sort__by_name \
 	dev_key_after_nul__one_row dev_read_once_all__nothing_is_used_up \
 	dev_exact_action__synthetic_event_of_that_name dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph \
-	dev_exact_caret__later_occurrence dev_tie_order__by_key dev_losses_counted__deep_chain dev_named_event_gone__the_other_stays
+	dev_exact_caret__later_occurrence dev_tie_order__by_key dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
+	dev_named_pins__every_instance dev_same_variable__by_two_handlers dev_clock_kept__records_stay dev_text_change__each_new_text \
+	dev_stack_header__a_line_of_its_own dev_plain_snapshot__not_taken dev_losses_counted__deep_chain \
+	dev_named_event_gone__the_other_stays
 rc=$?
 "$UEDRIVE" --reset
 exit $rc

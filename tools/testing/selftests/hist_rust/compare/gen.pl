@@ -125,6 +125,7 @@ sub deviates {
 	return 1 if $c =~ /\b($strings)\.(log2|bucket|hex|sym|sys|usecs|exec|stack|percent|graph)/;
 	return 1 if $c =~ /:val\w*=[^: ]*(\b($strings|common_stacktrace|stacktrace|STACKTRACE)\b|[-+*\/])/;
 	return 1 if $c =~ /(save|trace|snapshot)[^(:.=,]+\(/;
+	return 1 if $c =~ /onmatch.*onmatch/;
 	return 1 if $c =~ /\.(percent|graph)\w/;
 	return 1 if $c =~ /\b(cpu|CPU|common_cpu)\b/;
 	return 1 if $c =~ /\bcommon_(pid|timestamp|type|flags)\.(log2|bucket)|common_(type|flags|preempt)/;
@@ -243,6 +244,8 @@ sub linked {
 		my $lat = 'lat=' . pick('total-' . pick(@refs), pick(@refs), expression('pair', @refs));
 		my ($c) = command('pair', keys => ['id'], refs => \@refs, prefix => 'y',
 			clauses => [@extra, $lat, map { action(@n) } 1 .. pick(1, 1, 2)]);
+		# The second one makes the variables ambiguous: see same-variable.
+		next if $c =~ /onmatch.*onmatch/;
 		next if deviates($c) || length $c > 900;
 		push @out, 'full pair ' . (chance(70) ? $c : bad_command($c));
 	}
@@ -279,6 +282,11 @@ my %special = (
 			'try num !hist:keys=id:x1=total:onmax($x1).tracer(syn_one,$x1)', 'put synthetic_events !save_it');
 	},
 	'exact-modifier' => sub { return 'try num hist:keys=id:vals=total.' . pick('percentx', 'graphs', 'percent.hex') },
+	'same-variable' => sub {
+		return ('try num hist:keys=id:x1=total', 'try pair hist:keys=id:lat=' . pick('total-$x1', '$x1')
+			. ':onmatch(user_events.num).trace(syn_one,$lat):onmatch(user_events.num).syn($lat,id)', 'trigger pair');
+	},
+	'remove-named' => sub { return ('try num hist:keys=id', 'try num !hist:name=none:keys=id', 'trigger num') },
 	'exact-caret' => sub {
 		return 'try num ' . pick('hist:keys=id:vals=val', 'hist:keys=id:vals=s', 'hist:keys=total:sort=tot', 'hist:keys=total:vals=id:x1=$otal');
 	},

@@ -98,8 +98,8 @@ sub canonical {
 # that the caret of the Rust one is at: in C it always is.
 sub first_occurrence {
 	my ($command, $c, $rust) = @_;
-	# Something is missing at the end, which C finds at the beginning.
-	return 1 if $c == 0 && $rust == length $command;
+	# What is empty, between two others or at the end, C finds at the beginning.
+	return 1 if $c == 0 && substr($command, $rust, 1) =~ /^(|[:,=.() ])$/;
 	return 0 unless $c < $rust && $rust < length $command;
 	# Internally it has another spelling, which is not found in the command.
 	return 1 if $c == 0 && $command =~ /\.sym-offset/;
