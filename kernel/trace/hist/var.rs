@@ -142,10 +142,10 @@ impl Spec {
         }
     }
 
-    /// Whether a key of this histogram can be one of a histogram `other`: there are as many keys,
-    /// and each is a number, a string or a stack as the other is.
-    fn same_key_kinds(&self, other: &Self) -> bool {
-        self.n_keys() == other.n_keys()
+    /// Whether the first keys of this histogram can be those of a histogram `other`: each is a
+    /// number, a string or a stack as the other is.
+    fn has_keys_of(&self, other: &Self) -> bool {
+        self.n_keys() >= other.n_keys()
             && self
                 .keys()
                 .iter()
@@ -334,7 +334,7 @@ impl<'h> Build<'_, 'h> {
     pub(crate) fn check_references(&self) -> Result {
         for reference in &self.spec.refs {
             if let Owner::Other(hist) = &reference.owner {
-                if !self.spec.same_key_kinds(&hist.spec) {
+                if !self.spec.has_keys_of(&hist.spec) {
                     self.log.error(ErrorKind::HistNotFound, reference.at);
                     return Err(EINVAL);
                 }

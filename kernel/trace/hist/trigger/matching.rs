@@ -30,6 +30,7 @@ use crate::{
     data::Spec,
     field::{
         Field,
+        Flags,
         Func,
         Operand,
         Source, //
@@ -80,7 +81,8 @@ fn same_field((a, new): FieldOf<'_>, (b, old): FieldOf<'_>) -> bool {
     a.flags == b.flags
         && a.func == b.func
         && (a.func != Func::VarRef || same_ref((a.ref_idx, new), (b.ref_idx, old)))
-        && same_source(&a.source, &b.source)
+        // What is of the moment is so by any name.
+        && (a.flags.any(Flags::CPU | Flags::COMM) || same_source(&a.source, &b.source))
         && a.offset == b.offset
         && a.size == b.size
         && a.signed == b.signed
@@ -119,7 +121,11 @@ fn same_source(a: &Option<Source>, b: &Option<Source>) -> bool {
     match (a, b) {
         (None, None) => true,
         (Some(a), Some(b)) => {
-            *a.name == *b.name && *a.ty == *b.ty && a.size == b.size && a.signed == b.signed
+            *a.name == *b.name
+                && *a.ty == *b.ty
+                && a.offset == b.offset
+                && a.size == b.size
+                && a.signed == b.signed
         }
         _ => false,
     }

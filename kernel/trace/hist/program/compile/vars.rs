@@ -111,7 +111,8 @@ impl Compiler<'_> {
         };
 
         let other_keys = hist.program.keys();
-        let alike = self.keys.len() == other_keys.len()
+        // The other one may have fewer keys: then the first ones are looked up.
+        let alike = self.keys.len() >= other_keys.len()
             && self
                 .keys
                 .iter()
@@ -128,11 +129,12 @@ impl Compiler<'_> {
         {
             Some(source) => source.reads.push(read, GFP_KERNEL)?,
             None => {
-                let same_key = self
-                    .keys
-                    .iter()
-                    .zip(other_keys)
-                    .all(|(a, b)| a.words == b.words);
+                let same_key = self.keys.len() == other_keys.len()
+                    && self
+                        .keys
+                        .iter()
+                        .zip(other_keys)
+                        .all(|(a, b)| a.words == b.words);
                 let mut reads = KVec::new();
 
                 reads.push(read, GFP_KERNEL)?;
