@@ -30,6 +30,7 @@ use super::{
     registry,
     validate::Validator, //
 };
+use core::num::NonZeroU16;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -290,8 +291,12 @@ impl EventUse {
     }
 
     /// A number that no other event has while this use is held.
-    pub(crate) fn id(&self) -> u64 {
-        Arc::as_ptr(&self.0) as usize as u64
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` for an event that is not registered with tracing, which none is that is used.
+    pub(crate) fn id(&self) -> Result<NonZeroU16> {
+        NonZeroU16::new(self.0.event.type_id()).ok_or(ENODEV)
     }
 }
 
