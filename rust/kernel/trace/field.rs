@@ -16,6 +16,10 @@ use crate::{
 };
 use core::{
     marker::PhantomData,
+    mem::{
+        self,
+        MaybeUninit, //
+    },
     slice, //
 };
 
@@ -129,8 +133,9 @@ impl<'a> Field<'a> {
 ///
 /// # Invariants
 ///
-/// - `block` begins with the strings that the list was made with, one after the other, each with
-///   its NUL. What a node points to is behind these, or a static string. `block` does not change.
+/// - `block` has no elements, only room. That begins with the strings that the list was made with,
+///   one after the other, each with its NUL. What a node points to is behind these, or a static
+///   string. The room does not change.
 /// - `head` is the head of a list of all nodes, which are in `block`. Nobody changes it.
 #[pin_data]
 pub(super) struct List {
@@ -212,12 +217,14 @@ impl List {
             let text_words = len.div_ceil(WORD);
             let words = text_words.saturating_add(defs.len().saturating_mul(NODE));
 
-            let mut block = KVec::from_elem(0u64, words, GFP_KERNEL_ACCOUNT)?;
-            let start = block.as_mut_ptr();
-            // SAFETY: So many bytes of the block are the text's.
-            let text = unsafe { slice::from_raw_parts_mut(start.cast::<u8>(), len) };
-            // SAFETY: The block has as many words; behind them come the nodes.
-            let nodes: *mut Node = unsafe { start.add(text_words) }.cast();
+            let mut block = KVec::with_capacity(words, GFP_KERNEL_ACCOUNT)?;
+            let (text, nodes) = block
+                .spare_capacity_mut()
+                .split_at_mut_checked(text_words)
+                .ok_or(ENOMEM)?;
+            let nodes: *mut Node = nodes.as_mut_ptr().cast();
+            // SAFETY: So many bytes are in the words that `text` has.
+            let text = unsafe { slice::from_raw_parts_mut(text.as_mut_ptr().cast(), len) };
             let mut text = Text(text);
 
             for string in strings {
@@ -231,24 +238,15 @@ impl List {
             // SAFETY: The slot is valid, ours and not initialised, and its content does not move
             // from here on. The nodes were just written.
             //
-            // INVARIANT: Each node is put first, so the last field is the first in the list. The
-            // block has all strings.
+            // INVARIANT: The block has all strings, and all nodes are linked.
             unsafe {
                 (&raw mut (*slot).block).write(block);
                 (&raw mut (*slot).head).write(Opaque::zeroed());
-
-                let head = Opaque::cast_into(&raw const (*slot).head);
-                (*head).next = head;
-                (*head).prev = head;
-
-                for i in 0..defs.len() {
-                    let link = &raw mut (*nodes.add(i)).link;
-                    let next = (*head).next;
-                    (*link).next = next;
-                    (*link).prev = head;
-                    (*next).prev = link;
-                    (*head).next = link;
-                }
+                link(
+                    Opaque::cast_into(&raw const (*slot).head),
+                    nodes,
+                    defs.len(),
+                );
             }
             Ok(())
         };
@@ -302,13 +300,37 @@ impl List {
     }
 }
 
+/// Makes a list of nodes that are one behind the other. Each is put first, so the last one is the
+/// first in the list.
+///
+/// # Safety
+///
+/// `head` and `count` nodes from `nodes` on must be valid, and stay where they are. Nobody else may
+/// access them during the call.
+unsafe fn link(head: *mut bindings::list_head, nodes: *mut Node, count: usize) {
+    // SAFETY: Promised by the caller.
+    unsafe {
+        (*head).next = head;
+        (*head).prev = head;
+
+        for i in 0..count {
+            let link = &raw mut (*nodes.add(i)).link;
+            let next = (*head).next;
+            (*link).next = next;
+            (*link).prev = head;
+            (*next).prev = link;
+            (*head).next = link;
+        }
+    }
+}
+
 /// `len` bytes, and a string with its NUL. Saturates: for that there is no memory.
-pub(super) fn with_nul(len: usize, string: &[u8]) -> usize {
+fn with_nul(len: usize, string: &[u8]) -> usize {
     len.saturating_add(string.len()).saturating_add(1)
 }
 
-/// Where strings are put one after the other. It is zeroed.
-struct Text<'a>(&'a mut [u8]);
+/// Room where strings are put one after the other.
+struct Text<'a>(&'a mut [MaybeUninit<u8>]);
 
 impl Text<'_> {
     /// Puts a string and its NUL, and returns where it is.
@@ -316,16 +338,17 @@ impl Text<'_> {
         if string.contains(&0) {
             return Err(EINVAL);
         }
-        let room = core::mem::take(&mut self.0);
-        let (to, rest) = room
-            .split_at_mut_checked(with_nul(0, string))
-            .ok_or(ENOMEM)?;
+        let room = mem::take(&mut self.0);
+        let start = room.as_ptr().cast();
+        let (to, rest) = room.split_at_mut_checked(string.len()).ok_or(ENOMEM)?;
+        let (nul, rest) = rest.split_first_mut().ok_or(ENOMEM)?;
 
-        to.get_mut(..string.len())
-            .ok_or(ENOMEM)?
-            .copy_from_slice(string);
+        for (to, from) in to.iter_mut().zip(string) {
+            to.write(*from);
+        }
+        nul.write(0);
         self.0 = rest;
-        Ok(to.as_ptr().cast())
+        Ok(start)
     }
 
     /// Makes the node of a field, which is in no list yet, and puts its strings.
