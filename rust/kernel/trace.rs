@@ -12,6 +12,7 @@
 //! - Embed an [`event::Event`] in a type of your own and say so with [`impl_has_event!`].
 //! - Implement [`event::Operations`] and [`dynevent::Operations`] for that type.
 //! - Make one static [`dynevent::Kind`] of it and [register](dynevent::Kind::register) it once.
+//! - Make one static [`event::Class`] of it for each directory that its events are in.
 //! - Build the event from an [`event::Definition`], a name and a list of
 //!   [fields](field::FieldDef), in an [`Arc`](crate::sync::Arc), and
 //!   [register](event::Event::register) it with [`event_mutex`] held.
@@ -21,7 +22,7 @@
 //!
 //! # Writing records
 //!
-//! - [`Event::is_enabled`](event::Event::is_enabled) is one load and tells if anybody listens.
+//! - [`Event::is_enabled`](event::Event::is_enabled) costs two loads and tells if anybody listens.
 //! - A [`tracepoint::ReadGuard`] keeps the listeners while they are walked by
 //!   [`Event::listeners`](event::Event::listeners).
 //! - Each kind of listener has a `reserve`, whose reservation is filled and then committed; a
@@ -65,6 +66,7 @@
 //!         },
 //!         event::{
 //!             self,
+//!             Class,
 //!             Definition,
 //!             Event,
 //!             Listener, //
@@ -82,9 +84,7 @@
 //!     },
 //! };
 //!
-//! #[pin_data]
 //! struct Beat {
-//!     #[pin]
 //!     event: Event<Self>,
 //! }
 //!
@@ -93,6 +93,7 @@
 //! }
 //!
 //! static KIND: Kind<Beat> = Kind::new();
+//! static CLASS: Class<Beat> = Class::new(c"beats");
 //!
 //! #[vtable]
 //! impl event::Operations for Beat {
@@ -141,18 +142,13 @@
 //!         filter: FilterKind::Auto,
 //!     }];
 //!     let definition = Definition {
-//!         system: c"beats",
 //!         name: b"beat",
 //!         print_fmt: b"\"count=%u\", REC->count",
 //!         fields: &fields,
 //!         note: b"",
 //!     };
-//!     let beat = Arc::pin_init(
-//!         try_pin_init!(Beat {
-//!             event <- Event::new(definition),
-//!         }? Error),
-//!         GFP_KERNEL,
-//!     )?;
+//!     let event = Event::new(&CLASS, definition)?;
+//!     let beat = Arc::new(Beat { event }, GFP_KERNEL)?;
 //!
 //!     KIND.register()?;
 //!     let guard = event_mutex::lock();
@@ -197,7 +193,8 @@
 //!
 //! | Here | C |
 //! | --- | --- |
-//! | [`event::Event`] | `trace_event_call`, its class, `tracepoint` and `dyn_event` in one |
+//! | [`event::Event`] | `trace_event_call`, `tracepoint` and `dyn_event` in one |
+//! | [`event::Class`] | `trace_event_class` |
 //! | [`field::FieldDef`] | `ftrace_event_field` |
 //! | [`file::File`], [`event_file::EventFile`] | `trace_event_file` |
 //! | [`ring_buffer::Reservation`] | `trace_event_buffer` |

@@ -58,7 +58,7 @@ pub(super) fn next_id() -> u64 {
 }
 
 /// The events that addresses follow, by [`EnableBit::key`].
-type Enablers = OpenTable<EventUse>;
+type Enablers = OpenTable<u64, EventUse>;
 
 /// Enabled addresses, of one address space or of several that were forked from it.
 #[pin_data]

@@ -14,6 +14,10 @@
 //! has been taken out of it.
 
 use super::{
+    defs::{
+        MULTI_SYSTEM,
+        SYSTEM, //
+    },
     dynevent,
     enabler::{
         next_id,
@@ -26,6 +30,7 @@ use super::{
     registry,
     validate::Validator, //
 };
+use core::num::NonZeroU16;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -44,6 +49,7 @@ use kernel::{
     trace::{
         dynevent::Kind,
         event::{
+            Class,
             Definition,
             Event,
             Operations, //
@@ -63,11 +69,15 @@ pub(crate) mod listens {
     pub(crate) const OTHER: u32 = 1 << 7;
 }
 
+/// What the events of single formats have in common.
+static SINGLE: Class<UserEvent> = Class::new(SYSTEM);
+/// What the events of several formats have in common.
+static MULTI: Class<UserEvent> = Class::new(MULTI_SYSTEM);
+
 /// A user event.
 #[pin_data]
 pub(crate) struct UserEvent {
     /// The trace event; its name differs from `name` for multi-format events.
-    #[pin]
     event: Event<UserEvent>,
     /// Length of the name that it was registered by, which the name of the trace event begins with.
     name_len: u16,
@@ -82,7 +92,7 @@ pub(crate) struct UserEvent {
     /// What a record must have at least, in bytes.
     min_size: usize,
     /// Checks of a record.
-    validators: KVec<Validator>,
+    validators: Pin<KBox<[Validator]>>,
     /// The enabled addresses that follow this event.
     #[pin]
     sites: Mutex<Sites>,
@@ -98,8 +108,6 @@ pub(crate) struct Description<'a> {
     pub(crate) name_len: u16,
     /// Canonical text of the fields.
     pub(crate) signature: &'a [u8],
-    /// Group in tracefs.
-    pub(crate) system: &'static CStr,
     /// Name of the tracepoint.
     pub(crate) tracepoint: &'a [u8],
     /// Print format of the `format` file.
@@ -118,8 +126,8 @@ impl UserEvent {
             validators,
             min_size,
         } = d.layout;
+        let class = if d.multi { &MULTI } else { &SINGLE };
         let definition = Definition {
-            system: d.system,
             name: d.tracepoint,
             print_fmt: d.print_fmt,
             fields: &fields,
@@ -128,7 +136,7 @@ impl UserEvent {
 
         Arc::pin_init(
             try_pin_init!(Self {
-                event <- Event::new(definition),
+                event: Event::new(class, definition)?,
                 name_len: d.name_len,
                 multi: d.multi,
                 persist: Atomic::new(false),
@@ -137,7 +145,7 @@ impl UserEvent {
                 min_size,
                 validators,
                 sites <- new_mutex!(Sites::new(), "UserEvent::sites"),
-            }),
+            }? Error),
             GFP_KERNEL_ACCOUNT,
         )
     }
@@ -283,8 +291,12 @@ impl EventUse {
     }
 
     /// A number that no other event has while this use is held.
-    pub(crate) fn id(&self) -> u64 {
-        Arc::as_ptr(&self.0) as usize as u64
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` for an event that is not registered with tracing, which none is that is used.
+    pub(crate) fn id(&self) -> Result<NonZeroU16> {
+        NonZeroU16::new(self.0.event.type_id()).ok_or(ENODEV)
     }
 }
 

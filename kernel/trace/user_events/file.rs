@@ -16,7 +16,10 @@ use super::{
     seed,
     table::OpenTable, //
 };
-use core::mem::MaybeUninit;
+use core::{
+    mem::MaybeUninit,
+    num::NonZeroU16, //
+};
 use kernel::{
     fs::{
         File,
@@ -43,8 +46,10 @@ const SHORT: usize = 128;
 pub(crate) struct DataFile {
     events: AppendVec<EventUse>,
     /// Index of each event in `events`, by [`EventUse::id`].
+    ///
+    /// No larger than there can be trace events.
     #[pin]
-    index: Mutex<OpenTable<u32>>,
+    index: Mutex<OpenTable<NonZeroU16, u16>>,
 }
 
 impl DataFile {
@@ -54,19 +59,19 @@ impl DataFile {
     /// not given.
     pub(crate) fn add(&self, event: EventUse, publish: impl FnOnce(u32) -> Result) -> Result {
         let mut index = self.index.lock();
+        let id = event.id()?;
 
-        if let Some(i) = index.get(event.id()) {
-            return publish(*i);
+        if let Some(i) = index.get(id) {
+            return publish(u32::from(*i));
         }
 
-        let i = index.len();
-        let number = u32::try_from(i)?;
+        let i = u16::try_from(index.len())?;
         index.reserve(1)?;
-        self.events.reserve(i)?;
-        publish(number)?;
+        self.events.reserve(usize::from(i))?;
+        publish(u32::from(i))?;
 
-        index.insert_within_capacity(event.id(), number);
-        self.events.set(i, event);
+        index.insert_within_capacity(id, i);
+        self.events.set(usize::from(i), event);
         Ok(())
     }
 }

@@ -20,11 +20,7 @@ use self::events::{
     Order, //
 };
 use super::{
-    defs::{
-        MULTI_SUFFIX_MAX,
-        MULTI_SYSTEM,
-        SYSTEM, //
-    },
+    defs::MULTI_SUFFIX_MAX,
     event::{
         Description,
         EventUse,
@@ -305,18 +301,17 @@ impl Registry {
         let layout = parse::fields(args)?;
         let print_fmt = print_fmt::text(&layout)?;
         let unique;
-        let (system, tracepoint, multi, signature) = match formats {
+        let (tracepoint, multi, signature) = match formats {
             Some(signature) => {
                 unique = self.unique_name(name)?;
-                (MULTI_SYSTEM, &unique[..], true, signature)
+                (&unique[..], true, signature)
             }
-            None => (SYSTEM, name, false, signature::of_args(args)?),
+            None => (name, false, signature::of_args(args)?),
         };
 
         UserEvent::new(Description {
             name_len: u16::try_from(name.len())?,
             signature: &signature,
-            system,
             tracepoint,
             print_fmt: &print_fmt,
             layout,

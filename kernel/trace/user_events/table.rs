@@ -13,17 +13,41 @@
 //!
 //! The table has no lock; it is for the data inside of one.
 
+use core::num::NonZeroU16;
 use kernel::prelude::*;
 
 /// Slots of the smallest table that has any.
 const MIN_SLOTS: usize = 8;
 
+/// What entries are found by: a number.
+///
+/// With keys or values that are never zero a slot has the size of an entry.
+pub(crate) trait Key: Copy + Eq {
+    /// The number.
+    fn bits(self) -> u64;
+}
+
+impl Key for u64 {
+    fn bits(self) -> u64 {
+        self
+    }
+}
+
+impl Key for NonZeroU16 {
+    fn bits(self) -> u64 {
+        u64::from(self.get())
+    }
+}
+
 /// An entry.
 #[derive(Clone)]
-struct Entry<V> {
-    key: u64,
+struct Entry<K, V> {
+    key: K,
     value: V,
 }
+
+// Every file has a slot for each of its events.
+static_assert!(size_of::<Option<Entry<NonZeroU16, u16>>>() == 4);
 
 /// A hash table from numbers to `V`.
 ///
@@ -32,13 +56,13 @@ struct Entry<V> {
 /// - `slots` has no elements, or a power of two of them that is at least [`MIN_SLOTS`].
 /// - `len` slots are in use, at most three quarters of all.
 /// - From the home slot of an entry to its own all slots are in use.
-pub(crate) struct OpenTable<V> {
-    slots: KVVec<Option<Entry<V>>>,
+pub(crate) struct OpenTable<K, V> {
+    slots: KVVec<Option<Entry<K, V>>>,
     len: usize,
     seed: u64,
 }
 
-impl<V> OpenTable<V> {
+impl<K: Key, V> OpenTable<K, V> {
     /// An empty table, without memory.
     pub(crate) const fn with_seed(seed: u64) -> Self {
         // INVARIANT: No slots, no entries.
@@ -60,26 +84,26 @@ impl<V> OpenTable<V> {
     }
 
     /// The value of `key`.
-    pub(crate) fn get(&self, key: u64) -> Option<&V> {
+    pub(crate) fn get(&self, key: K) -> Option<&V> {
         let at = self.find(key)?;
 
         Some(&self.slots.get(at)?.as_ref()?.value)
     }
 
     /// The value of `key`.
-    pub(crate) fn get_mut(&mut self, key: u64) -> Option<&mut V> {
+    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut V> {
         let at = self.find(key)?;
 
         Some(&mut self.slots.get_mut(at)?.as_mut()?.value)
     }
 
     /// Whether there is an entry of `key`.
-    pub(crate) fn contains(&self, key: u64) -> bool {
+    pub(crate) fn contains(&self, key: K) -> bool {
         self.find(key).is_some()
     }
 
     /// All entries, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &V)> {
         self.slots.iter().flatten().map(|e| (e.key, &e.value))
     }
 
@@ -126,7 +150,7 @@ impl<V> OpenTable<V> {
     ///
     /// Returns the value that is not in the table now: that of the older entry. Without room it
     /// would be `value` itself.
-    pub(crate) fn insert_within_capacity(&mut self, key: u64, value: V) -> Option<V> {
+    pub(crate) fn insert_within_capacity(&mut self, key: K, value: V) -> Option<V> {
         let has_room = self.len < self.capacity();
         let at = self.search(key);
 
@@ -144,7 +168,7 @@ impl<V> OpenTable<V> {
     }
 
     /// Removes the entry of `key` and returns its value.
-    pub(crate) fn remove(&mut self, key: u64) -> Option<V> {
+    pub(crate) fn remove(&mut self, key: K) -> Option<V> {
         let mut hole = self.find(key)?;
         let entry = self.slots.get_mut(hole)?.take()?;
         let mask = self.mask();
@@ -205,13 +229,13 @@ impl<V> OpenTable<V> {
     }
 
     /// The slot that the search for `key` starts at.
-    fn home(&self, key: u64) -> usize {
+    fn home(&self, key: K) -> usize {
         // CAST: Only the low bits are of interest, as many as the mask has.
-        mix(key, self.seed) as usize & self.mask()
+        mix(key.bits(), self.seed) as usize & self.mask()
     }
 
     /// The slot of `key`, if it has one.
-    fn find(&self, key: u64) -> Option<usize> {
+    fn find(&self, key: K) -> Option<usize> {
         let at = self.search(key)?;
 
         self.slots.get(at)?.as_ref()?;
@@ -220,7 +244,7 @@ impl<V> OpenTable<V> {
 
     /// The slot that the search for `key` ends at: that of its entry, or a free one, behind which
     /// by the invariant the entry is not.
-    fn search(&self, key: u64) -> Option<usize> {
+    fn search(&self, key: K) -> Option<usize> {
         let mask = self.mask();
         let mut at = self.home(key);
 

@@ -4,7 +4,7 @@
 //!
 //! # Life of an event
 //!
-//! 1. *Made*: [`Event::new`] in the [`Arc`] of the type that it is embedded in. C does not know it.
+//! 1. *Made*: [`Event::new`], in the type that it is embedded in. C does not know it.
 //! 2. *Registered*: [`Event::register`]. It is in tracefs, and its registration owns a reference to
 //!    the [`Arc`]. Callbacks may come.
 //! 3. *Made* again: [`Event::unregister`], which fails as long as somebody listens or refers to it,
@@ -25,12 +25,16 @@
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
 mod callbacks;
+mod class;
 mod listeners;
 pub(super) mod removal;
 
-pub use self::listeners::{
-    Listener,
-    Listeners, //
+pub use self::{
+    class::Class,
+    listeners::{
+        Listener,
+        Listeners, //
+    },
 };
 
 use self::{
@@ -42,8 +46,8 @@ use super::{
     event_mutex::Held,
     field::{
         self,
-        Field,
-        FieldDef, //
+        FieldDef,
+        Fields, //
     },
     output::Line,
     tracepoint::{
@@ -67,13 +71,14 @@ use crate::{
     },
     types::Opaque,
 };
-use core::marker::PhantomData;
+use core::{
+    marker::PhantomData,
+    slice, //
+};
 
 /// What an event is made from. The event copies the texts, which must not have a NUL.
 #[derive(Clone, Copy)]
 pub struct Definition<'a> {
-    /// The directory under `events/` that it appears in.
-    pub system: &'static CStr,
     /// Its name.
     pub name: &'a [u8],
     /// How user space prints a record: the text that follows `print fmt:` in the `format` file.
@@ -106,9 +111,7 @@ pub unsafe trait HasEvent: Sized {
 /// # Examples
 ///
 /// ```ignore
-/// #[pin_data]
 /// struct MyEvent {
-///     #[pin]
 ///     event: Event<Self>,
 /// }
 ///
@@ -154,6 +157,19 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     }
 }
 
+/// What C knows of an event, in one piece of memory that does not move.
+///
+/// It has no room that is not needed: there may be many events.
+#[pin_data]
+struct Core {
+    tracepoint: Tracepoint,
+    call: Opaque<bindings::trace_event_call>,
+    dynamic: Opaque<bindings::dyn_event>,
+    /// The fields, and the strings of the definition: name, note and print format.
+    #[pin]
+    fields: field::List,
+}
+
 /// An event, embedded in a `T`.
 ///
 /// # Invariants
@@ -161,32 +177,21 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
 /// While `registered` is set:
 ///
 /// - The event is in a `T` as [`HasEvent`] says, and that is in an [`Arc`] one reference of which
-///   is owned by this registration. `data` of `call` is the pointer of that [`Arc`].
-/// - `call`, `class`, `dynamic` and the name of `tracepoint` are set as `link` does.
-///   But for `event.type`, which is set under `event_mutex`, they are C's.
+///   is owned by this registration. `data` of the call is the pointer of that [`Arc`].
+/// - `core` is set as `link` does. But for `event.type`, which is set under `event_mutex`, it is
+///   C's.
 ///
-/// `registered` and `readers` only change with `event_mutex` held. All probes of `tracepoint` were
-/// added by `Callbacks`.
+/// `registered` and `readers` only change with `event_mutex` held. All probes of the tracepoint
+/// were added by `Callbacks`. The class of the call is that of a [`Class`].
 ///
-/// The text of `fields` begins with the name, of `name_len` bytes, and its NUL, and has the note,
-/// of `note_len` bytes, and its NUL from `note_start` on. `system` of `class` is a static string.
-#[pin_data]
+/// The text of the fields begins with the name, of `name_len` bytes, and its NUL, then comes the
+/// note, of `note_len` bytes, and its NUL, then the print format.
 pub struct Event<T> {
-    #[pin]
-    tracepoint: Tracepoint,
-    #[pin]
-    call: Opaque<bindings::trace_event_call>,
-    #[pin]
-    class: Opaque<bindings::trace_event_class>,
-    #[pin]
-    dynamic: Opaque<bindings::dyn_event>,
-    /// The fields, and the strings of the definition: name, print format and note.
-    fields: field::List,
-    name_len: u16,
-    note_len: u16,
-    note_start: u32,
+    core: Pin<KBox<Core>>,
     /// When all readers are gone that may have seen a listener.
     readers: tracepoint::Readers,
+    name_len: u16,
+    note_len: u16,
     registered: Atomic<bool>,
     _owner: PhantomData<fn() -> T>,
 }
@@ -199,43 +204,11 @@ unsafe impl<T> Send for Event<T> {}
 unsafe impl<T> Sync for Event<T> {}
 
 impl<T> Event<T> {
-    /// Makes an event that is not registered yet.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` if there is a NUL in a text or something is too large, `ENOMEM`.
-    pub fn new<'a>(definition: Definition<'a>) -> impl PinInit<Self, Error> + use<'a, T> {
-        let Definition {
-            system,
-            name,
-            print_fmt,
-            fields,
-            note,
-        } = definition;
-        let mut class: bindings::trace_event_class = pin_init::zeroed();
-
-        class.system = system.as_char_ptr();
-
-        // INVARIANT: It is not registered and has no probes; the text begins with these strings.
-        try_pin_init!(Self {
-            name_len: name.len().try_into()?,
-            note_len: note.len().try_into()?,
-            note_start: field::with_nul(field::with_nul(0, name), print_fmt).try_into()?,
-            fields: field::List::new(fields, [name, print_fmt, note])?,
-            tracepoint: Tracepoint::new(),
-            call: Opaque::zeroed(),
-            class: Opaque::new(class),
-            dynamic: Opaque::zeroed(),
-            readers: tracepoint::Readers::new(),
-            registered: Atomic::new(false),
-            _owner: PhantomData,
-        }? Error)
-    }
-
     /// The directory under `events/` that it appears in.
     pub fn system(&self) -> &'static CStr {
-        // SAFETY: By the type invariant it is a static string; it does not change.
-        unsafe { CStr::from_char_ptr((*self.class.get()).system) }
+        // SAFETY: The call is initialised. By the type invariant it has the class of a `Class`,
+        // whose system is a static string.
+        unsafe { CStr::from_char_ptr((*(*self.core.call.get()).class).system) }
     }
 
     /// Its name.
@@ -249,45 +222,41 @@ impl<T> Event<T> {
     #[inline]
     pub fn note(&self) -> &CStr {
         // SAFETY: By the type invariant this is the note.
-        unsafe { self.string(self.note_start, self.note_len) }
+        unsafe { self.string(usize::from(self.name_len) + 1, self.note_len) }
     }
 
     /// # Safety
     ///
     /// There must be a string of `len` bytes from `start` on in the text.
     #[inline]
-    unsafe fn string(&self, start: u32, len: u16) -> &CStr {
-        // CAST: It is an offset in memory.
-        let start = start as usize;
-        let end = start + usize::from(len);
+    unsafe fn string(&self, start: usize, len: u16) -> &CStr {
+        let text: *const u8 = self.core.fields.text().cast();
 
         // SAFETY: The caller promises that the bytes and their NUL are there, and no other NUL.
         unsafe {
-            CStr::from_bytes_with_nul_unchecked(self.fields.text().get_unchecked(start..=end))
+            CStr::from_bytes_with_nul_unchecked(slice::from_raw_parts(
+                text.add(start),
+                usize::from(len) + 1,
+            ))
         }
     }
 
-    /// A pointer into the text, which does not change and does not move.
-    fn text_at(&self, at: usize) -> *const c_char {
-        self.fields.text().as_ptr().wrapping_add(at).cast()
-    }
-
     /// Its fields, in the order of the definition.
-    pub fn fields(&self) -> impl ExactSizeIterator<Item = Field<'_>> {
-        self.fields.iter()
+    pub fn fields(&self) -> Fields<'_> {
+        self.core.fields.iter()
     }
 
     /// The head of the list that C sees.
     #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
     pub(super) fn field_list(&self) -> *mut bindings::list_head {
-        self.fields.for_current()
+        self.core.fields.for_current()
     }
 
     /// The number that its records carry, while it is registered.
     pub fn type_id(&self) -> u16 {
         // SAFETY: The call is initialised. Registering and unregistering may write to the type at
         // the same time, so this is one load.
-        let id = unsafe { Atomic::<c_int>::from_ptr(&raw mut (*self.call.get()).event.type_) };
+        let id = unsafe { Atomic::<c_int>::from_ptr(&raw mut (*self.core.call.get()).event.type_) };
 
         // CAST: C gives out types that fit in the `type` of a record.
         id.load(Relaxed) as u16
@@ -304,15 +273,15 @@ impl<T> Event<T> {
     pub fn is_referenced(&self) -> bool {
         // SAFETY: The call is initialised; C reads one atomic counter, which is zero in an event
         // that was never registered.
-        self.registered.load(Relaxed) && unsafe { is_busy(self.call.get()) }
+        self.registered.load(Relaxed) && unsafe { is_busy(self.core.call.get()) }
     }
 
     /// Whether somebody listens.
     ///
-    /// A hint: it can change at any time. Costs one load.
+    /// A hint: it can change at any time. Costs two loads.
     #[inline]
     pub fn is_enabled(&self) -> bool {
-        self.tracepoint.is_enabled()
+        self.core.tracepoint.is_enabled()
     }
 
     /// Who listens.
@@ -323,11 +292,47 @@ impl<T> Event<T> {
         // SAFETY: `tracepoint` and `call` are those of one event, whose probes are added by
         // `Callbacks` only, by the type invariant. An event waits for all guards before it is
         // unregistered.
-        unsafe { Listeners::new(&self.tracepoint, self.call.get(), guard) }
+        unsafe { Listeners::new(&self.core.tracepoint, self.core.call.get(), guard) }
     }
 }
 
 impl<T: Operations> Event<T> {
+    /// Makes an event that is not registered yet, of the system that `class` says.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there is a NUL in a text or something is too large, `ENOMEM`.
+    pub fn new(class: &'static Class<T>, definition: Definition<'_>) -> Result<Self> {
+        let Definition {
+            name,
+            print_fmt,
+            fields,
+            note,
+        } = definition;
+        let core = KBox::pin_init(
+            try_pin_init!(Core {
+                tracepoint: Tracepoint::new(),
+                call: Opaque::zeroed(),
+                dynamic: Opaque::zeroed(),
+                fields <- field::List::new(fields, [name, note, print_fmt]),
+            }? Error),
+            GFP_KERNEL_ACCOUNT,
+        )?;
+
+        // SAFETY: The call is initialised, and nobody else knows it.
+        unsafe { (*core.call.get()).class = class.as_raw() };
+
+        // INVARIANT: It is not registered and has no probes; the text begins with these strings.
+        Ok(Self {
+            core,
+            readers: tracepoint::Readers::new(),
+            name_len: name.len().try_into()?,
+            note_len: note.len().try_into()?,
+            registered: Atomic::new(false),
+            _owner: PhantomData,
+        })
+    }
+
     /// Registers the event of `this`: it appears in tracefs and can be listened to.
     ///
     /// `this` is kept until the event is unregistered.
@@ -359,61 +364,50 @@ impl<T: Operations> Event<T> {
     ///
     /// `owner` must come from [`Arc::into_raw`].
     unsafe fn register_owned(owner: *const T, kind: &'static Kind<T>, held: Held<'_>) -> Result {
-        // SAFETY: The caller promises that `owner` points to a `T`.
-        let event = unsafe { T::raw_event(owner.cast_mut()) };
-        // SAFETY: The event is initialised and the caller's reference keeps it.
-        let registered = unsafe { &(*event).registered };
+        // SAFETY: The caller promises that `owner` points to a `T`, which the reference keeps; its
+        // event is initialised.
+        let event = unsafe { &*T::raw_event(owner.cast_mut()) };
 
         // With `held` there is nobody else who registers or unregisters it.
-        if registered.load(Relaxed) {
+        if event.registered.load(Relaxed) {
             return Err(EBUSY);
         }
 
-        // SAFETY: The event is in an `Arc`, so it does not move, and `owner` is its pointer. It is
-        // not registered, so C does not know it, and stays so with `held`.
-        unsafe { Self::link(event, owner, kind) };
+        // SAFETY: It is not registered and stays so with `held`.
+        unsafe { event.link(owner, kind) };
         // SAFETY: The event was just linked, is not registered, and the reference that the caller
         // hands over keeps it and what it points to.
-        unsafe { add(&raw mut (*event).call, &raw mut (*event).dynamic, held)? };
+        unsafe { add(&event.core, held)? };
 
         // INVARIANT: It was linked, and the reference of `owner` is the registration's from here
         // on.
-        registered.store(true, Relaxed);
+        event.registered.store(true, Relaxed);
         Ok(())
     }
 
     /// Sets what C needs to know.
     ///
-    /// All pointers that C is given are derived from `owner`, so that the way back to it is one C
-    /// is entitled to.
-    ///
     /// # Safety
     ///
-    /// `owner` must come from [`Arc::into_raw`] and `event` be its event, which must not be
+    /// `owner` must come from [`Arc::into_raw`] and this be its event, which must not be
     /// registered. `event_mutex` must be held.
-    unsafe fn link(event: *mut Self, owner: *const T, kind: &'static Kind<T>) {
-        // SAFETY: The caller promises a valid event that C does not know, and `event_mutex` keeps
+    unsafe fn link(&self, owner: *const T, kind: &'static Kind<T>) {
+        let tracepoint = self.core.tracepoint.as_raw();
+        let call = self.core.call.get();
+        let dynamic = self.core.dynamic.get();
+        let text = self.core.fields.text();
+        let print_fmt = usize::from(self.name_len) + usize::from(self.note_len) + 2;
+
+        // SAFETY: The caller promises that C does not know the event, and `event_mutex` keeps
         // others from registering it, so nobody else accesses these fields but for the atomic
-        // accesses of `type_id` and `is_enabled`, which concern fields that are not written here.
+        // accesses of `type_id` and `is_enabled` and the reading of `system`, which concern fields
+        // that are not written here.
         unsafe {
-            let tracepoint = (*event).tracepoint.as_raw();
-            let class = Opaque::cast_into(&raw const (*event).class);
-            let call = Opaque::cast_into(&raw const (*event).call);
-            let dynamic = Opaque::cast_into(&raw const (*event).dynamic);
+            (*tracepoint).name = text;
 
-            field::List::link(&raw mut (*event).fields);
-
-            (*tracepoint).name = (*event).text_at(0);
-
-            (*class).fields_array = NO_FIELDS.0.get();
-            Callbacks::<T>::fill(class);
-
-            (*call).class = class;
             (*call).__bindgen_anon_1.tp = tracepoint;
             (*call).event.funcs = Callbacks::<T>::functions();
-            (*call).print_fmt = (*event)
-                .text_at(usize::from((*event).name_len) + 1)
-                .cast_mut();
+            (*call).print_fmt = text.wrapping_add(print_fmt).cast_mut();
             (*call).data = owner.cast_mut().cast();
             (*call).flags = bindings::TRACE_EVENT_FL_TRACEPOINT as c_int;
 
@@ -446,10 +440,10 @@ impl<T: Operations> Event<T> {
         // readers may have listeners that are gone meanwhile.
         self.readers.wait();
 
-        self.fields.hidden(held, || {
+        self.core.fields.hidden(held, || {
             // SAFETY: By the type invariant the event is registered. The fields, which are not C's
             // to free, are hidden from it.
-            unsafe { remove(&self.call, &self.dynamic, held) }
+            unsafe { remove(&self.core, held) }
         })?;
 
         // INVARIANT: C does not know the event any more, so the reference can be given back.
@@ -458,7 +452,7 @@ impl<T: Operations> Event<T> {
         // owned a reference of, and C does not write to it. Whoever called this with a reference to
         // the event has another reference of that `Arc`: in a callback that does not, permission is
         // not given.
-        drop(unsafe { Arc::from_raw((*self.call.get()).data.cast::<T>().cast_const()) });
+        drop(unsafe { Arc::from_raw((*self.core.call.get()).data.cast::<T>().cast_const()) });
 
         Ok(())
     }
@@ -467,7 +461,7 @@ impl<T: Operations> Event<T> {
 impl<T> Event<T> {
     /// What [`Permission`] knows the event by.
     fn permission_id(&self) -> usize {
-        self.dynamic.get().addr()
+        self.core.dynamic.get().addr()
     }
 
     /// The event that a `struct dyn_event` is in.
@@ -476,27 +470,14 @@ impl<T> Event<T> {
     ///
     /// `ptr` must be the `dynamic` of an `Event<T>` that is registered.
     pub(super) unsafe fn owner_of(ptr: *mut bindings::dyn_event) -> *const T {
-        // SAFETY: The caller promises that this is a field of an event; the pointer that C has was
-        // derived from one to the whole `T`.
-        let event = unsafe { crate::container_of!(Opaque::cast_from(ptr), Self, dynamic) };
+        // SAFETY: The caller promises that this is a field of a `Core`; the pointer that C has was
+        // derived from one to the whole of it.
+        let core = unsafe { crate::container_of!(Opaque::cast_from(ptr), Core, dynamic) };
 
         // SAFETY: As above; `data` is constant while it is registered.
-        unsafe { (*(*event).call.get()).data.cast::<T>().cast_const() }
+        unsafe { (*(*core).call.get()).data.cast::<T>().cast_const() }
     }
 }
-
-/// The fields that events without any are given by C: none.
-///
-/// # Invariants
-///
-/// All zeroes, which is the end of such an array, and never written to.
-struct NoFields(Opaque<bindings::trace_event_fields>);
-
-// SAFETY: It is never written to by the type invariant.
-unsafe impl Sync for NoFields {}
-
-// INVARIANT: Zeroed; C only reads it.
-static NO_FIELDS: NoFields = NoFields(Opaque::zeroed());
 
 // The symbols that the following functions use are not all exported, so they must not be inlined
 // into modules.
@@ -514,16 +495,11 @@ unsafe fn is_busy(call: *mut bindings::trace_event_call) -> bool {
 ///
 /// # Safety
 ///
-/// `call` and `dynamic` must be linked and not registered, and stay valid until they are removed
-/// again if this succeeds.
+/// `core` must be linked and not registered, and stay valid until it is removed again if this
+/// succeeds.
 #[inline(never)]
-unsafe fn add(
-    call: *mut Opaque<bindings::trace_event_call>,
-    dynamic: *mut Opaque<bindings::dyn_event>,
-    _held: Held<'_>,
-) -> Result {
-    let call = Opaque::cast_into(call);
-    let dynamic = Opaque::cast_into(dynamic);
+unsafe fn add(core: &Core, _held: Held<'_>) -> Result {
+    let call = core.call.get();
 
     // SAFETY: The caller promises a call that is linked, with all print functions, and with a type
     // of 0, which asks for a new one.
@@ -544,28 +520,24 @@ unsafe fn add(
     }
 
     // SAFETY: The operations of `dynamic` are set, it is in no list, and `event_mutex` is held.
-    to_result(unsafe { bindings::dyn_event_add(dynamic, call) })
+    to_result(unsafe { bindings::dyn_event_add(core.dynamic.get(), call) })
 }
 
 /// Makes C forget about an event.
 ///
 /// # Safety
 ///
-/// `call` and `dynamic` must be registered, and the fields hidden.
+/// `core` must be registered, and its fields hidden.
 #[inline(never)]
-unsafe fn remove(
-    call: &Opaque<bindings::trace_event_call>,
-    dynamic: &Opaque<bindings::dyn_event>,
-    _held: Held<'_>,
-) -> Result {
-    let call = call.get();
+unsafe fn remove(core: &Core, _held: Held<'_>) -> Result {
+    let call = core.call.get();
 
     // SAFETY: The caller promises a registered call, and `event_mutex` is held.
     with_root_fsuid(|| to_result(unsafe { bindings::trace_remove_event_call(call) }))??;
 
     // SAFETY: The caller promises that it is registered, so it is in the list, and `event_mutex` is
     // held.
-    unsafe { bindings::dyn_event_remove(dynamic.get()) };
+    unsafe { bindings::dyn_event_remove(core.dynamic.get()) };
     // SAFETY: C does not know the call any more.
     unsafe { clear_type(call) };
 

@@ -14,6 +14,14 @@ use crate::{
     },
     types::Opaque,
 };
+use core::{
+    marker::PhantomData,
+    mem::{
+        self,
+        MaybeUninit, //
+    },
+    slice, //
+};
 
 /// How filters and histograms take a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,8 +95,8 @@ pub struct Field<'a>(&'a Opaque<bindings::ftrace_event_field>);
 
 impl<'a> Field<'a> {
     fn node(&self) -> &'a bindings::ftrace_event_field {
-        // SAFETY: A `Field` is only made of a node of a `List`, all of which are initialised. After
-        // they have been linked, when nobody else knew them, they do not change.
+        // SAFETY: A `Field` is only made of a node of a `List`, all of which are initialised and do
+        // not change.
         unsafe { &*self.0.get() }
     }
 
@@ -121,21 +129,54 @@ impl<'a> Field<'a> {
 ///
 /// C frees the nodes of an event that it removes, as it has allocated those of its own events. So
 /// the task that removes an event of ours is shown an empty list instead. The real one is never
-/// changed while the event is registered: it is read with no more than `trace_event_sem` held.
+/// changed: it is read with no more than `trace_event_sem` held.
 ///
 /// # Invariants
 ///
-/// - The strings of the nodes are in `text`, which does not change.
-/// - After [`link`](Self::link) `head` is the head of a list of all nodes; nobody changes it.
+/// - `block` has no elements, only room. That begins with the strings that the list was made with,
+///   one after the other, each with its NUL. What a node points to is behind these, or a static
+///   string. The room does not change.
+/// - `head` is the head of a list of all nodes, which are in `block`. Nobody changes it.
+#[pin_data]
 pub(super) struct List {
-    nodes: KVec<Opaque<bindings::ftrace_event_field>>,
-    /// All strings of the event, each with its NUL: first the owner's, then those of the fields.
-    text: KVec<u8>,
+    block: KVec<u64>,
+    #[pin]
     head: Opaque<bindings::list_head>,
 }
 
+type Node = bindings::ftrace_event_field;
+
+/// What `block` of a [`List`] is counted in.
+const WORD: usize = size_of::<u64>();
+/// Words of a node.
+const NODE: usize = size_of::<Node>() / WORD;
+
+// Nodes can be one behind the other in words.
+const _: () = assert!(size_of::<Node>() == NODE * WORD && align_of::<Node>() <= WORD);
+
 /// How many strings the owner of a list keeps in it.
 const STRINGS: usize = 3;
+
+/// The text of a type that many fields have, which need not be copied.
+fn static_type(ty: &[u8]) -> Option<&'static CStr> {
+    Some(match ty {
+        b"u8" => c"u8",
+        b"u16" => c"u16",
+        b"u32" => c"u32",
+        b"u64" => c"u64",
+        b"s8" => c"s8",
+        b"s16" => c"s16",
+        b"s32" => c"s32",
+        b"s64" => c"s64",
+        b"int" => c"int",
+        b"char" => c"char",
+        b"short" => c"short",
+        b"unsigned int" => c"unsigned int",
+        b"unsigned char" => c"unsigned char",
+        b"unsigned short" => c"unsigned short",
+        _ => return None,
+    })
+}
 
 /// A list without fields.
 struct Empty(Opaque<bindings::list_head>);
@@ -153,83 +194,81 @@ static HIDDEN: Atomic<*const List> = Atomic::new(core::ptr::null());
 static HIDDEN_FROM: Atomic<*mut bindings::task_struct> = Atomic::new(core::ptr::null_mut());
 
 impl List {
-    /// Makes a list that has to be linked where it stays, and keeps copies of `strings`.
+    /// Makes a list of `defs`, and keeps copies of `strings`.
     ///
     /// # Errors
     ///
     /// `EINVAL` for a NUL in one of the texts and for a number that C has no room for; `ENOMEM`.
-    pub(super) fn new(defs: &[FieldDef<'_>], strings: [&[u8]; STRINGS]) -> Result<Self> {
-        let mut len = 0;
-        for string in strings {
-            len = with_nul(len, string);
-        }
-        for def in defs {
-            len = with_nul(with_nul(len, def.ty), def.name);
-        }
-        let mut text = KVec::with_capacity(len, GFP_KERNEL_ACCOUNT)?;
-        let mut nodes = KVec::with_capacity(defs.len(), GFP_KERNEL_ACCOUNT)?;
+    pub(super) fn new<'a>(
+        defs: &'a [FieldDef<'a>],
+        strings: [&'a [u8]; STRINGS],
+    ) -> impl PinInit<Self, Error> + use<'a> {
+        let init = move |slot: *mut Self| -> Result {
+            let mut len = 0;
+            for string in strings {
+                len = with_nul(len, string);
+            }
+            for def in defs {
+                if static_type(def.ty).is_none() {
+                    len = with_nul(len, def.ty);
+                }
+                len = with_nul(len, def.name);
+            }
+            let text_words = len.div_ceil(WORD);
+            let words = text_words.saturating_add(defs.len().saturating_mul(NODE));
 
-        for string in strings {
-            append(&mut text, string)?;
-        }
-        for def in defs {
-            let mut node: bindings::ftrace_event_field = pin_init::zeroed();
+            let mut block = KVec::with_capacity(words, GFP_KERNEL_ACCOUNT)?;
+            let (text, nodes) = block
+                .spare_capacity_mut()
+                .split_at_mut_checked(text_words)
+                .ok_or(ENOMEM)?;
+            let nodes: *mut Node = nodes.as_mut_ptr().cast();
+            // SAFETY: So many bytes are in the words that `text` has.
+            let text = unsafe { slice::from_raw_parts_mut(text.as_mut_ptr().cast(), len) };
+            let mut text = Text(text);
 
-            node.type_ = append(&mut text, def.ty)?;
-            node.name = append(&mut text, def.name)?;
-            // SAFETY: This is the string that was just made.
-            node.filter_type = unsafe { def.filter.as_raw(node.type_) };
-            node.offset = def.offset.try_into()?;
-            node.size = def.size.try_into()?;
-            node.set_is_signed(def.signed.into());
-            node.len = def.len.try_into()?;
-            nodes.push(Opaque::new(node), GFP_KERNEL_ACCOUNT)?;
-        }
+            for string in strings {
+                text.put(string)?;
+            }
+            for (i, def) in defs.iter().enumerate() {
+                // SAFETY: There is room for a node of each field, and it is aligned.
+                unsafe { nodes.add(i).write(text.node(def)?) };
+            }
 
-        // INVARIANT: The capacity of `text` was enough for all, so it has not moved since the first
-        // pointer into it was taken.
-        Ok(Self {
-            nodes,
-            text,
-            head: Opaque::zeroed(),
-        })
+            // SAFETY: The slot is valid, ours and not initialised, and its content does not move
+            // from here on. The nodes were just written.
+            //
+            // INVARIANT: The block has all strings, and all nodes are linked.
+            unsafe {
+                (&raw mut (*slot).block).write(block);
+                (&raw mut (*slot).head).write(Opaque::zeroed());
+                link(
+                    Opaque::cast_into(&raw const (*slot).head),
+                    nodes,
+                    defs.len(),
+                );
+            }
+            Ok(())
+        };
+
+        // SAFETY: The slot is initialised if `init` succeeds, and has not been touched if it fails.
+        unsafe { pin_init::pin_init_from_closure(init) }
     }
 
-    /// The strings that the list was made with, one after the other, and those of the fields.
-    pub(super) fn text(&self) -> &[u8] {
-        &self.text
+    /// The strings that the list was made with, one after the other.
+    pub(super) fn text(&self) -> *const c_char {
+        self.block.as_ptr().cast()
     }
 
     /// The fields, in the order they were given in.
-    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = Field<'_>> {
-        self.nodes.iter().map(Field)
-    }
+    pub(super) fn iter(&self) -> Fields<'_> {
+        let head = self.head.get();
 
-    /// Makes the list.
-    ///
-    /// # Safety
-    ///
-    /// `this` must be valid, not move until it is dropped, and not be accessed by anybody else
-    /// during the call.
-    pub(super) unsafe fn link(this: *mut Self) {
-        // SAFETY: The caller promises that `this` is valid and ours alone. The nodes are accessed
-        // through their own allocation, which does not move. Each is initialised, so its address
-        // can be taken and its link written.
-        //
-        // INVARIANT: Each node is put first, so the last field is the first in the list.
-        unsafe {
-            let head = (*this).head.get();
-            (*head).next = head;
-            (*head).prev = head;
-
-            for node in &(*this).nodes {
-                let link = &raw mut (*node.get()).link;
-                let next = (*head).next;
-                (*link).next = next;
-                (*link).prev = head;
-                (*next).prev = link;
-                (*head).next = link;
-            }
+        Fields {
+            // SAFETY: By the type invariant it is the head of a list.
+            next: unsafe { (*head).prev },
+            head,
+            _list: PhantomData,
         }
     }
 
@@ -261,20 +300,102 @@ impl List {
     }
 }
 
+/// Makes a list of nodes that are one behind the other. Each is put first, so the last one is the
+/// first in the list.
+///
+/// # Safety
+///
+/// `head` and `count` nodes from `nodes` on must be valid, and stay where they are. Nobody else may
+/// access them during the call.
+unsafe fn link(head: *mut bindings::list_head, nodes: *mut Node, count: usize) {
+    // SAFETY: Promised by the caller.
+    unsafe {
+        (*head).next = head;
+        (*head).prev = head;
+
+        for i in 0..count {
+            let link = &raw mut (*nodes.add(i)).link;
+            let next = (*head).next;
+            (*link).next = next;
+            (*link).prev = head;
+            (*next).prev = link;
+            (*head).next = link;
+        }
+    }
+}
+
 /// `len` bytes, and a string with its NUL. Saturates: for that there is no memory.
-pub(super) fn with_nul(len: usize, string: &[u8]) -> usize {
+fn with_nul(len: usize, string: &[u8]) -> usize {
     len.saturating_add(string.len()).saturating_add(1)
 }
 
-/// Appends a string and its NUL to `text`, which has room for both, and returns where it is.
-fn append(text: &mut KVec<u8>, string: &[u8]) -> Result<*const c_char> {
-    if string.contains(&0) {
-        return Err(EINVAL);
-    }
-    let at = text.len();
+/// Room where strings are put one after the other.
+struct Text<'a>(&'a mut [MaybeUninit<u8>]);
 
-    text.extend_from_slice(string, GFP_KERNEL_ACCOUNT)?;
-    text.push(0, GFP_KERNEL_ACCOUNT)?;
-    // The address has not changed, nor will it.
-    Ok(text.as_ptr().wrapping_add(at).cast())
+impl Text<'_> {
+    /// Puts a string and its NUL, and returns where it is.
+    fn put(&mut self, string: &[u8]) -> Result<*const c_char> {
+        if string.contains(&0) {
+            return Err(EINVAL);
+        }
+        let room = mem::take(&mut self.0);
+        let start = room.as_ptr().cast();
+        let (to, rest) = room.split_at_mut_checked(string.len()).ok_or(ENOMEM)?;
+        let (nul, rest) = rest.split_first_mut().ok_or(ENOMEM)?;
+
+        for (to, from) in to.iter_mut().zip(string) {
+            to.write(*from);
+        }
+        nul.write(0);
+        self.0 = rest;
+        Ok(start)
+    }
+
+    /// Makes the node of a field, which is in no list yet, and puts its strings.
+    fn node(&mut self, def: &FieldDef<'_>) -> Result<Node> {
+        let mut node: Node = pin_init::zeroed();
+
+        node.type_ = match static_type(def.ty) {
+            Some(text) => text.as_char_ptr(),
+            None => self.put(def.ty)?,
+        };
+        node.name = self.put(def.name)?;
+        // SAFETY: Either is a string.
+        node.filter_type = unsafe { def.filter.as_raw(node.type_) };
+        node.offset = def.offset.try_into()?;
+        node.size = def.size.try_into()?;
+        node.set_is_signed(def.signed.into());
+        node.len = def.len.try_into()?;
+        Ok(node)
+    }
+}
+
+/// Iterator over the fields of an event, in the order of its definition.
+///
+/// # Invariants
+///
+/// `head` is that of a [`List`] that lives during `'a`, and `next` is `head` or a node of it.
+pub struct Fields<'a> {
+    next: *mut bindings::list_head,
+    head: *mut bindings::list_head,
+    _list: PhantomData<&'a List>,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        if self.next == self.head {
+            return None;
+        }
+        // SAFETY: By the type invariant this is the link of a node.
+        let node = unsafe { crate::container_of!(self.next, Node, link) };
+
+        // INVARIANT: The list goes on to the next field, and from the last one to its head.
+        //
+        // SAFETY: As above; nobody changes the list.
+        self.next = unsafe { (*self.next).prev };
+        // SAFETY: The node lives as long as the list.
+        Some(Field(unsafe { &*Opaque::cast_from(node) }))
+    }
 }

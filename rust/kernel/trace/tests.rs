@@ -10,6 +10,7 @@ use super::{
     },
     event::{
         self,
+        Class,
         Definition,
         Event,
         HasEvent,
@@ -50,10 +51,8 @@ const SYSTEM: &CStr = c"rust_trace_test";
 
 /// An event that counts its callbacks.
 macro_rules! test_event {
-    ($name:ident, $kind:ident) => {
-        #[pin_data]
+    ($name:ident, $kind:ident, $class:ident) => {
         struct $name {
-            #[pin]
             event: Event<Self>,
             attached: Atomic<u32>,
             detached: Atomic<u32>,
@@ -65,6 +64,7 @@ macro_rules! test_event {
         }
 
         static $kind: Kind<$name> = Kind::new();
+        static $class: Class<$name> = Class::new(SYSTEM);
 
         #[vtable]
         impl event::Operations for $name {
@@ -123,15 +123,14 @@ macro_rules! test_event {
             }
 
             fn define(definition: Definition<'_>) -> Result<Arc<Self>> {
-                Arc::pin_init(
-                    try_pin_init!(Self {
-                        event <- Event::new(definition),
-                        attached: Atomic::new(0),
-                        detached: Atomic::new(0),
-                        refused: Atomic::new(0),
-                    }? Error),
-                    GFP_KERNEL,
-                )
+                let event = Self {
+                    event: Event::new(&$class, definition)?,
+                    attached: Atomic::new(0),
+                    detached: Atomic::new(0),
+                    refused: Atomic::new(0),
+                };
+
+                Ok(Arc::new(event, GFP_KERNEL)?)
             }
 
             /// In a callback this has to fail.
@@ -144,8 +143,8 @@ macro_rules! test_event {
     };
 }
 
-test_event!(TestEvent, KIND);
-test_event!(Kindless, UNUSED_KIND);
+test_event!(TestEvent, KIND, CLASS);
+test_event!(Kindless, UNUSED_KIND, KINDLESS_CLASS);
 
 const fn field(
     ty: &'static [u8],
@@ -172,7 +171,6 @@ const FIELDS: &[FieldDef<'static>] = &[
 ];
 
 const DEFINITION: Definition<'static> = Definition {
-    system: SYSTEM,
     name: b"defined",
     print_fmt: b"\"\"",
     fields: FIELDS,
@@ -257,6 +255,20 @@ fn listed_fields(event: &Arc<TestEvent>) -> Result<KVec<(KVec<u8>, i32)>> {
     Ok(names)
 }
 
+/// Whether an event has just these fields.
+fn has_fields(event: &TestEvent, defs: &[FieldDef<'_>]) -> bool {
+    let mut fields = event.event.fields();
+
+    defs.iter().all(|def| {
+        fields.next().is_some_and(|field| {
+            field.ty().to_bytes() == def.ty
+                && field.name().to_bytes() == def.name
+                && field.offset() == def.offset as usize
+                && field.size() == def.size as usize
+        })
+    }) && fields.next().is_none()
+}
+
 #[macros::kunit_tests(rust_kernel_trace)]
 mod suite {
     use super::*;
@@ -270,10 +282,7 @@ mod suite {
         assert!(!event.event.is_registered());
         assert!(!event.event.is_enabled());
         assert!(!event.event.is_referenced());
-        let mut fields = event.event.fields();
-        assert_eq!(fields.len(), 3);
-        assert!(fields.next().is_some_and(|field| field.name() == c"first"));
-        assert!(fields.nth(1).is_some_and(|field| field.name() == c"third"));
+        assert!(has_fields(&event, FIELDS));
         assert!(event.event.note() == c"noted");
         assert_eq!(unregister(&event), Err(ENOENT));
         Ok(())
@@ -290,7 +299,32 @@ mod suite {
 
         assert!(event.event.name() == c"defined");
         assert!(event.event.note().is_empty());
-        assert_eq!(event.event.fields().len(), 0);
+        assert!(has_fields(&event, &[]));
+        Ok(())
+    }
+
+    #[test]
+    fn types() -> Result {
+        // Some are texts of the event, others are not copied.
+        let fields = [
+            field(b"int", b"a", 8, 4, 0),
+            field(b"unsigned int", b"b", 12, 4, 0),
+            field(b"unsigned", b"c", 16, 4, 0),
+            field(b"in", b"d", 20, 4, 0),
+            field(b"intt", b"e", 24, 4, 0),
+            field(b"", b"f", 28, 4, 0),
+            field(b"struct s", b"", 32, 4, 0),
+        ];
+        for count in 0..=fields.len() {
+            let event = TestEvent::define(Definition {
+                fields: &fields[..count],
+                ..DEFINITION
+            })?;
+
+            assert!(has_fields(&event, &fields[..count]));
+            assert!(event.event.name() == c"defined");
+            assert!(event.event.note() == c"noted");
+        }
         Ok(())
     }
 

@@ -36,7 +36,7 @@ pub(crate) struct Layout<'a> {
     /// The fields, in their order.
     pub(crate) fields: KVec<FieldDef<'a>>,
     /// What has to be checked in a record.
-    pub(crate) validators: KVec<Validator>,
+    pub(crate) validators: Pin<KBox<[Validator]>>,
     /// Size of the smallest payload, in bytes, without the common header.
     pub(crate) min_size: usize,
 }
@@ -99,21 +99,15 @@ fn push<'a>(fields: &mut KVec<FieldDef<'a>>, field: Field<'a>, offset: u32) -> R
 }
 
 /// The checks of the location words among `fields`, `count` of them.
-fn validators(fields: &[FieldDef<'_>], count: usize) -> Result<KVec<Validator>> {
-    // No more than needed: these stay with the event.
-    let mut validators = KVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?;
+fn validators(fields: &[FieldDef<'_>], count: usize) -> Result<Pin<KBox<[Validator]>>> {
+    let mut checks = fields.iter().filter_map(|field| match Type::of(field.ty) {
+        Ok(Type::Location { origin, string }) => Some(Validator {
+            offset: field.offset,
+            origin,
+            string,
+        }),
+        _ => None,
+    });
 
-    if count != 0 {
-        for field in fields {
-            if let Type::Location { origin, string } = Type::of(field.ty)? {
-                let validator = Validator {
-                    offset: field.offset,
-                    origin,
-                    string,
-                };
-                validators.push(validator, GFP_KERNEL_ACCOUNT)?;
-            }
-        }
-    }
-    Ok(validators)
+    KBox::pin_slice(|_| checks.next().ok_or(EINVAL), count, GFP_KERNEL_ACCOUNT)
 }

@@ -7,7 +7,11 @@ use kernel::prelude::*;
 #[kunit_tests(user_events_table)]
 mod tests {
     use super::*;
-    use crate::table::OpenTable;
+    use crate::table::{
+        Key,
+        OpenTable, //
+    };
+    use core::num::NonZeroU16;
 
     /// Numbers that look random and are the same each time.
     struct Random(u64);
@@ -21,13 +25,13 @@ mod tests {
         }
     }
 
-    fn insert<V>(table: &mut OpenTable<V>, key: u64, value: V) -> Result<Option<V>> {
+    fn insert<K: Key, V>(table: &mut OpenTable<K, V>, key: K, value: V) -> Result<Option<V>> {
         table.reserve(1)?;
         Ok(table.insert_within_capacity(key, value))
     }
 
     /// Whether the table has just these entries.
-    fn has_just(table: &OpenTable<u64>, model: &[Option<u64>]) -> bool {
+    fn has_just(table: &OpenTable<u64, u64>, model: &[Option<u64>]) -> bool {
         let count = model.iter().flatten().count();
         let all_found = (0u64..)
             .zip(model)
@@ -41,7 +45,7 @@ mod tests {
 
     #[test]
     fn empty_table() -> Result {
-        let mut table = OpenTable::<u32>::with_seed(0);
+        let mut table = OpenTable::<u64, u32>::with_seed(0);
 
         assert_eq!(table.len(), 0);
         assert_eq!(table.capacity(), 0);
@@ -68,6 +72,22 @@ mod tests {
         }
         assert!(!table.contains(2));
         assert_eq!(table.len(), 5);
+        Ok(())
+    }
+
+    #[test]
+    fn small_keys() -> Result {
+        let mut table = OpenTable::with_seed(5);
+
+        for number in 1..=u16::MAX {
+            let key = NonZeroU16::new(number).ok_or(EINVAL)?;
+            assert!(insert(&mut table, key, !number)?.is_none());
+        }
+        assert_eq!(table.len(), usize::from(u16::MAX));
+        for number in 1..=u16::MAX {
+            let key = NonZeroU16::new(number).ok_or(EINVAL)?;
+            assert_eq!(table.get(key), Some(&!number));
+        }
         Ok(())
     }
 
@@ -118,7 +138,7 @@ mod tests {
 
     #[test]
     fn impossible_room() {
-        let mut table = OpenTable::<u64>::with_seed(1);
+        let mut table = OpenTable::<u64, u64>::with_seed(1);
 
         assert_eq!(table.reserve(usize::MAX), Err(ENOMEM));
         assert_eq!(table.reserve(usize::MAX / 2), Err(ENOMEM));

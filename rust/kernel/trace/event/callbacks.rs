@@ -26,24 +26,6 @@ use core::marker::PhantomData;
 pub(super) struct Callbacks<T>(PhantomData<T>);
 
 impl<T: Operations> Callbacks<T> {
-    /// Sets the functions and the probes of a class.
-    ///
-    /// # Safety
-    ///
-    /// `class` must be valid, of an `Event<T>`, and not be accessed by anybody else.
-    pub(super) unsafe fn fill(class: *mut bindings::trace_event_class) {
-        // SAFETY: The caller promises a valid class that is ours.
-        unsafe {
-            (*class).probe = listeners::FILE.as_func();
-            #[cfg(CONFIG_PERF_EVENTS)]
-            {
-                (*class).perf_probe = listeners::PERF.as_func();
-            }
-            (*class).reg = Some(Self::reg);
-            (*class).get_fields = Some(Self::get_fields);
-        }
-    }
-
     /// The functions that print, which are not written to.
     pub(super) fn functions() -> *mut bindings::trace_event_functions {
         core::ptr::from_ref(&Self::FUNCTIONS).cast_mut()
@@ -88,7 +70,7 @@ impl<T: Operations> Callbacks<T> {
     /// `call` must be that of an `Event<T>` that is registered. `event_mutex` must be held unless
     /// `what` is about a single perf event. For `TRACE_REG_REGISTER` and `TRACE_REG_UNREGISTER`
     /// `data` must be the `trace_event_file` that listens.
-    unsafe extern "C" fn reg(
+    pub(super) unsafe extern "C" fn reg(
         call: *mut bindings::trace_event_call,
         what: bindings::trace_reg,
         data: *mut c_void,
@@ -115,12 +97,12 @@ impl<T: Operations> Callbacks<T> {
         if attach {
             // SAFETY: The marker says what `data` is: a file, which C keeps for readers after the
             // probe is removed, as the event does; or perf, which also waits for them.
-            if let Err(e) = unsafe { event.tracepoint.add_probe(marker.as_func(), data) } {
+            if let Err(e) = unsafe { event.core.tracepoint.add_probe(marker.as_func(), data) } {
                 return e.to_errno();
             }
             T::attached(owner, held);
         } else {
-            event.tracepoint.remove_probe(marker.as_func(), data);
+            event.core.tracepoint.remove_probe(marker.as_func(), data);
             event.readers.listener_gone();
             T::detached(owner, held);
         }
@@ -133,13 +115,13 @@ impl<T: Operations> Callbacks<T> {
     ///
     /// `call` must be that of an `Event<T>` that is registered, or being registered or
     /// unregistered.
-    unsafe extern "C" fn get_fields(
+    pub(super) unsafe extern "C" fn get_fields(
         call: *mut bindings::trace_event_call,
     ) -> *mut bindings::list_head {
         // SAFETY: Promised by the caller.
         let owner = unsafe { Self::owner(call) };
 
-        Self::event(&owner).fields.for_current()
+        Self::event(&owner).core.fields.for_current()
     }
 
     /// Prints a record.

@@ -28,7 +28,7 @@ pub(super) struct Marker(#[expect(dead_code)] u8);
 
 impl Marker {
     #[inline]
-    pub(super) fn as_func(&'static self) -> *mut c_void {
+    pub(super) const fn as_func(&'static self) -> *mut c_void {
         core::ptr::from_ref(self).cast_mut().cast()
     }
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When an enable word is written, and which words are the same: late-word and
+ * address-tag in Documentation/trace/rust/deviations.rst.
+ *
+ * All of these fail on the C implementation.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include "kselftest_harness.h"
+#include "ue.h"
+
+UE_FIXTURE(dev)
+
+/*
+ * late-word: whoever switches an event does not wait for a process that holds
+ * its mmap_lock. The word is written soon after.
+ */
+
+struct holder {
+	char *m;
+	size_t len;
+	volatile bool stop;
+	volatile unsigned int rounds;
+};
+
+/* Holds the lock all the time that changing the pages takes. */
+static void *protect_loop(void *arg)
+{
+	struct holder *h = arg;
+
+	while (!h->stop) {
+		mprotect(h->m, h->len, PROT_READ);
+		mprotect(h->m, h->len, PROT_READ | PROT_WRITE);
+		h->rounds++;
+	}
+	return NULL;
+}
+
+TEST_F(dev, late_word__busy_mmap_lock)
+{
+	struct holder h = { .len = 128 << 20 };
+	int late = 0, rounds = 0;
+	pthread_t t;
+
+	h.m = mmap(NULL, h.len, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)h.m);
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "lw u32 a"));
+	ASSERT_EQ(0, ue_enable("lw", true));
+	EXPECT_EQ(1, self->w[0]);
+	ASSERT_EQ(0, ue_enable("lw", false));
+	EXPECT_EQ(0, self->w[0]);
+
+	ASSERT_EQ(0, pthread_create(&t, NULL, protect_loop, &h));
+	ASSERT_TRUE(ue_poll(h.rounds > 0));
+	while (rounds < 60 && late < 3) {
+		bool on = ++rounds % 2;
+
+		ASSERT_EQ(0, ue_enable("lw", on));
+		late += self->w[0] != on;
+		ASSERT_TRUE(ue_poll_ms(self->w[0] == on, 5000)) TH_LOG("round %d: lost", rounds);
+	}
+	h.stop = true;
+	pthread_join(t, NULL);
+	EXPECT_LT(0, late) TH_LOG("in %d rounds nobody was late", rounds);
+	munmap(h.m, h.len);
+
+	/* Nobody is in the way any more: at once again. */
+	ASSERT_EQ(0, ue_enable("lw", true));
+	EXPECT_EQ(1, self->w[0]);
+	ASSERT_EQ(0, ue_enable("lw", false));
+	EXPECT_EQ(0, self->w[0]);
+}
+
+/* address-tag: the bits of an address that the machine ignores are no part of it. */
+
+/* Has the machine ignore the bits of @mask, for this process. */
+static bool ignore_tags(uint64_t *tag)
+{
+#if defined(__x86_64__)
+	/* ARCH_ENABLE_TAGGED_ADDR, 6 bits: linear address masking. */
+	*tag = 0x15ull << 57;
+	return syscall(__NR_arch_prctl, 0x4002, 6) == 0;
+#elif defined(__aarch64__)
+	*tag = 0x15ull << 57;
+	return prctl(PR_SET_TAGGED_ADDR_CTRL, PR_TAGGED_ADDR_ENABLE, 0, 0, 0) == 0;
+#else
+	return false;
+#endif
+}
+
+TEST_F(dev, address_tag__same_bit)
+{
+	volatile uint32_t *tagged;
+	uint64_t tag = 0;
+
+	if (!ignore_tags(&tag))
+		SKIP(return, "the processor has no address tags (KUnit: user_events_defs)");
+	tagged = (void *)((uintptr_t)self->w | tag);
+	ASSERT_EQ(0, ue_reg(self->fd, self->w, 0, "at u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, tagged, 0, "at u32 a"));
+	ASSERT_EQ(0, ue_unreg(self->fd, tagged, 0));
+	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, self->w, 0));
+
+	ASSERT_EQ(0, ue_reg(self->fd, tagged, 0, "at u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, self->w, 0, "at u32 a"));
+	EXPECT_EQ(0, ue_enable("at", true));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, ue_unreg(self->fd, self->w, 0));
+	EXPECT_EQ(0, self->w[0]);
+}
+
+TEST_HARNESS_MAIN
