@@ -46,6 +46,29 @@ rust_helper_trace_event_name(struct trace_event_call *call)
 	return trace_event_name(call);
 }
 
+#if defined(CONFIG_RUST_TRACE_KUNIT_TEST) && defined(CONFIG_TREE_SRCU)
+/*
+ * How many sections of tracepoint_srcu were entered, or left, on this CPU, from
+ * which the caller must not be taken.
+ */
+__rust_helper unsigned long rust_helper_tracepoint_reads(bool left)
+{
+	struct srcu_data *sdp = this_cpu_ptr(tracepoint_srcu.sda);
+	unsigned long sum = 0;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sdp->srcu_ctrs); i++)
+		sum += atomic_long_read(left ? &sdp->srcu_ctrs[i].srcu_unlocks :
+					       &sdp->srcu_ctrs[i].srcu_locks);
+	return sum;
+}
+
+__rust_helper int rust_helper_tracepoint_preempt_count(void)
+{
+	return preempt_count();
+}
+#endif
+
 __rust_helper void rust_helper_trace_event_discard(struct trace_event_buffer *fbuffer)
 {
 	__trace_event_discard_commit(fbuffer->buffer, fbuffer->event);

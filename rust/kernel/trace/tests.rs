@@ -472,6 +472,35 @@ mod suite {
         Ok(())
     }
 
+    /// It is not only a section without preemption, though that would do with the SRCU of today.
+    #[cfg(CONFIG_TREE_SRCU)]
+    #[test]
+    fn guard_is_a_reader() {
+        // SAFETY: There are no requirements for this and the next call of the function.
+        let preempt_before = unsafe { bindings::tracepoint_preempt_count() };
+        // This one keeps the CPU, as the counters need it.
+        let outer = ReadGuard::new();
+        // SAFETY: As above.
+        let preempt_inside = unsafe { bindings::tracepoint_preempt_count() };
+        // SAFETY: `outer` has disabled preemption, for all of these calls.
+        let reads = |left| unsafe { bindings::tracepoint_reads(left) };
+
+        let before = (reads(false), reads(true));
+        let inner = ReadGuard::new();
+        let inside = (reads(false), reads(true));
+        drop(inner);
+        let after = (reads(false), reads(true));
+        drop(outer);
+
+        assert_eq!(inside.0.wrapping_sub(before.0), 1);
+        assert_eq!(inside.1, before.1);
+        assert_eq!(after.0, inside.0);
+        assert_eq!(after.1.wrapping_sub(inside.1), 1);
+        if cfg!(CONFIG_PREEMPT_COUNT) {
+            assert_eq!(preempt_inside - preempt_before, 1);
+        }
+    }
+
     #[test]
     fn write() -> Result {
         let event = registered(c"write")?;
