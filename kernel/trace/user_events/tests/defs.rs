@@ -214,6 +214,39 @@ mod tests {
         Ok(())
     }
 
+    /// What the machine ignores of an address makes no other bit of it.
+    #[test]
+    fn address_tags() -> Result {
+        let tags = cfg!(any(
+            CONFIG_ARM64_TAGGED_ADDR_ABI,
+            CONFIG_ADDRESS_MASKING,
+            CONFIG_RISCV_ISA_SUPM
+        ));
+        if LONG < 8 {
+            return Ok(());
+        }
+        let plain = EnableBit::new(0x1008, 5, Width::Bits32).ok_or(EINVAL)?;
+
+        for tag in [1u64 << 57, 0x2a << 57, 1 << 62, 1 << 63, 0x7f << 57] {
+            // CAST: A `usize` has as many bits here.
+            let addr = 0x1008 | tag as usize;
+            let bit = EnableBit::new(addr, 5, Width::Bits32);
+
+            assert_eq!(bit.is_some(), tags);
+            if let Some(bit) = bit {
+                // For the memory it is what the process said, for all else the same bit.
+                assert_eq!(bit.addr(), addr);
+                assert_eq!(bit.key(), plain.key());
+                assert_eq!(bit.keys(), plain.keys());
+                assert_eq!(EnableBit::from_key(bit.key()).addr(), plain.addr());
+            }
+        }
+        // Not a tag: another word.
+        let other = EnableBit::new(0x1008 | 1 << 56, 5, Width::Bits32).ok_or(EINVAL)?;
+        assert!(other.key() != plain.key());
+        Ok(())
+    }
+
     #[test]
     fn both_widths_are_possible_ones() {
         assert_eq!(EnableBit::both_widths(0x1000, 31).count(), 2);
