@@ -24,6 +24,10 @@ const CHECK: c_ulong = (bindings::EVENT_FILE_FL_TRIGGER_MODE
     | bindings::EVENT_FILE_FL_SOFT_DISABLED
     | bindings::EVENT_FILE_FL_PID_FILTER) as c_ulong;
 
+/// Every buffer takes a payload of this size: it is less than half of the smallest sub-buffer.
+const ALWAYS_FITS: usize = 2048;
+
+const SOFT_DISABLED: c_ulong = bindings::EVENT_FILE_FL_SOFT_DISABLED as c_ulong;
 const ENABLED: c_ulong = bindings::EVENT_FILE_FL_ENABLED as c_ulong;
 const TRIGGER_COND: c_ulong = bindings::EVENT_FILE_FL_TRIGGER_COND as c_ulong;
 
@@ -58,10 +62,7 @@ impl File {
     /// happens.
     #[inline]
     pub fn is_recording(&self) -> bool {
-        // SAFETY: The file is valid by the type invariant. C changes the flags with atomic
-        // operations.
-        let flags = unsafe { Atomic::<c_ulong>::from_ptr(&raw mut (*self.0.get()).flags) };
-        let flags = flags.load(Relaxed);
+        let flags = self.flags();
 
         if flags & ENABLED == 0 {
             return false;
@@ -73,6 +74,15 @@ impl File {
         // SAFETY: The file is valid by the type invariant, which also has the caller in a section
         // that keeps the triggers.
         !unsafe { bindings::__trace_trigger_soft_disabled(self.0.get()) }
+    }
+
+    #[inline]
+    fn flags(&self) -> c_ulong {
+        // SAFETY: The file is valid by the type invariant. C changes the flags with atomic
+        // operations.
+        let flags = unsafe { Atomic::<c_ulong>::from_ptr(&raw mut (*self.0.get()).flags) };
+
+        flags.load(Relaxed)
     }
 
     /// The longest payload that the buffer of the instance can take, in bytes.
@@ -88,13 +98,20 @@ impl File {
     /// Reserves a record with room for `payload_len` bytes behind the header.
     ///
     /// `None` if there is no room, tracing is off, the current process is filtered out, or this is
-    /// a recursion.
+    /// a recursion. So it is if the buffer could never take such a record, even where C would first
+    /// put it elsewhere to ask the filter; unless only triggers want it.
     #[inline]
     pub fn reserve<'g>(
         &'g self,
         guard: &'g ReadGuard,
         payload_len: usize,
     ) -> Option<Reservation<'g>> {
+        if payload_len > ALWAYS_FITS
+            && payload_len > self.max_payload()
+            && self.flags() & SOFT_DISABLED == 0
+        {
+            return None;
+        }
         // SAFETY: The file is valid during `'g` by the type invariant.
         unsafe { Reservation::new(self.0.get(), guard, payload_len) }
     }
