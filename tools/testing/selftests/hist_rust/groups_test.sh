@@ -277,8 +277,8 @@ expressions_refused() {
 	END
 	refused_clean num hist:keys=id:rr=total/0 'Numerical argument out of domain' \
 		"$(entry num 'Division by zero' hist:keys=id:rr=total/0 0)" || return
-	refused_clean num hist:keys=id:zz=0:rr=total/\$zz 'Numerical argument out of domain' \
-		"$(entry num 'Division by zero' 'hist:keys=id:zz=0:rr=total/$zz' '$zz')"
+	refused_clean num hist:keys=id:zz=0:rr=total/\$zz 'Invalid argument' \
+		"$(entry num "Couldn't find field" 'hist:keys=id:zz=0:rr=total/$zz' 0:rr)"
 }
 
 expressions_keys() {
