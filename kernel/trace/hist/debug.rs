@@ -90,13 +90,13 @@ fn write_hist(out: &mut Out, hist: &Arc<Hist>) -> fmt::Result {
     out.put(b"\n  val fields:\n");
     for (i, field) in spec.vals().iter().enumerate() {
         writeln!(out, "\n    hist_data->fields[{i}]:")?;
-        write_field(out, field)?;
+        write_field(out, hist, field)?;
     }
 
     out.put(b"\n  key fields:\n");
     for (i, field) in spec.keys().iter().enumerate() {
         writeln!(out, "\n    hist_data->fields[{}]:", spec.n_vals + i)?;
-        write_field(out, field)?;
+        write_field(out, hist, field)?;
     }
 
     if !spec.refs.is_empty() {
@@ -189,7 +189,7 @@ fn write_type(out: &mut Out, ty: &CStr, size: u32, signed: bool) -> fmt::Result 
     writeln!(out, "      is_signed: {}", u8::from(signed))
 }
 
-fn write_field(out: &mut Out, field: &Field) -> fmt::Result {
+fn write_field(out: &mut Out, hist: &Arc<Hist>, field: &Field) -> fmt::Result {
     write_flags(out, field.flags);
     write_source(out, field);
     write_var(out, field)?;
@@ -203,17 +203,30 @@ fn write_field(out: &mut Out, field: &Field) -> fmt::Result {
             field.ref_idx
         )?;
     }
+    if field.flags.any(Flags::VAR_REF) {
+        if let Some(var_ref) = hist.spec.refs.get(field.ref_idx) {
+            write_referred(out, hist, field.ref_idx, var_ref)?;
+        }
+    }
     write_type(out, &field.ty, field.size, field.signed)?;
     writeln!(out, "      function: hist_field_{}()", field.func.name())
 }
 
 fn write_ref(out: &mut Out, hist: &Arc<Hist>, i: usize, var_ref: &VarRef) -> fmt::Result {
+    write_flags(out, var_ref.flags);
+    write_referred(out, hist, i, var_ref)?;
+    write_type(out, &var_ref.ty, var_ref.size, var_ref.signed)?;
+    out.put(b"      function: hist_field_var_ref()\n");
+    Ok(())
+}
+
+/// Writes what the reference number `i` refers to.
+fn write_referred(out: &mut Out, hist: &Arc<Hist>, i: usize, var_ref: &VarRef) -> fmt::Result {
     let owner = match &var_ref.owner {
         Owner::Own => hist,
         Owner::Other(owner) => owner,
     };
 
-    write_flags(out, var_ref.flags);
     out.put(b"      name: ");
     out.put(var_ref.name.to_bytes());
     writeln!(
@@ -234,8 +247,6 @@ fn write_ref(out: &mut Out, hist: &Arc<Hist>, i: usize, var_ref: &VarRef) -> fmt
             out.put(b"\n");
         }
     }
-    write_type(out, &var_ref.ty, var_ref.size, var_ref.signed)?;
-    out.put(b"      function: hist_field_var_ref()\n");
     Ok(())
 }
 
@@ -293,7 +304,7 @@ fn write_track(out: &mut Out, hist: &Arc<Hist>, i: usize, track: &Track) -> fmt:
         out,
         "\n    hist_data->actions[{i}].track_data.track_var:"
     )?;
-    write_field(out, &track.track_var)
+    write_field(out, hist, &track.track_var)
 }
 
 fn pointer(out: &mut Out, address: usize) {

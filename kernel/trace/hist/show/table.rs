@@ -223,19 +223,20 @@ fn variable(row: &Row<'_>, place: Place) -> u64 {
 
 fn write_saved(out: &mut Out, row: &Row<'_>, place: Place, signed: bool) {
     let is_set = place.var.is_some_and(|var| row.var(var).is_some());
-    let words = |string| if is_set { row.string(string) } else { &[] };
 
     match place.text {
         TextKind::Number => key::number(out, variable(row, place), signed, 10),
+        // What C prints for a string that was not saved yet.
+        _ if !is_set => out.left(b"(null)", 32),
         TextKind::String(string) => {
             let mut buf = [0; STR_MAX];
 
-            out.left(key::text_of(words(string), &mut buf), 32);
+            out.left(key::text_of(row.string(string), &mut buf), 32);
         }
         TextKind::Stack(string) => {
             out.put(b"\n");
             // The length comes first.
-            key::write_stack(out, words(string).get(1..).unwrap_or(&[]));
+            key::write_stack(out, row.string(string).get(1..).unwrap_or(&[]));
         }
         TextKind::Comm => out.left(key::until_nul(row.comm()), 32),
     }

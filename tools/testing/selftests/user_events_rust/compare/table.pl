@@ -5,8 +5,9 @@
 # - rows that are equal in what the table is sorted by have no order of their
 #   own, and come in the order of their text;
 # - numbers of processes, times, frames of stacks and the like are masked;
-# - addresses are numbered in the order in which they come, so that what is the
-#   same in one output has to be the same in the other one;
+# - addresses are numbered in the order in which they come in one dump, so that
+#   what is the same in it has to be the same in the other one (memory that was
+#   freed is used again at once by one kernel and later by the other);
 # - a command in error_log and the caret below it are one line.
 
 use strict;
@@ -61,6 +62,7 @@ sub canonical {
 		$table = 0;
 	};
 	for my $line (@in) {
+		%address = () if $line =~ /^# event histogram/;
 		$line =~ s/\b(common_pid): +[0-9a-f]+/$1: PID/g;
 		$line =~ s/\b(common_pid: \S+ *\[) *\d+\]/$1PID]/g;
 		$line =~ s/\b(common_timestamp): +[0-9a-f]+/$1: TIME/g;
