@@ -489,30 +489,77 @@ TEST_F(dev, write_index_fault__nothing_registered)
 	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 1));
 }
 
+/* unregister-errors: the reserved fields are looked at when all has been read. */
+
+TEST_F(dev, unregister_errors__too_long_or_unreadable)
+{
+	struct {
+		struct user_unreg unreg;
+		uint8_t tail[8];
+	} arg = { .unreg = { .disable_bit = 3, .disable_addr = (uintptr_t)self->w } };
+	char *page = (char *)self->w + 4096;
+	struct user_unreg *cut = (void *)(page + 4096 - 8);
+
+	ASSERT_EQ(16, sizeof(struct user_unreg));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 3, "ure u32 a"));
+	/* The end of the structure is in a page that is not there. */
+	ASSERT_EQ(0, munmap(page + 4096, 4096));
+	for (int reserved = 0; reserved < 2; reserved++) {
+		arg.unreg.__reserved = reserved;
+		arg.unreg.__reserved2 = reserved;
+		for (int at = 0; at < 8; at++) {
+			arg.unreg.size = sizeof(arg);
+			memset(arg.tail, 0, sizeof(arg.tail));
+			arg.tail[at] = 1;
+			EXPECT_EQ(-E2BIG, ue_err(ioctl(self->fd, DIAG_IOCSUNREG, &arg)));
+		}
+		arg.unreg.size = sizeof(arg.unreg);
+		memcpy(cut, &arg.unreg, 8);
+		EXPECT_EQ(-EFAULT, ue_err(ioctl(self->fd, DIAG_IOCSUNREG, cut)));
+		/* Only the longer part of it. */
+		arg.unreg.size = sizeof(arg);
+		memcpy(page + 4096 - 16, &arg.unreg, 16);
+		EXPECT_EQ(-EFAULT, ue_err(ioctl(self->fd, DIAG_IOCSUNREG, page + 4096 - 16)));
+	}
+	/* None of these was taken for it. */
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 3));
+}
+
 /* oversize-record: what no listener can take is not reported as written. */
 
 TEST_F(dev, oversize_record__ftrace)
 {
-	static const int sizes[] = { 100, 2000, 3500, 4000, 4096, 5000, 8192, 20000, 65536, 200000 };
+	static const int far[] = { 100, 2000, 3500, 4000, 5000, 8192, 20000, 65536, 200000 };
+	/* And all sizes around the end of a sub-buffer. */
+	const int from = 4060, to = 4100, sizes = ARRAY_SIZE(far) + to - from;
 	char *payload = calloc(1, 200000);
-	int taken = 0, refused = 0;
-	long ret;
 
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "or1 u32 a"));
 	ASSERT_EQ(0, ue_enable("or1", true));
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		ret = ue_write(self->fd, 0, payload, sizes[i]);
-		EXPECT_EQ(ret, ue_writev(self->fd, 0, payload, sizes[i]));
-		if (ret == sizes[i] + 4) {
-			taken += 2;
-		} else {
-			EXPECT_EQ(-E2BIG, ret) TH_LOG("size %d", sizes[i]);
-			refused++;
+	/* With a filter, which all of them pass, a record is first made elsewhere. */
+	for (int filter = 0; filter < 2; filter++) {
+		int taken = 0, refused = 0;
+
+		ASSERT_EQ(0, ue_put(UE_EVENTS "/or1/filter", filter ? "a == 0" : "0"));
+		ASSERT_EQ(0, ue_trunc(UE_TRACEFS "/trace"));
+		for (int i = 0; i < sizes; i++) {
+			int size = i < to - from ? from + i : far[i - (to - from)];
+			long ret = ue_write(self->fd, 0, payload, size);
+
+			EXPECT_EQ(ret, ue_writev(self->fd, 0, payload, size));
+			if (ret == size + 4) {
+				taken += 2;
+			} else {
+				EXPECT_EQ(-E2BIG, ret) TH_LOG("size %d, filter %d", size, filter);
+				refused++;
+			}
+			ASSERT_EQ(taken, ue_records("or1")) {
+				TH_LOG("size %d, filter %d", size, filter);
+			}
 		}
-		EXPECT_EQ(taken, ue_records("or1")) TH_LOG("size %d", sizes[i]);
+		EXPECT_LE(8, taken);
+		EXPECT_LE(4, refused);
 	}
-	EXPECT_LE(4, taken);
-	EXPECT_LE(4, refused);
 	free(payload);
 }
 

@@ -280,8 +280,18 @@ my %special = (
 			'put events/user_events/zs/enable 1', "w 0 u32:$o s:abc n:" . pick(1, 4, 5));
 	},
 	'oversize-record' => sub {
-		return ('reg slot=0 bit=0 : or u32 a', 'put events/user_events/or/enable 1',
-			'w 0 n:' . pick(5000, 8192, 20000, 65536, 100000));
+		# Around the end of a sub-buffer of 4 KiB or 8, with a filter that all pass
+		# or without. What is recorded must be the same.
+		my $big = chance(30);
+		my @sizes = $big ? (8160 .. 8200) : (4040 .. 4100);
+		my @out = ('reg slot=0 bit=0 : or u32 a');
+		push @out, 'put buffer_subbuf_size_kb 8' if $big;
+		push @out, 'put events/user_events/or/enable 1';
+		push @out, 'put events/user_events/or/filter a == 0' if chance(50);
+		push @out, map { 'w 0 n:' . (chance(80) ? pick(@sizes) : pick(5000, 8184, 20000, 65536, 100000)) } 1 .. 12;
+		push @out, 'trace';
+		push @out, 'put buffer_subbuf_size_kb 4' if $big;
+		return @out;
 	},
 	'delete-by-name' => sub {
 		my $d = pick('-:dbn', '!u:dbn', '-:user_events/dbn', '-:dbn u32 a;u64 b');
