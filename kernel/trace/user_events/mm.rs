@@ -216,7 +216,7 @@ impl MmState {
     /// # Errors
     ///
     /// `EADDRINUSE` if the bit is registered already, `EFAULT` if the word cannot be written,
-    /// `ENOMEM`.
+    /// `ENOMEM`, `EINTR` if the task is killed while its page is faulted in.
     pub(crate) fn enable(
         this: &Arc<Self>,
         mm: &MmWithUser,
@@ -244,7 +244,7 @@ impl MmState {
     /// # Errors
     ///
     /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is
-    /// not followed any more all the same.
+    /// not followed any more all the same. `ENOMEM` and `EINTR`, as above: nothing has changed.
     pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, addr: usize, bit: u8) -> Result {
         let bit = this.find(addr, bit)?;
 
