@@ -236,10 +236,7 @@ fn write_referred(out: &mut Out, hist: &Arc<Hist>, i: usize, var_ref: &VarRef) -
     )?;
     out.put(b"      var.hist_data: ");
     pointer(out, Arc::as_ptr(owner).addr());
-    writeln!(
-        out,
-        "\n      var_ref_idx (into hist_data->var_refs[]): {i}"
-    )?;
+    writeln!(out, "\n      var_ref_idx (into hist_data->var_refs[]): {i}")?;
     for (what, name) in [("system", &var_ref.system), ("event_name", &var_ref.event)] {
         if let Some(name) = name {
             write!(out, "      {what}: ")?;
@@ -293,17 +290,11 @@ fn write_action(out: &mut Out, hist: &Arc<Hist>, i: usize, action: &Action) -> f
 }
 
 fn write_track(out: &mut Out, hist: &Arc<Hist>, i: usize, track: &Track) -> fmt::Result {
-    writeln!(
-        out,
-        "\n    hist_data->actions[{i}].track_data.var_ref:"
-    )?;
+    writeln!(out, "\n    hist_data->actions[{i}].track_data.var_ref:")?;
     if let Some(var_ref) = hist.spec.refs.get(track.var_ref) {
         write_ref(out, hist, track.var_ref, var_ref)?;
     }
-    writeln!(
-        out,
-        "\n    hist_data->actions[{i}].track_data.track_var:"
-    )?;
+    writeln!(out, "\n    hist_data->actions[{i}].track_data.track_var:")?;
     write_field(out, hist, &track.track_var)
 }
 

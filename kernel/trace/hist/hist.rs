@@ -26,8 +26,8 @@
 //!
 //! # Reading
 //!
-//! [`show`] writes the `hist` file of an event from a copy of the map, [`line`](mod@line) the line of a trigger
-//! as the `trigger` file has it, [`debug`] the `hist_debug` file.
+//! [`show`] writes the `hist` file of an event from a copy of the map, [`line`](mod@line) the line
+//! of a trigger as the `trigger` file has it, [`debug`] the `hist_debug` file.
 //!
 //! # Lock order
 //!

@@ -45,7 +45,8 @@ errors! {
     #[expect(dead_code, reason = "number 0 stands for no error")]
     None = c"No error";
     DuplicateVar = c"Variable already defined";
-    VarNotUnique = c"Variable name not unique, need to use fully qualified name (subsys.event.var) for variable";
+    VarNotUnique = c"Variable name not unique, need to use fully qualified name \
+        (subsys.event.var) for variable";
     TooManyVars = c"Too many variables defined";
     MalformedAssignment = c"Malformed assignment";
     NamedMismatch = c"Named hist trigger doesn't match existing named trigger (includes variables)";

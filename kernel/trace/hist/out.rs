@@ -41,12 +41,6 @@ impl Out {
         }
     }
 
-    /// Forgets the text; what it took stays for the next one.
-    pub(crate) fn clear(&mut self) {
-        self.text.clear();
-        self.failed = false;
-    }
-
     /// What was put.
     ///
     /// # Errors

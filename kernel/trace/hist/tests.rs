@@ -22,7 +22,11 @@ fn same(text: &[u8], is: &[u8]) -> bool {
     let ok = text == is;
 
     if !ok {
-        pr_err!("failed: [{}] is not [{}]\n", BStr::from_bytes(text), BStr::from_bytes(is));
+        pr_err!(
+            "failed: [{}] is not [{}]\n",
+            BStr::from_bytes(text),
+            BStr::from_bytes(is)
+        );
     }
     ok
 }

@@ -48,7 +48,8 @@ pub fn current_comm() -> [u8; COMM_LEN] {
     *comm
 }
 
-/// The thread id of the current task, in the initial namespace; 0 for the idle task. In any context.
+/// The thread id of the current task, in the initial namespace; 0 for the idle task. In any
+/// context.
 #[inline]
 pub fn current_pid() -> i32 {
     // SAFETY: The current task is there, and its id does not change but for `execve()`, for which

@@ -40,8 +40,8 @@ impl Name {
     /// The symbol that an address is in; the address in hexadecimal, with `0x`, if there is none.
     ///
     /// With `offset` the name is followed by how far the address is into the symbol and by the size
-    /// of that, `+0x10/0x40`. A symbol of a module is followed by the name of that, `[module]`. This
-    /// is what `%pS` and `%ps` print. Sleeps not.
+    /// of that, `+0x10/0x40`. A symbol of a module is followed by the name of that, `[module]`.
+    /// This is what `%pS` and `%ps` print. Sleeps not.
     pub fn lookup(&mut self, address: usize, offset: bool) -> &[u8] {
         // SAFETY: There is room for the longest name that there can be.
         let len = unsafe { sprint(self.0.as_mut_ptr(), address, offset) };

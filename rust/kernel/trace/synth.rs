@@ -300,8 +300,8 @@ impl SynthEvent {
     ///
     /// `value` is asked for the value of each field, by its number and in their order. A number for
     /// something that is none, or the other way round, is replaced by nothing: 0, an empty string,
-    /// no stack trace. So is a string, or a stack trace, that does not end. `scratch` has to have as
-    /// many words as the event has fields.
+    /// no stack trace. So is a string, or a stack trace, that does not end. `scratch` has to have
+    /// as many words as the event has fields.
     #[inline]
     pub fn trace<'v>(
         &self,

@@ -173,8 +173,8 @@ impl<'a> Build<'a, '_> {
         Field::variable(c_string(name)?, idx, ty, size)
     }
 
-    /// A variable for a field of the event, which the parameter of an action names. What is wrong is
-    /// logged.
+    /// A variable for a field of the event, which the parameter of an action names. What is wrong
+    /// is logged.
     pub(super) fn create_field_var(&mut self, name: Piece<'a>) -> Result<FieldVar> {
         if self.spec.field_vars.len() >= PARAMS_MAX {
             return Err(self.log.wrong(ErrorKind::TooManyFieldVars, name));

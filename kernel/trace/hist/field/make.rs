@@ -179,8 +179,8 @@ impl Field {
         Ok(field)
     }
 
-    /// An expression, without its operands and its text. It is of the type, size and sign of `like`,
-    /// its first operand.
+    /// An expression, without its operands and its text. It is of the type, size and sign of
+    /// `like`, its first operand.
     pub(crate) fn expression(
         operator: Operator,
         func: Func,

@@ -8,8 +8,8 @@
 //! or there are no more numbers. As the words of the keys come last, the order is total.
 //!
 //! Large runs are sorted byte by byte, from the lowest one up, without those that all rows of the
-//! run have in common; small ones by insertion. Nothing here is recursive, compares what may change,
-//! or depends on the order that the rows had.
+//! run have in common; small ones by insertion. Nothing here is recursive, compares what may
+//! change, or depends on the order that the rows had.
 
 use kernel::prelude::*;
 

@@ -99,16 +99,42 @@ mod cases {
         use key::Format::*;
 
         for (format, n, is) in [
-            (Number { signed: false }, u64::MAX, b"k: 18446744073709551615".as_slice()),
+            (
+                Number { signed: false },
+                u64::MAX,
+                b"k: 18446744073709551615".as_slice(),
+            ),
             (Number { signed: true }, u64::MAX, b"k:         -1"),
             (Number { signed: false }, 42, b"k:         42"),
             (Hex, 255, b"k: ff"),
-            (ExecName { signed: true }, 7, b"k: bash            [         7]"),
-            (Syscall { signed: true }, 1 << 40, b"k: unknown_syscall               [1099511627776]"),
+            (
+                ExecName { signed: true },
+                7,
+                b"k: bash            [         7]",
+            ),
+            (
+                Syscall { signed: true },
+                1 << 40,
+                b"k: unknown_syscall               [1099511627776]",
+            ),
             (Log2, 3, b"k: ~ 2^3 "),
             (Log2, 12, b"k: ~ 2^12"),
-            (Buckets { width: 10, signed: false }, 20, b"k: ~ 20-29"),
-            (Buckets { width: 10, signed: true }, -10i64 as u64, b"k: ~ -10--1"),
+            (
+                Buckets {
+                    width: 10,
+                    signed: false,
+                },
+                20,
+                b"k: ~ 20-29",
+            ),
+            (
+                Buckets {
+                    width: 10,
+                    signed: true,
+                },
+                -10i64 as u64,
+                b"k: ~ -10--1",
+            ),
         ] {
             assert!(same(&key_text(format, &[n])?, is));
         }
@@ -121,7 +147,10 @@ mod cases {
         for _ in 10..50 {
             is.push(b' ', GFP_KERNEL)?;
         }
-        assert!(same(&key_text(key::Format::Text, &words(b"abcdefghij\0xyz"))?, &is));
+        assert!(same(
+            &key_text(key::Format::Text, &words(b"abcdefghij\0xyz"))?,
+            &is
+        ));
         // Frames up to the first zero, each in a line.
         assert!(same(
             &key_text(key::Format::Stack, &[1, 2, 0, 3])?,
@@ -160,7 +189,13 @@ mod cases {
             (Flags::SYM_OFFSET, Symbol { offset: true }),
             (Flags::STACKTRACE | Flags::STRING, Stack),
             (Flags::STRING, Text),
-            (Flags::BUCKET, Buckets { width: 5, signed: true }),
+            (
+                Flags::BUCKET,
+                Buckets {
+                    width: 5,
+                    signed: true,
+                },
+            ),
         ] {
             assert_eq!(key::Format::new(flags, true, 5), format);
         }

@@ -26,8 +26,8 @@ impl<'h> Filter<'h> {
     ///
     /// # Errors
     ///
-    /// - `EINVAL` if there is something wrong with the text. What it is is added to the `error_log`
-    ///   of the instance, unless it is about the `if`.
+    /// - `EINVAL` if there is something wrong with the text. What that is gets added to the
+    ///   `error_log` of the instance, unless it is about the `if`.
     /// - `ENOMEM`.
     pub fn new(file: EventFile<'h>, text: &CStr) -> Result<Self> {
         // C cuts the string in pieces.

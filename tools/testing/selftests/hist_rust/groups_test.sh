@@ -182,15 +182,15 @@ modifiers_of_values() {
 	ok num hist:keys=id:vals=total.percent,total.graph:sort=id || return
 	ok num hist:keys=id:vals=hitcount.graph:nohitcount:sort=id || return
 	q num 1 0 10 a 2 0 30 a 2 0 30 a 3 0 30 a
-	rows_are num '{ id:          1 } hitcount:          1  total:          a  hitcount (%):  25.00
-{ id:          2 } hitcount:          2  total:         3c  hitcount (%):  50.00
-{ id:          3 } hitcount:          1  total:         1e  hitcount (%):  25.00
-{ id:          1 } hitcount:          1  total (%):  10.00  total: ###                 
-{ id:          2 } hitcount:          2  total (%):  60.00  total: ####################
-{ id:          3 } hitcount:          1  total (%):  30.00  total: ##########          
-{ id:          1 }  hitcount: ##########          
-{ id:          2 }  hitcount: ####################
-{ id:          3 }  hitcount: ##########          '
+	same "$(rows $E/num | sed 's/$/|/')" '{ id:          1 } hitcount:          1  total:          a  hitcount (%):  25.00|
+{ id:          2 } hitcount:          2  total:         3c  hitcount (%):  50.00|
+{ id:          3 } hitcount:          1  total:         1e  hitcount (%):  25.00|
+{ id:          1 } hitcount:          1  total (%):  10.00  total: ###                 |
+{ id:          2 } hitcount:          2  total (%):  60.00  total: ####################|
+{ id:          3 } hitcount:          1  total (%):  30.00  total: ##########          |
+{ id:          1 }  hitcount: ##########          |
+{ id:          2 }  hitcount: ####################|
+{ id:          3 }  hitcount: ##########          |'
 }
 
 modifiers_refused() {

@@ -70,8 +70,6 @@ impl Compiler<'_> {
             Func::S32 => field_at(Leaf::S32),
             Func::U64 => field_at(Leaf::U64),
             Func::S64 => field_at(Leaf::S64),
-            Func::PString if cfg!(CONFIG_64BIT) => field_at(Leaf::U64),
-            Func::PString => field_at(Leaf::U32),
             Func::Const => Ok(Leaf::Const(field.constant)),
             Func::Counter => Ok(Leaf::Const(1)),
             Func::Timestamp => Ok(Leaf::Time),
