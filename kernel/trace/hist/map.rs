@@ -18,7 +18,9 @@
 //! search goes on at that very slot; slots never become free again, so the same key cannot be
 //! published twice. An element that was prepared in vain is given back.
 //!
-//! When no element is left, a key that is not there is only looked for, and counted as a drop.
+//! When no element is left, a key that is not there is only looked for, and counted as a drop. So
+//! it is while the last ones are in the hands of those who have prepared them in vain, and are
+//! about to give them back.
 //!
 //! # Counters
 //!

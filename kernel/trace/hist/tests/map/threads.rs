@@ -152,7 +152,8 @@ mod tests {
     fn the_same_new_keys() -> Result {
         const KEYS: u64 = 1024;
 
-        for (bits, words) in [(11, 1), (10, 1), (11, 3)] {
+        // There are more elements than keys: others may have one that they prepared in vain.
+        for (bits, words) in [(11, 1), (11, 3)] {
             let map = Arc::new(Map::new(bits, plain(words))?, GFP_KERNEL)?;
             let its_map = map.clone();
 
