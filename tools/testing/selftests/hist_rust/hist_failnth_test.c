@@ -25,6 +25,8 @@ static void make_events(struct __test_metadata *_metadata, int fd, volatile uint
 	ASSERT_EQ(0, ue_reg_index(fd, &w[0], 0, "num u32 id; s32 delta; u64 total; char[8] tag"));
 	ASSERT_EQ(1, ue_reg_index(fd, &w[1], 0, "pair u32 id; u32 part; u64 total"));
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/synthetic_events", "syn u64 lat; s32 delta; char[] text"));
+	/* A trigger enables its event as well. */
+	ASSERT_EQ(0, fault_keep_cmdlines(fd, &w[8]));
 }
 
 static bool has_trigger(const char *dir)
