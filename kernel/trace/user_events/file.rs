@@ -55,8 +55,8 @@ pub(crate) struct DataFile {
 impl DataFile {
     /// Gives `event` an index, the one it has if it is in the table already.
     ///
-    /// `publish` is called with the index while nobody else can get one; if it fails a new index is
-    /// not given.
+    /// `publish` is called with the index while nobody else can get one, and with nothing left that
+    /// could fail but itself; then a new index is not given.
     pub(crate) fn add(&self, event: EventUse, publish: impl FnOnce(u32) -> Result) -> Result {
         let mut index = self.index.lock();
         let id = event.id()?;

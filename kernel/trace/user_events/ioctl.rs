@@ -118,16 +118,16 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
     };
     let event = registry::get()?.find_or_create(text.to_bytes(), wanted)?;
 
-    MmState::enable(&state, mm, &bit, event.clone())?;
+    // The last step is the one that cannot be taken back without memory.
     file.add(event.clone(), |index| {
         let at = arg.wrapping_byte_add(UserReg::WRITE_INDEX);
+        let write = |index: u32| UserSlice::new(at, size_of::<u32>()).writer().write(&index);
 
-        UserSlice::new(at, size_of::<u32>()).writer().write(&index)
-    })
-    .inspect_err(|_| {
-        // The word was just written: what could fail now, a page that is gone, only concerns a bit
-        // that nobody has been told of.
-        let _ = MmState::disable(&state, mm, bit.addr(), bit.bit());
+        write(index)?;
+        MmState::enable(&state, mm, &bit, event.clone()).inspect_err(|_| {
+            // If the page has gone since the write nobody can look at it either.
+            let _ = write(reg.write_index());
+        })
     })?;
 
     if wanted.persist {

@@ -183,7 +183,8 @@ TEST_F_TIMEOUT(fail, reading, 280)
 	sweep_reading(_metadata, NUM "/hist");
 	sweep_reading(_metadata, NUM "/hist_debug");
 	ASSERT_EQ(0, ue_trunc(NUM "/trigger"));
-	/* Nothing holds the event. */
+	/* Nothing else holds the event. */
+	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	ASSERT_TRUE(ue_gone("num"));
 	self->fd = ue_open();
