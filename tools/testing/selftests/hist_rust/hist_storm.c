@@ -201,20 +201,35 @@ static void come_and_go(unsigned int seed)
 	}
 }
 
+/*
+ * Removes all triggers of an event, also those which refer to each other: as long as
+ * one of them is referred to the event cannot be rid of all at once.
+ */
+static void remove_all(const char *file)
+{
+	char *text, *line, *next, cmd[1024];
+
+	ue_trunc(file);
+	text = strdup(ue_slurp(file));
+	for (line = text; line && *line && *line != '#'; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		snprintf(cmd, sizeof(cmd), "!%s", line);
+		if (strstr(cmd, " [active]") || strstr(cmd, " [paused]"))
+			*strrchr(cmd, '[') = '\0';
+		ue_put(file, cmd);
+	}
+	free(text);
+}
+
 /* Nothing may refer to anything at the end. */
 static bool clean(void)
 {
 	for (int round = 0; round < 8; round++) {
 		for (int i = 0; i < EVENTS; i++) {
-			for (int in = 0; in < 2; in++) {
-				const char *file = ue_path("%s/trigger", dir(i | in << 2));
-
-				ue_trunc(file);
-				ue_put(file, "!enable_hist:user_events:hs0");
-				ue_put(file, "!enable_hist:user_events:hs1");
-				ue_put(file, "!enable_hist:user_events:hs2");
-				ue_put(file, "!enable_hist:user_events:hs3");
-			}
+			for (int in = 0; in < 2; in++)
+				remove_all(ue_path("%s/trigger", dir(i | in << 2)));
 		}
 		ue_trunc(UE_TRACEFS "/events/synthetic/hs_syn/trigger");
 	}
@@ -255,7 +270,9 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!ue_poll(clean())) {
-		printf("something stays: %s%s", ue_slurp(UE_DYN), ue_slurp(UE_EVENTS "/hs0/trigger"));
+		printf("something stays: %s", ue_slurp(UE_DYN));
+		for (unsigned int i = 0; i < 8; i++)
+			printf("# %s:\n%s", ue_path("%s/trigger", dir(i)), ue_slurp(ue_path("%s/trigger", dir(i))));
 		bad = 1;
 	}
 	/* And all works as before. */

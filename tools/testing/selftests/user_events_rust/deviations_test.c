@@ -209,7 +209,7 @@ TEST_F_TIMEOUT(dev, fork_in_sync__toggle_during_fork, 120)
 	ASSERT_LT(0, pid);
 	waitpid(pid, &status, 0);
 	/* One is enough; and if there is none it takes a while to be sure. */
-	for (int i = 0; i < 200 && !stale; i++) {
+	for (int i = 0; i < 200 && !stale && ue_now() - start < 60000000000ull; i++) {
 		int pipes[2];
 		char c = 0;
 
