@@ -254,7 +254,8 @@ impl<T> Registration<T> {
 impl<T: Command> Registration<T> {
     /// Makes the registration of the command `name`.
     pub const fn new(name: &'static CStr, kind: Kind) -> Self {
-        // What is left out is called by C's implementation of other commands only.
+        // What is left out is called by C's implementation of other commands only. C would free the
+        // filter by `set_filter` before it has a trigger freed, and wait for hits each time.
         Self {
             command: Opaque::new(bindings::event_command {
                 list: UNLINKED,
@@ -265,7 +266,7 @@ impl<T: Command> Registration<T> {
                 reg: None,
                 unreg: None,
                 unreg_all: Some(Self::remove_all),
-                set_filter: Some(set_filter),
+                set_filter: None,
                 trigger: Some(Self::hit),
                 count_func: None,
                 init: None,

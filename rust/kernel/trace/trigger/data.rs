@@ -107,14 +107,17 @@ impl<T: Command> Trigger<T> {
         (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(text) })
     }
 
-    /// Drops the data, and leaves the memory to C.
+    /// Drops the data and the filter, and leaves the memory to C.
     ///
     /// # Safety
     ///
-    /// `raw` must be that of a `Trigger<T>` which nobody uses any more but for C's part of it.
+    /// `raw` must be that of a `Trigger<T>` which nobody uses any more, and which C frees next.
     unsafe extern "C" fn drop_data(raw: *mut bindings::event_trigger_data) {
         // SAFETY: By the type invariant `raw` is first; the caller promises the rest.
-        unsafe { core::ptr::drop_in_place(&raw mut (*raw.cast::<Self>()).data) };
+        unsafe {
+            filter::free(raw);
+            core::ptr::drop_in_place(&raw mut (*raw.cast::<Self>()).data);
+        }
     }
 }
 
