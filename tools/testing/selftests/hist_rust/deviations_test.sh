@@ -48,6 +48,20 @@ dev_no_addresses__save_of_a_stack() {
 	same "$(grep -cE '18446[0-9]{15}|ffff[0-9a-f]{12}' $E/num/hist)" 0
 }
 
+# Not even root may see the addresses of symbols.
+dev_no_addresses__in_brackets() {
+	local e=events/kmem/kmalloc restrict rc=0
+	fresh && on $e hist:keys=call_site.sym || return
+	q cat /proc/self/status
+	restrict=$(cat /proc/sys/kernel/kptr_restrict)
+	echo 2 >/proc/sys/kernel/kptr_restrict
+	same "$(rows $e | grep -c '^{ call_site: \[0000000000000000\] [a-z_]' | sed 's/[1-9].*/some/')" some || rc=1
+	same "$(rows $e | grep -c '\[ffff')" 0 || rc=1
+	echo "$restrict" >/proc/sys/kernel/kptr_restrict
+	: >$e/trigger
+	return $rc
+}
+
 dev_incompatible_keys__refused() {
 	local k
 	fresh || return
@@ -73,6 +87,48 @@ dev_synth_param_type__string_for_a_number() {
 	fresh && synth 'nr u64 number' | q grep ok || return
 	refused_clean num 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' 'Invalid argument' "$(entry num \
 		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' '$ss)')"
+}
+
+# The same stack twice, as a key without .stacktrace, in a buffer that had other
+# records before.
+stacks_on_one_cpu() {
+	local t
+	taskset -cp 0 $BASHPID >"$tmp/log"
+	for t in a b; do
+		echo 1 >$E/text/enable
+		for _ in 1 2 3 4 5 6; do q text 1 "$(printf "$t%.0s" $(seq 300))"; done
+		echo 0 >$E/text/enable
+		: >trace
+		q num 1 0 5 $t 1 0 6 $t
+	done
+}
+
+dev_stack_bounds__one_row() {
+	fresh && synth 'first u64 val; unsigned long[] stk' | q grep ok || return
+	ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
+	on events/synthetic/first hist:keys=stk && (stacks_on_one_cpu)
+	same "$(totals events/synthetic/first)" '4 1 0 '
+}
+
+# The field is elsewhere in the record of the other event.
+dev_named_layout__refused() {
+	local c=hist:name=foo:keys=id
+	fresh && put dynamic_events 'u:moved u64 first; u32 id' | q grep ok && ok num $c || return
+	refused_clean moved $c 'Invalid argument' \
+		"$(entry moved "Named hist trigger doesn't match existing named trigger (includes variables)" $c foo:keys=id)"
+}
+
+# The lower half is the number of read().
+dev_syscall_number__of_64_bits() {
+	fresh && ok pair hist:keys=total.syscall:sort=total && q pair 1 0 0 1 0 4294967296 || return
+	same "$(rows $E/pair | grep -o '[a-z]*_[a-z]* *\[' | tr -d ' [' | tr '\n' ' ')" 'sys_read unknown_syscall '
+}
+
+# A variable of an array that is full.
+dev_full_array__all_of_it() {
+	fresh && synth 'st char[] text' | q grep ok && ok num 'hist:keys=id:s1=tag:x1=total:onchange($x1).trace(st,$s1)' || return
+	q num 1 0 5 abcdefgh
+	records_are 'st: text=abcdefgh'
 }
 
 quotients() { # EXPRESSION TOTAL...
@@ -281,6 +337,23 @@ dev_plain_snapshot__not_taken() {
 	return $rc
 }
 
+helper_command='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
+
+# Others refer to the helper when the one that it was made for goes.
+dev_helper_goes__with_the_last_reference() {
+	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num hist:keys=id:st=total || return
+	ok pair "$helper_command" && ok text 'hist:keys=id:vals=$synthetic_delta' && ok pair "!$helper_command" || return
+	same "$(triggers num | wc -l)" 2 && ok text '!hist:keys=id:vals=$synthetic_delta' && same "$(triggers num | wc -l)" 1
+}
+
+dev_helper_command__with_a_long_filter() {
+	local ids
+	ids=$(printf ' || id == %d' $(seq 100 140))
+	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num "hist:keys=id:st=total if id == 1$ids" && ok pair "$helper_command" || return
+	q mixed num 1 5 10 a pair 1 0 17
+	records_are 'syn: lat=7 delta=5'
+}
+
 # Each histogram fires the event of the next one: whatever does not fit any more has
 # to be counted as lost.
 dev_losses_counted__deep_chain() {
@@ -312,17 +385,21 @@ dev_named_event_gone__the_other_stays() {
 	ok pair '!hist:name=foo:keys=id:x1=total' && trigger_is pair 'pair: no trigger'
 }
 
-run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_strings dev_string_modifier__command_name \
-	dev_string_value__refused dev_no_addresses__save_of_a_stack dev_incompatible_keys__refused \
-	dev_synth_param_type__number_for_a_string dev_synth_param_type__string_for_a_number dev_floor_division__by_constants \
-	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum dev_expression_values__shown \
-	dev_exact_match__buckets dev_exact_match__expressions_and_constants dev_cpu_read_back__once dev_comm_sort__by_name \
-	dev_key_after_nul__one_row dev_read_once_all__nothing_is_used_up \
-	dev_exact_action__synthetic_event_of_that_name dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph \
-	dev_exact_caret__later_occurrence dev_tie_order__by_key dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
-	dev_named_pins__every_instance dev_same_variable__by_two_handlers dev_clock_kept__records_stay dev_text_change__each_new_text \
-	dev_stack_header__a_line_of_its_own dev_plain_snapshot__not_taken dev_losses_counted__deep_chain \
-	dev_named_event_gone__the_other_stays
+run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_strings \
+	dev_string_modifier__command_name dev_string_value__refused dev_no_addresses__save_of_a_stack \
+	dev_no_addresses__in_brackets dev_incompatible_keys__refused dev_synth_param_type__number_for_a_string \
+	dev_synth_param_type__string_for_a_number dev_stack_bounds__one_row dev_named_layout__refused \
+	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_floor_division__by_constants \
+	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum \
+	dev_expression_values__shown dev_exact_match__buckets dev_exact_match__expressions_and_constants \
+	dev_cpu_read_back__once dev_comm_sort__by_name dev_key_after_nul__one_row \
+	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
+	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \
+	dev_tie_order__by_key dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
+	dev_named_pins__every_instance dev_same_variable__by_two_handlers dev_clock_kept__records_stay \
+	dev_text_change__each_new_text dev_stack_header__a_line_of_its_own dev_plain_snapshot__not_taken \
+	dev_helper_goes__with_the_last_reference \
+	dev_helper_command__with_a_long_filter dev_losses_counted__deep_chain dev_named_event_gone__the_other_stays
 rc=$?
 "$UEDRIVE" --reset
 exit $rc

@@ -5,6 +5,16 @@
 # (Documentation/trace/histogram-design.rst), in their order, with what hist_debug
 # shows of each. Addresses are numbered as they come; 7.3 also shows the function
 # of each field, and sizes that have changed since the document was written.
+#
+#   Basic histograms                               basic
+#   Basic histogram test                           compound
+#   Variables (two sections)                       variables
+#   Actions and Handlers                           handlers
+#   trace() action field variable test             onmatch
+#   action_data and the onXXX() handlers           onmax_save, onmax_snapshot
+#   save() action field variables test             onmax_save
+#   Test of field variables on other histograms    field_variable
+#   Alias test                                     alias
 # shellcheck disable=SC2016 # $variables of histograms
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -78,6 +88,24 @@ variables() {
 	on $switch "!$c" && on $waking "!$ts0" && removed
 }
 
+# The same action, by the name of its event and as trace().
+handlers() {
+	local c a
+	fresh || return
+	for a in 'wakeup_latency(' 'trace(wakeup_latency,'; do
+		c='hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).'$a'$wakeup_lat,next_pid)'
+		synth 'wakeup_latency u64 lat; pid_t pid' | q grep ok && on $waking "$ts0" && on $switch "$c" || return
+		: >trace
+		sleepers
+		grep -qE ': wakeup_latency: lat=[0-9]+ pid=[0-9]+$' trace || return
+		case $a in
+		trace*) debug_is handlers-trace $waking $switch ;;
+		*) debug_is handlers $waking $switch ;;
+		esac || return
+		on $switch "!$c" && on $waking "!$ts0" && echo 0 >events/synthetic/enable && same "$(put synthetic_events '!wakeup_latency')" ok && removed || return
+	done
+}
+
 onmatch() {
 	local s='wakeup_latency u64 lat; pid_t pid; char comm[16]'
 	local c='hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).wakeup_latency($wakeup_lat,next_pid,next_comm)'
@@ -99,6 +127,20 @@ onmax_save() {
 	on $switch "!$c" && on $waking "!$ts0" && removed
 }
 
+onmax_snapshot() {
+	local c='hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmax($wakeup_lat).snapshot()'
+	fresh && on $waking "$ts0" && on $switch "$c" && echo 1 >$switch/enable || return
+	sleepers
+	echo 0 >$switch/enable
+	debug_is onmax-snapshot $waking $switch || return
+	# What hist says of the snapshot, and its records.
+	grep -qE '^Snapshot taken \(see tracing/snapshot\)\.  Details:$' $switch/hist || return
+	grep -qE '^	triggering value \{ onmax\(\$wakeup_lat\) \}: +[0-9]+	triggered by event with key: \{ next_pid: +[0-9]+ \}$' \
+		$switch/hist || return
+	grep -q ': sched_switch: ' snapshot || return
+	on $switch "!$c" && on $waking "!$ts0" && echo 0 >snapshot && removed
+}
+
 field_variable() {
 	local s='wakeup_latency u64 lat; pid_t pid; int prio'
 	local c='hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).wakeup_latency($wakeup_lat,next_pid,prio)'
@@ -116,10 +158,11 @@ alias() {
 	sleepers
 	debug_is alias $waking $switch || return
 	grep -qE ': wakeup_latency: lat=[0-9]+ pid=[0-9]+ comm=sleep$' trace || return
-	on $switch "!$c" && on $waking "!$w" && removed
+	# The document removes another trigger than it made; that is no error, and does nothing.
+	on $switch "!$c" && on $waking "!$ts0" && same "$(grep -c . $waking/trigger)" 1 && on $waking "!$w" && removed
 }
 
-run_tests basic compound variables onmatch onmax_save field_variable alias
+run_tests basic compound variables handlers onmatch onmax_save onmax_snapshot field_variable alias
 rc=$?
 "$UEDRIVE" --reset
 exit $rc

@@ -4,8 +4,10 @@
 # Bugs that the C implementation had and that were fixed there: histograms (h),
 # their map (m) and synthetic events (s). What a kernel has to look for itself,
 # such as use of freed memory, is found when this runs under KASAN and lockdep.
-# Those of the map with many threads are in races_test.c, and those that need
-# memory to run out in hist_failnth_test.c.
+# Elsewhere are: those that need memory to run out (h7, h9, m3, s1), in
+# hist_failnth_test.c; those of the map with many threads (m1), in races_test.c; the
+# kernel's test modules (s2) and modules that go (s9), in modules_test.sh. What leaks
+# (m4) is found by kmemleak.
 # shellcheck disable=SC2016 # $variables of histograms
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -193,6 +195,33 @@ h18_variable_used_twice() {
 	ok pair 'hist:keys=id:vals=$ts:ts3=$ts' && q mixed num 1 0 10 a pair 1 0 17 && rows_are pair '{ id:          1 } hitcount:          1  ts:         10'
 }
 
+# A table is sorted by a function for each kind of key, up and down: calls of another
+# type are found on a kernel with CFI, and wrong ones in the order. No row is twice.
+h15_h16_sorted_by_each_type() {
+	local desc='kinds u8 aa; s8 bb; u16 cc; s16 dd; u32 ee; s32 ff; u64 gg; s64 hh; char[8] ii; __data_loc char[] jj' f
+	fresh && put dynamic_events "u:$desc" | q grep ok || return
+	for f in aa bb cc dd ee ff gg hh ii jj; do
+		ok kinds "hist:keys=$f:sort=$f:size=512" && ok kinds "hist:keys=$f,aa:vals=gg:sort=$f.descending,gg:size=512" || return
+	done
+	perl -e 'print "reg bit=0 : $ARGV[0]\n";
+		for (1 .. 250) { $x = $x * 1103515245 + 12345 & 0x7fffffff; $n = $x >> 8; $t = sprintf "%07x", $n % 99991;
+			printf "w 0 u8:%d u8:%d u16:%d u16:%d u32:%d u32:%d u64:%d u64:%d s:%s n:1 u32:%d z:%s\n", $n % 128, $n % 127,
+				$n % 32768, $n % 32767, $n, $n >> 1, $n << 30, $n << 31, $t, 8 << 16 | 50, $t }' "$desc" | ue >"$tmp/log"
+	perl -ne '
+		if (/^# trigger info: hist:keys=(..)(,aa)?/) { ($key, $down, $last, %seen) = ($1, $2) }
+		elsif (/^\{ $key: +(\S+)(?:, aa: +(\d+))? *\} hitcount: +(\d+)/) {
+			($this, $other, $n) = ($1, $2 // "", $3);
+			$wrong{"$key twice"} = 1 if $seen{"$this $other"}++;
+			$order = $key eq "ii" || $key eq "jj" ? $last cmp $this : $last <=> $this;
+			$wrong{"$key order"} = 1 if defined $last && ($down ? $order < 0 : $order > 0);
+			$sum{$key . ($down || "")} += $n; $last = $this }
+		END { print join(", ", sort keys %wrong), "\n"; print join(" ", map "$_=$sum{$_}", sort keys %sum), "\n" }' \
+		$E/kinds/hist >"$tmp/order"
+	# Each record is in one row of each histogram.
+	same "$(cat "$tmp/order")" "
+$(for f in aa bb cc dd ee ff gg hh ii jj; do printf '%s=250 %s,aa=250 ' $f $f; done | sed 's/ $//')"
+}
+
 # Malformed lists of variables and parameters, many times.
 h19_h20_malformed() {
 	local i c
@@ -228,6 +257,15 @@ h22_helper_stayed() {
 		trigger_is num 'num: no trigger'
 }
 
+# The command that needs the helper fails after that was made.
+h22_helper_of_a_failure() {
+	local c='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
+	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num hist:keys=id:st=total || return
+	same "$(put $E/pair/trigger "$c:onmax(\$lat).save(nosuch)")" 'Invalid argument' &&
+		same "$(put $E/pair/trigger "$c:onmatch(user_events.num).syn(user_events.num.delta)")" 'Invalid argument' &&
+		trigger_is num 'hist:keys=id:vals=hitcount:st=total:sort=hitcount:size=2048 [active]'
+}
+
 # Expressions too long to be printed.
 h23_long_expressions() {
 	local n
@@ -242,6 +280,75 @@ h23_long_expressions() {
 h24_soft_mode() {
 	fresh && ok num enable_event:user_events:pair && ok pair hist:keys=id && q pair 1 0 0 && q num 1 0 0 a && q pair 1 0 0 || return
 	same "$(totals $E/pair)" '2 1 0 ' && same "$(body | grep -c pair)" 1
+}
+
+# The largest keys and all variables, strings, with four of them on top of each other:
+# more than a stack has room for.
+h25_large_keys_and_variables() {
+	local i strings c
+	strings=$(printf ':s%d=msg' $(seq 14))
+	fresh && synth 'l1 u32 id; char[] msg' 'l2 u32 id; char[] msg' 'l3 u32 id; char[] msg' | q grep ok || return
+	ok text "hist:keys=msg,id$strings:x1=id:onchange(\$x1).trace(l1,\$x1,\$s14)" || return
+	for i in 1 2; do
+		on "events/synthetic/l$i" "hist:keys=msg,id$strings:x1=id:onchange(\$x1).trace(l$((i + 1)),\$x1,\$s14)" || return
+	done
+	on events/synthetic/l3 hist:keys=id,msg || return
+	c=$(printf 'k%.0s' $(seq 250))
+	q text 1 "$c"
+	q text 2 "$c"
+	same "$(rows events/synthetic/l3 | sed 's/ *}/ }/')" "{ id:          1, msg: $c } hitcount:          1
+{ id:          2, msg: $c } hitcount:          1" || return
+	for i in 3 2 1; do : >"events/synthetic/l$i/trigger"; done
+}
+
+# The counter of elements ran on with each key that found the map full.
+m2_misses_of_a_full_map() {
+	local i
+	fresh && ok pair hist:keys=id:size=128 || return
+	for i in 1 2 3; do
+		{
+			echo "reg bit=0 : $PAIR"
+			seq -f 'w 0 u32:%.0f u32:0 u64:0' 10000
+		} | ue >"$tmp/log"
+		same "$(totals $E/pair)" '128 128 9872 ' || return
+		ok pair hist:keys=id:size=128:clear && same "$(totals $E/pair)" '0 0 0 ' || return
+	done
+	same "$(q pair 1 0 0 1 0 0; totals $E/pair)" '2 1 0 '
+}
+
+backtraces() {
+	while :; do
+		sleep 0.3
+		echo l >/proc/sysrq-trigger
+	done
+}
+
+# Interrupts, and NMIs where there are any, hit the keys that a task inserts: events of
+# all three write to one map. No row is twice, and nobody waits for ever.
+m5_interrupted_insertion() {
+	local c=hist:name=m5:keys=common_pid:vals=hitcount:size=128 loop='sleep 60' i e
+	local in='kmem/kmem_cache_alloc irq/softirq_entry timer/timer_expire_entry nmi/nmi_handler'
+	fresh || return
+	for e in $in; do
+		[ -e events/$e ] || continue
+		on events/$e $c || return
+	done
+	if [ -e events/nmi/nmi_handler ] && [ -w /proc/sysrq-trigger ]; then loop=backtraces; fi
+	i=$(cat /proc/sys/kernel/printk)
+	echo 1 >/proc/sys/kernel/printk
+	# Each program is a new key.
+	# shellcheck disable=SC2016
+	beside "$loop" bash -c 'for i in $(seq 110); do /bin/true; done'
+	echo "$i" >/proc/sys/kernel/printk
+	on events/kmem/kmem_cache_alloc "$c:pause" || return
+	perl -ne '$wrong = 1 if /common_pid: +(\d+)/ && $seen{$1}++; $sum += $1 if /hitcount: +(\d+)/; $rows++ if /^\{/;
+		$n{$1} = $2 if /^    (\w+): (\d+)/;
+		END { print $wrong || $sum != $n{Hits} || $rows != $n{Entries} || $rows < 100 ? "bad\n" : "good\n" }' \
+		events/kmem/kmem_cache_alloc/hist >"$tmp/sum"
+	same "$(cat "$tmp/sum")" good || { tail -n 5 events/kmem/kmem_cache_alloc/hist; return 1; }
+	for e in $in; do
+		[ ! -e events/$e ] || on events/$e '!'$c || return
+	done
 }
 
 # Definitions of synthetic events that fail late.
@@ -330,10 +437,13 @@ print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || 
 	same "$(perf script -i "$tmp/data" -F event,trace 2>/dev/null | sed 's/^ *//; s/ *$//')" 'synthetic:fmt: lat=3 text=abc word=abc'
 }
 
-run_tests h1_bad_named h2_named_orders h3_reference_only h4_open_while_removed h5_failed_open h6_read_after_removal h8_long_names \
-	h10_modifier_of_nothing h11_many_parameters h12_string_operands h13_character_arrays h14_modifiers_of_values h17_operators \
-	h18_variable_used_twice h19_h20_malformed h21_last_command h22_helper_stayed h23_long_expressions h24_soft_mode \
-	s3_two_writers s4_user_strings s5_types s6_s7_stack_chain s8_malformed_definitions s9_format_and_perf
+run_tests h1_bad_named h2_named_orders h3_reference_only h4_open_while_removed h5_failed_open \
+	h6_read_after_removal h8_long_names h10_modifier_of_nothing h11_many_parameters h12_string_operands \
+	h13_character_arrays h14_modifiers_of_values h17_operators h18_variable_used_twice \
+	h15_h16_sorted_by_each_type h19_h20_malformed h21_last_command h22_helper_stayed h22_helper_of_a_failure \
+	h23_long_expressions h24_soft_mode h25_large_keys_and_variables m2_misses_of_a_full_map \
+	m5_interrupted_insertion s8_malformed_definitions s3_two_writers s4_user_strings s5_types s6_s7_stack_chain \
+	s9_format_and_perf
 rc=$?
 "$UEDRIVE" --reset
 exit $rc

@@ -108,12 +108,130 @@ like_libraries() {
 	return $rc
 }
 
+# What rtla does for "-e sched:sched_switch --trigger hist:...": in its instance, each
+# time opening the file with truncation, with a newline behind the text. It saves hist
+# when it stops, and removes the trigger with its own text.
+like_rtla() {
+	local dir=instances/timerlat_hist t='hist:keys=next_comm,next_prio:vals=hitcount:sort=hitcount.descending:size=4096 if next_pid != 0' rc=0
+	local e=$dir/events/sched/sched_switch
+	fresh && mkdir $dir || return
+	same "$(new $e/trigger "$t"$'\n')" ok && echo 1 >$e/enable || rc=1
+	busy sleep 0.01
+	echo 0 >$dir/tracing_on
+	cat $e/hist >"$tmp/sched_sched_switch_hist.txt"
+	same "$(new $e/trigger "!$t"$'\n')" ok && same "$(grep -vc '^#' $e/trigger)" 0 || rc=1
+	grep -q '^{ next_comm: sleep *, next_prio: *120 } hitcount: *[1-9]' "$tmp/sched_sched_switch_hist.txt" &&
+		adds_up "$tmp/sched_sched_switch_hist.txt" || rc=1
+	rmdir $dir || rc=1
+	return $rc
+}
+
+# What trigger shows is saved, everything is removed with it, and it is set up again.
+saved_and_restored() {
+	local saved e
+	fresh && synth 'syn u64 lat; char[8] tag' | q grep ok || return
+	ok num 'hist:keys=id:x1=total,s1=tag' && ok num 'hist:keys=tag,id.hex:vals=delta.hex' &&
+		ok num 'hist:keys=id.log2:vals=total.percent:sort=total.descending if id > 1' || return
+	ok pair 'hist:keys=id:lat=total-$x1:onmatch(user_events.num).trace(syn,$lat,$s1)' || return
+	for e in pair num; do triggers $e >"$tmp/saved-$e"; done
+	for e in pair num; do
+		while read -r saved; do ok $e "!${saved% \[active\]}" || return; done <"$tmp/saved-$e"
+		trigger_is $e "$e: no trigger" || return
+	done
+	for e in num pair; do
+		while read -r saved; do ok $e "${saved% \[active\]}" || return; done <"$tmp/saved-$e"
+		trigger_is $e "$(cat "$tmp/saved-$e")" || return
+	done
+	q mixed num 1 0 10 ab pair 1 0 17
+	records_are 'syn: lat=7 tag=ab'
+}
+
+libtracefs_calls() {
+	python3 - "$@" <<-'END'
+		import ctypes, subprocess, sys
+		lib = ctypes.CDLL("libtracefs.so.1")
+		for name in "local_events hist_alloc sql event_file_read".split():
+		    getattr(lib, "tracefs_" + name).restype = ctypes.c_void_p
+		p = ctypes.c_void_p
+		def check(what, good):
+		    if not good:
+		        print("# " + what)
+		        sys.exit(1)
+		def text(at):
+		    return ctypes.string_at(at).decode() if at else ""
+		def num(name):
+		    return text(lib.tracefs_event_file_read(None, b"user_events", b"num", name, None))
+		start, pause, go_on, clear, destroy = range(5)
+		def command(what):
+		    check("command %d" % what, lib.tracefs_hist_command(None, hist, what) == 0)
+		tep = p(lib.tracefs_local_events(None))
+		check("events", tep)
+		if sys.argv[1] == "hist":
+		    hist = p(lib.tracefs_hist_alloc(tep, b"user_events", b"num", b"id", 0))
+		    check("alloc", hist)
+		    check("value", lib.tracefs_hist_add_value(hist, b"total") == 0)
+		    check("sort", lib.tracefs_hist_add_sort_key(hist, b"total") == 0)
+		    check("direction", lib.tracefs_hist_sort_key_direction(hist, b"total", 1) == 0)
+		    command(start)
+		    subprocess.run(["bash", "-c", sys.argv[2]], check=True)
+		    command(pause)
+		    check("paused", "[paused]" in num(b"trigger"))
+		    print("\n".join(l for l in num(b"hist").split("\n") if l[:1] == "{"))
+		    command(go_on)
+		    check("active", "[active]" in num(b"trigger"))
+		    command(clear)
+		    check("empty", "Hits: 0" in num(b"hist"))
+		    command(destroy)
+		else:
+		    error = p()
+		    synth = p(lib.tracefs_sql(tep, b"lat", sys.argv[2].encode(), ctypes.byref(error)))
+		    check(text(error.value), synth)
+		    check("create", lib.tracefs_synth_create(synth) == 0)
+		    subprocess.run(["bash", "-c", sys.argv[3]], check=True)
+		    check("destroy", lib.tracefs_synth_destroy(None, synth) == 0)
+	END
+}
+
+libtracefs() {
+	python3 -c 'import ctypes; ctypes.CDLL("libtracefs.so.1")' 2>/dev/null || skip 'there is no libtracefs'
+}
+
+# The library makes a histogram, and the actions of a SQL statement.
+libtracefs_hist() {
+	libtracefs || return
+	fresh || return
+	printf '%s\n' "reg bit=0 : $NUM" 'w 0 u32:1 u32:0 u64:5 s:a n:7' 'w 0 u32:2 u32:0 u64:9 s:a n:7' 'w 0 u32:1 u32:0 u64:1 s:a n:7' >"$tmp/script"
+	same "$(libtracefs_calls hist "'$UEDRIVE' '$tmp/script' >/dev/null")" '{ id:          2 } hitcount:          1  total:          9
+{ id:          1 } hitcount:          2  total:          6' && trigger_is num 'num: no trigger'
+}
+
+libtracefs_sql() {
+	local q
+	libtracefs || return
+	fresh || return
+	# shellcheck disable=SC2034
+	q='SELECT end.id AS id, (end.total - start.total) AS lat FROM user_events.num AS start JOIN user_events.pair AS end ON start.id = end.id WHERE start.total > 3'
+	printf '%s\n' "reg slot=0 bit=0 : $NUM" "reg slot=1 bit=0 : $PAIR" 'w 0 u32:1 u32:0 u64:10 s:a n:7' 'w 0 u32:2 u32:0 u64:2 s:a n:7' \
+		'w 1 u32:1 u32:0 u64:17' 'w 1 u32:2 u32:0 u64:18' >"$tmp/script"
+	libtracefs_calls sql "$q" "echo 1 >events/synthetic/lat/enable; '$UEDRIVE' '$tmp/script' >/dev/null; echo 0 >events/synthetic/lat/enable" || return
+	records_are 'lat: id=1 lat=7' && trigger_is num 'num: no trigger' && same "$(cat synthetic_events)" ''
+}
+
 # trace-cmd sets a trigger, and shows the histogram.
 trace_cmd() {
 	fresh || return
 	trace-cmd record -o "$tmp/dat" -e user_events:num -R hist:keys=id:vals=total true >"$tmp/log" 2>&1 || return
 	q num 1 0 5 a
 	trace-cmd reset >"$tmp/log" 2>&1
+	trigger_is num 'num: no trigger'
+}
+
+# The same until it is told to stop, with the histogram read meanwhile.
+trace_cmd_start() {
+	fresh && trace-cmd start -e user_events:num -R hist:keys=id:vals=total >"$tmp/log" 2>&1 || return
+	q num 1 0 5 a 1 0 6 a
+	same "$(trace-cmd show 2>/dev/null | grep -c ': num: id=')" 2 && rows_are num '{ id:          1 } hitcount:          2  total:         11' || return
+	trace-cmd stop >"$tmp/log" 2>&1 && trace-cmd reset >"$tmp/log" 2>&1
 	trigger_is num 'num: no trigger'
 }
 
@@ -126,8 +244,9 @@ trace_cmd_sqlhist() {
 	on events/synthetic/wakes hist:keys=pid:vals=lat:pause && adds_up events/synthetic/wakes/hist
 }
 
-run_tests syscalls scheduling kprobes uprobes event_probes synthetic_and_user_events like_libraries \
-	trace_cmd:trace-cmd trace_cmd_sqlhist:trace-cmd
+run_tests syscalls scheduling kprobes uprobes event_probes synthetic_and_user_events like_libraries like_rtla \
+	saved_and_restored libtracefs_hist:python3 libtracefs_sql:python3 trace_cmd:trace-cmd trace_cmd_start:trace-cmd \
+	trace_cmd_sqlhist:trace-cmd
 rc=$?
 "$UEDRIVE" --reset
 exit $rc

@@ -1189,4 +1189,57 @@ TEST_F(dev, stuck_memory__enable_word)
 	stuck_case(_metadata, self->fd, &self->w[0], false);
 }
 
+/* late-word-memory: what a killed process had stays until the page of its word comes. */
+TEST_F(dev, late_word_memory__until_the_page_comes)
+{
+	/* Nobody can seal it while somebody can write to it. */
+	int memfd = memfd_create("late", MFD_ALLOW_SEALING | MFD_CLOEXEC), pidfd, uffd, status;
+	volatile int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	ASSERT_LE(0, memfd);
+	ASSERT_NE(MAP_FAILED, (void *)shared);
+	ASSERT_EQ(0, ftruncate(memfd, 4096));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:lw u32 a"));
+	pid = fork();
+	if (!pid) {
+		uint32_t *m = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+		m[0] = 0;
+		if (ue_reg(self->fd, m, 0, "lw u32 a"))
+			_exit(1);
+		madvise(m, 4096, MADV_DONTNEED);
+		*shared = open_uffd(m, 4096);
+		for (;;)
+			pause();
+	}
+	ASSERT_TRUE(ue_poll(*shared));
+	if (*shared < 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		SKIP(return, "no userfaultfd");
+	}
+	pidfd = syscall(__NR_pidfd_open, pid, 0);
+	ASSERT_LE(0, pidfd);
+	uffd = syscall(__NR_pidfd_getfd, pidfd, *shared, 0);
+	ASSERT_LE(0, uffd);
+	ASSERT_EQ(0, ue_enable("lw", true));
+	ASSERT_TRUE(wait_fault(uffd));
+	ASSERT_EQ(-EBUSY, ue_err(fcntl(memfd, F_ADD_SEALS, F_SEAL_WRITE)));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFSIGNALED(status));
+	EXPECT_FALSE(ue_poll_ms(!fcntl(memfd, F_ADD_SEALS, F_SEAL_WRITE), 1000));
+	/* Who was to serve the page goes away. */
+	close(uffd);
+	EXPECT_TRUE(ue_poll(!fcntl(memfd, F_ADD_SEALS, F_SEAL_WRITE)));
+	EXPECT_EQ(0, ue_enable("lw", false));
+	close(pidfd);
+	close(memfd);
+	munmap((void *)shared, 4096);
+}
+
 TEST_HARNESS_MAIN

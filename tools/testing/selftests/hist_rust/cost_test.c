@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What histograms cost, where the Rust ones cost another kind of amount: each case
+ * compares times of the same boot with each other, or memory with a limit that is
+ * far from both. The cases show rows of Documentation/trace/rust/deviations.rst,
+ * and fail on the C implementation.
+ */
+#define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <pthread.h>
+
+#include "kselftest_harness.h"
+#include "../user_events_rust/ue.h"
+
+#define DESC	"cost u32 id; u64 number"
+#define COST	UE_EVENTS "/cost"
+
+UE_FIXTURE(dev)
+
+static long hit(int fd, uint64_t number)
+{
+	struct {
+		uint32_t id;
+		uint64_t number;
+	} __attribute__((packed)) r = { .number = number };
+
+	return ue_writev(fd, 0, &r, sizeof(r));
+}
+
+/* Memory that nobody uses, or that can be had at once, in KiB. */
+static long available(void)
+{
+	char *text = ue_slurp("/proc/meminfo");
+	static const char *const of[] = { "MemFree:", "\nBuffers:", "\nCached:", "SReclaimable:" };
+	long kib = 0;
+
+	for (int i = 0; i < 4; i++)
+		kib += strtol(strstr(text, of[i]) + strlen(of[i]), NULL, 10);
+	return kib;
+}
+
+/* hist-memory: 131,072 elements with a number as key have less than 12 MiB, C's 23. */
+TEST_F(dev, hist_memory__a_large_map)
+{
+	long before, used;
+
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	/* What is allocated the first time stays. */
+	ASSERT_EQ(0, ue_put(COST "/trigger", "hist:keys=id"));
+	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=id"));
+	before = available();
+	ASSERT_EQ(0, ue_put(COST "/trigger", "hist:keys=id:size=131072"));
+	used = before - available();
+	EXPECT_LT(used, 12 * 1024);
+	EXPECT_LT(1024, used);
+	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=id:size=131072"));
+	/* All of it comes back. */
+	EXPECT_TRUE(ue_poll(before - available() < 2 * 1024)) {
+		TH_LOG("%ld KiB are missing", before - available());
+	}
+}
+
+static volatile bool reading;
+
+static void *read_once(void *arg)
+{
+	ue_slurp(COST "/hist");
+	reading = false;
+	return NULL;
+}
+
+/* How often something that takes event_mutex can be done in a time. */
+static unsigned int done_within(uint64_t ns)
+{
+	uint64_t end = ue_now() + ns;
+	unsigned int n = 0;
+
+	while (ue_now() < end) {
+		ue_put(UE_EVENTS "/other/enable", "0");
+		n++;
+	}
+	return n;
+}
+
+/* hist-read: others go on while a large table is read. */
+TEST_F(dev, hist_read__others_do_not_wait)
+{
+	unsigned int meanwhile = 0, alone;
+	uint64_t time = 0;
+	pthread_t t;
+
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	ASSERT_EQ(1, ue_reg_index(self->fd, self->w, 1, "other u32 id"));
+	ASSERT_EQ(0, ue_put(COST "/trigger", "hist:keys=number:size=8192"));
+	for (uint64_t i = 0; i < 8192; i++)
+		hit(self->fd, i * 7919 % 8209);
+	for (int round = 0; round < 3; round++) {
+		uint64_t start = ue_now();
+
+		reading = true;
+		ASSERT_EQ(0, pthread_create(&t, NULL, read_once, NULL));
+		while (reading) {
+			ue_put(UE_EVENTS "/other/enable", "0");
+			meanwhile++;
+		}
+		pthread_join(t, NULL);
+		time += ue_now() - start;
+	}
+	alone = done_within(time);
+	EXPECT_LT(alone, 8 * meanwhile) {
+		TH_LOG("%u times in %llu us, %u while it is read", alone,
+		       (unsigned long long)time / 1000, meanwhile);
+	}
+	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=number:size=8192"));
+}
+
+/* The hash that the C implementation has for a key of 8 bytes. */
+static uint32_t hash_of_c(uint64_t key)
+{
+	uint32_t a, b, c;
+
+	a = b = c = 0xdeadbeef + 8;
+	a += (uint32_t)key;
+	b += key >> 32;
+#define ROTATE(x, n)	((x) << (n) | (x) >> (32 - (n)))
+	c ^= b;
+	c -= ROTATE(b, 14);
+	a ^= c;
+	a -= ROTATE(c, 11);
+	b ^= a;
+	b -= ROTATE(a, 25);
+	c ^= b;
+	c -= ROTATE(b, 16);
+	a ^= c;
+	a -= ROTATE(c, 4);
+	b ^= a;
+	b -= ROTATE(a, 14);
+	c ^= b;
+	c -= ROTATE(b, 24);
+	return c;
+}
+
+#define KEYS	2000
+#define LATE	50
+
+/* The shortest of some times that it takes to hit the last of some keys. */
+static uint64_t time_of(struct __test_metadata *_metadata, int fd, const uint64_t *keys)
+{
+	uint64_t best = ~0ull;
+
+	ASSERT_EQ(0, ue_put(COST "/trigger", "hist:keys=number:size=2048"));
+	for (int i = 0; i < KEYS; i++)
+		hit(fd, keys[i]);
+	for (int round = 0; round < 20; round++) {
+		uint64_t start = ue_now(), time;
+
+		for (int i = KEYS - LATE; i < KEYS; i++)
+			hit(fd, keys[i]);
+		time = ue_now() - start;
+		if (time < best)
+			best = time;
+	}
+	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=number:size=2048"));
+	return best;
+}
+
+/* hist-hash: keys that are in one place of the table in C are not slower than others. */
+TEST_F(dev, hist_hash__keys_that_collide)
+{
+	static uint64_t collide[KEYS], others[KEYS];
+	uint64_t key = 0, slow, usual;
+
+	for (int n = 0; n < KEYS; key++) {
+		if (hash_of_c(key) >> 20 == 5)
+			collide[n++] = key;
+	}
+	for (int n = 0; n < KEYS; n++)
+		others[n] = collide[n] + 1;
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	usual = time_of(_metadata, self->fd, others);
+	slow = time_of(_metadata, self->fd, collide);
+	EXPECT_LT(slow, 2 * usual);
+	TH_LOG("%llu and %llu ns", (unsigned long long)slow / LATE,
+	       (unsigned long long)usual / LATE);
+}
+
+/* hist-free: nobody waits for all processors when a trigger is removed. */
+TEST_F(dev, hist_free__without_waiting)
+{
+	uint64_t start, waits, removals;
+
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	/* The event stays in use. */
+	ASSERT_EQ(0, ue_put(COST "/trigger", "hist:keys=id:size=128"));
+	for (int i = 0; i < 10; i++)
+		ASSERT_EQ(0, ue_put(COST "/trigger", ue_path("hist:keys=number.buckets=%d:size=128 if id == %d", i + 2, i)));
+	start = ue_now();
+	for (int i = 0; i < 10; i++)
+		ASSERT_EQ(0, syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0));
+	waits = ue_now() - start;
+	start = ue_now();
+	for (int i = 0; i < 10; i++)
+		ASSERT_EQ(0, ue_put(COST "/trigger", ue_path("!hist:keys=number.buckets=%d:size=128 if id == %d", i + 2, i)));
+	removals = ue_now() - start;
+	EXPECT_LT(removals, waits / 2);
+	TH_LOG("%llu us, and %llu us for as many waits", (unsigned long long)removals / 1000,
+	       (unsigned long long)waits / 1000);
+	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=id:size=128"));
+}
+
+TEST_HARNESS_MAIN
