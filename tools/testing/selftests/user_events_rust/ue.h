@@ -372,6 +372,22 @@ static inline const char *ue_print_fmt(const char *event)
 	return out;
 }
 
+/* Removes the triggers of all events of a group; what refers to others first. */
+static inline void ue_drop_triggers(const char *group)
+{
+	for (int round = 0; round < 4; round++) {
+		DIR *events = opendir(ue_path(UE_TRACEFS "/events/%s", group));
+		struct dirent *d;
+
+		while (events && (d = readdir(events))) {
+			if (d->d_name[0] != '.')
+				ue_trunc(ue_path(UE_TRACEFS "/events/%s/%s/trigger", group, d->d_name));
+		}
+		if (events)
+			closedir(events);
+	}
+}
+
 /*
  * Back to a known state: nothing is enabled, no dynamic event is left, the
  * buffers are empty. Events that are about to go may take their time.
@@ -389,6 +405,8 @@ static inline bool ue_reset(void)
 	if (instances)
 		closedir(instances);
 	ue_put(UE_TRACEFS "/tracing_on", "1");
+	ue_drop_triggers("user_events");
+	ue_drop_triggers("synthetic");
 	ue_trunc(UE_TRACEFS "/set_event");
 	ue_trunc(UE_TRACEFS "/set_event_pid");
 	if (!ue_poll(ue_trunc(UE_DYN) != -EBUSY))
