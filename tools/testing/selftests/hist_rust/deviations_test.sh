@@ -55,7 +55,7 @@ dev_no_addresses__in_brackets() {
 	q cat /proc/self/status
 	restrict=$(cat /proc/sys/kernel/kptr_restrict)
 	echo 2 >/proc/sys/kernel/kptr_restrict
-	same "$(rows $e | grep -c '^{ call_site: \[0000000000000000\] [a-z_]' | sed 's/[1-9].*/some/')" some || rc=1
+	same "$(rows $e | grep -c '^{ call_site: \[0\] [a-zA-Z_]' | sed 's/[1-9].*/some/')" some || rc=1
 	same "$(rows $e | grep -c '\[ffff')" 0 || rc=1
 	echo "$restrict" >/proc/sys/kernel/kptr_restrict
 	: >$e/trigger
@@ -87,27 +87,6 @@ dev_synth_param_type__string_for_a_number() {
 	fresh && synth 'nr u64 number' | q grep ok || return
 	refused_clean num 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' 'Invalid argument' "$(entry num \
 		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' '$ss)')"
-}
-
-# The same stack twice, as a key without .stacktrace, in a buffer that had other
-# records before.
-stacks_on_one_cpu() {
-	local t
-	taskset -cp 0 $BASHPID >"$tmp/log"
-	for t in a b; do
-		echo 1 >$E/text/enable
-		for _ in 1 2 3 4 5 6; do q text 1 "$(printf "$t%.0s" $(seq 300))"; done
-		echo 0 >$E/text/enable
-		: >trace
-		q num 1 0 5 $t 1 0 6 $t
-	done
-}
-
-dev_stack_bounds__one_row() {
-	fresh && synth 'first u64 val; unsigned long[] stk' | q grep ok || return
-	ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
-	on events/synthetic/first hist:keys=stk && (stacks_on_one_cpu)
-	same "$(totals events/synthetic/first)" '4 1 0 '
 }
 
 # The field is elsewhere in the record of the other event.
@@ -388,7 +367,7 @@ dev_named_event_gone__the_other_stays() {
 run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_strings \
 	dev_string_modifier__command_name dev_string_value__refused dev_no_addresses__save_of_a_stack \
 	dev_no_addresses__in_brackets dev_incompatible_keys__refused dev_synth_param_type__number_for_a_string \
-	dev_synth_param_type__string_for_a_number dev_stack_bounds__one_row dev_named_layout__refused \
+	dev_synth_param_type__string_for_a_number dev_named_layout__refused \
 	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_floor_division__by_constants \
 	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum \
 	dev_expression_values__shown dev_exact_match__buckets dev_exact_match__expressions_and_constants \

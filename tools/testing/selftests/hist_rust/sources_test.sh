@@ -131,7 +131,7 @@ saved_and_restored() {
 	local saved e
 	fresh && synth 'syn u64 lat; char[8] tag' | q grep ok || return
 	ok num 'hist:keys=id:x1=total,s1=tag' && ok num 'hist:keys=tag,id.hex:vals=delta.hex' &&
-		ok num 'hist:keys=id.log2:vals=total.percent:sort=total.descending if id > 1' || return
+		ok num 'hist:keys=id.log2:vals=total.percent:sort=hitcount.descending if id > 1' || return
 	ok pair 'hist:keys=id:lat=total-$x1:onmatch(user_events.num).trace(syn,$lat,$s1)' || return
 	for e in pair num; do triggers $e >"$tmp/saved-$e"; done
 	for e in pair num; do
@@ -188,7 +188,6 @@ libtracefs_calls() {
 		    check(text(error.value), synth)
 		    check("create", lib.tracefs_synth_create(synth) == 0)
 		    subprocess.run(["bash", "-c", sys.argv[3]], check=True)
-		    check("destroy", lib.tracefs_synth_destroy(None, synth) == 0)
 	END
 }
 
@@ -206,7 +205,7 @@ libtracefs_hist() {
 }
 
 libtracefs_sql() {
-	local q
+	local q e t
 	libtracefs || return
 	fresh || return
 	# shellcheck disable=SC2034
@@ -214,7 +213,13 @@ libtracefs_sql() {
 	printf '%s\n' "reg slot=0 bit=0 : $NUM" "reg slot=1 bit=0 : $PAIR" 'w 0 u32:1 u32:0 u64:10 s:a n:7' 'w 0 u32:2 u32:0 u64:2 s:a n:7' \
 		'w 1 u32:1 u32:0 u64:17' 'w 1 u32:2 u32:0 u64:18' >"$tmp/script"
 	libtracefs_calls sql "$q" "echo 1 >events/synthetic/lat/enable; '$UEDRIVE' '$tmp/script' >/dev/null; echo 0 >events/synthetic/lat/enable" || return
-	records_are 'lat: id=1 lat=7' && trigger_is num 'num: no trigger' && same "$(cat synthetic_events)" ''
+	records_are 'lat: id=1 lat=7' || return
+	# tracefs_synth_destroy() of 1.8.1 removes nothing, whatever the kernel is.
+	for e in pair num; do
+		t=$(triggers $e)
+		ok $e "!${t% \[active\]}" && trigger_is $e "$e: no trigger" || return
+	done
+	same "$(put synthetic_events '!lat')" ok
 }
 
 # trace-cmd sets a trigger, and shows the histogram.
