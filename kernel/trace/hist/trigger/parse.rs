@@ -165,7 +165,11 @@ fn add<'h>(mut build: Build<'_, 'h>, filter: Option<Filter<'h>>, helper: bool) -
     }
 
     let shared = shared(&build);
-    let prepared = prepare(&mut build, shared.as_deref(), filter.as_ref());
+    let prepared = prepare(
+        &mut build,
+        shared.as_deref().map(|hist| &hist.spec),
+        filter.as_ref(),
+    );
     let Build {
         file,
         lists,
@@ -250,11 +254,7 @@ impl Room {
 
     fn fill(self, spec: Spec) -> Arc<Hist> {
         self.memory
-            .write(Hist {
-                spec,
-                program: self.program,
-                map: self.map,
-            })
+            .write(Hist::new(spec, self.program, self.map))
             .into()
     }
 }
@@ -263,7 +263,7 @@ impl Room {
 /// for it.
 fn prepare<'h>(
     build: &mut Build<'_, 'h>,
-    shared: Option<&Hist>,
+    shared: Option<&Spec>,
     filter: Option<&Filter<'h>>,
 ) -> Result<Option<Room>> {
     let attrs = build.attrs;
@@ -290,7 +290,8 @@ fn prepare<'h>(
         return Err(ENOENT);
     }
 
-    if build.spec.timestamps {
+    // The actions of a shared histogram, which may use them as well, are not made again.
+    if shared.unwrap_or(&build.spec).timestamps {
         let instance = build.file.instance();
 
         // To set the clock empties the buffer of the instance, so it is only done if it has to be.
