@@ -9,7 +9,11 @@
 
 use kernel::{
     prelude::*,
-    str::CString, //
+    str::CString,
+    sync::{
+        Arc,
+        UniqueArc, //
+    }, //
 };
 
 use super::{
@@ -17,6 +21,7 @@ use super::{
     field::{
         Field,
         Flags,
+        Owner,
         VarRef, //
     },
     map::Map,
@@ -100,8 +105,61 @@ impl Spec {
 }
 
 /// A histogram.
+///
+/// It refers to others, which may refer to others in turn, and so on without a limit. So when the
+/// last ones of such a chain go together, each is not dropped by the one before, which would take
+/// as much stack as the chain is long, but one after the other: see [`Hist::drop`].
 pub(crate) struct Hist {
     pub(crate) spec: Spec,
     pub(crate) program: Program,
     pub(crate) map: Map,
+    /// The next of those that nobody has any more, while they are dropped.
+    gone: Option<Pin<UniqueArc<Hist>>>,
+}
+
+impl Hist {
+    pub(crate) fn new(spec: Spec, program: Program, map: Map) -> Self {
+        Self {
+            spec,
+            program,
+            map,
+            gone: None,
+        }
+    }
+
+    /// Gives up a reference to another histogram; `None` if there are no more.
+    fn take_other(&mut self) -> Option<Arc<Self>> {
+        while let Some(var_ref) = self.spec.refs.pop() {
+            if let Owner::Other(hist) = var_ref.owner {
+                return Some(hist);
+            }
+        }
+        self.program.sources.pop().map(|source| source.hist)
+    }
+}
+
+impl Drop for Hist {
+    fn drop(&mut self) {
+        // Those that nobody has any more, linked by `gone`.
+        let mut first: Option<Pin<UniqueArc<Self>>> = None;
+
+        loop {
+            let other = match &mut first {
+                Some(hist) => hist.take_other(),
+                None => self.take_other(),
+            };
+
+            if let Some(other) = other {
+                if let Some(mut hist) = Arc::into_unique_or_drop(other) {
+                    hist.gone = first;
+                    first = Some(hist);
+                }
+            } else if let Some(mut hist) = first {
+                // It has none left, so its own drop finds none.
+                first = hist.gone.take();
+            } else {
+                break;
+            }
+        }
+    }
 }

@@ -203,7 +203,7 @@ fn hist(spec: Spec) -> Result<Arc<Hist>> {
     let program = Program::compile(&spec)?;
     let map = Map::new(spec.map_bits, *program.layout())?;
 
-    Ok(Arc::new(Hist { spec, program, map }, GFP_KERNEL)?)
+    Ok(Arc::new(Hist::new(spec, program, map), GFP_KERNEL)?)
 }
 
 /// Hits a histogram; `None` if the hit was not for it, otherwise the actions that are to run.

@@ -326,4 +326,35 @@ mod tests {
         assert_eq!(hit(&two, &Fake::new(&other))?, None);
         Ok(())
     }
+
+    #[test]
+    fn long_chains_are_dropped() -> Result {
+        // So long that nothing that is done for each on top of the other fits on a stack.
+        const LENGTH: usize = 1000;
+
+        let mut last = stamps()?;
+
+        for _ in 1..LENGTH {
+            let mut spec = spec()?;
+            let idx = add_ref(&mut spec, Owner::Other(last.clone()), 0, false)?;
+            let field = Field::reference(idx, &spec.refs[idx])?;
+
+            add(&mut spec, var(field, 0)?)?;
+            add_key(&mut spec, word(0, Flags::NONE)?)?;
+            last = hist(spec)?;
+        }
+
+        // What somebody has still stays as it is.
+        let mut middle = last.clone();
+        for _ in 0..LENGTH / 2 {
+            let Owner::Other(other) = &middle.spec.refs[0].owner else {
+                return Err(EINVAL);
+            };
+            middle = other.clone();
+        }
+        drop(last);
+        assert_eq!(middle.spec.refs.len(), 1);
+        assert_eq!(middle.program.sources.len(), 1);
+        Ok(())
+    }
 }
