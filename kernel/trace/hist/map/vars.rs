@@ -143,20 +143,25 @@ impl<'m> Element<'m> {
         self.read_then(f, |lock, word| lock.load(Relaxed) == word.0)
     }
 
-    /// Reads variables and makes one of them unset, if it is set, in one step.
+    /// Reads variables and makes some of them unset, if all of these are set, in one step.
     ///
-    /// `None` if the variable is not set, and where [`Element::read`] gives it.
-    pub(crate) fn take<R>(&self, var: usize, mut f: impl FnMut(&Reader<'m>) -> R) -> Option<R> {
-        let mark = mark(var);
+    /// `None` if one of them is not set, and where [`Element::read`] gives it.
+    pub(crate) fn take<R>(
+        &self,
+        vars: impl IntoIterator<Item = usize>,
+        mut f: impl FnMut(&Reader<'m>) -> R,
+    ) -> Option<R> {
+        let mut marks = 0;
 
+        for var in vars {
+            marks |= Some(mark(var)).filter(|mark| *mark != 0)?;
+        }
         self.read_then(
-            |vars| vars.var(var).map(|_| f(vars)),
+            |vars| (vars.word.marks() & marks == marks).then(|| f(vars)),
             |lock, word| {
-                let marks = word.marks() & !mark;
-
-                marks == word.marks()
+                word.marks() & marks != marks
                     || lock
-                        .cmpxchg(word.0, word.with_marks(marks).0, Relaxed)
+                        .cmpxchg(word.0, word.with_marks(word.marks() & !marks).0, Relaxed)
                         .is_ok()
             },
         )?

@@ -140,56 +140,46 @@ fn consume(program: &Program, scratch: &mut Scratch<'_>, last: Option<Element<'_
     let single = last.filter(|_| program.sources.len() == 1);
 
     for (i, source) in program.sources.iter().enumerate() {
+        let once = source.reads.iter().filter(|read| read.once);
+
+        if once.clone().next().is_none() {
+            continue;
+        }
         let element = match single {
             Some(element) => Some(element),
             None => find(program, source, scratch),
         };
-        let mut first = true;
+        let Scratch { slots, texts, .. } = &mut *scratch;
+        // All in one step: two of them are never of different hits.
+        let taken = element.and_then(|element| {
+            element.take(once.map(|read| read.place as usize), |vars| {
+                read_all(source, &element, vars, slots, texts)
+            })
+        });
 
-        for (j, read) in source.reads.iter().enumerate() {
-            if !read.once {
-                continue;
-            }
-            let Scratch { slots, texts, .. } = &mut *scratch;
-            let taken = element.and_then(|element| {
-                element.take(read.place as usize, |vars| {
-                    if first {
-                        read_all(source, &element, vars, slots, texts)
-                    } else {
-                        read_one(read, &element, vars, slots, texts)
-                    }
-                })
-            });
+        if taken != Some(true) {
+            // Somebody else has just taken one of them, or another variable of the same element.
+            let n = match taken {
+                Some(_) => i.wrapping_add(1),
+                None => i,
+            };
 
-            if taken != Some(true) {
-                // Somebody else has just taken it, or another variable of the same element.
-                let j = match taken {
-                    Some(_) => j.wrapping_add(1),
-                    None => j,
-                };
-
-                give_back(program, scratch, i, j);
-                return Outcome::Unresolved;
-            }
-            first = false;
+            give_back(program, scratch, n);
+            return Outcome::Unresolved;
         }
     }
     Outcome::Resolved
 }
 
-/// Undoes what was done to the first `j` variables of the source `i`, and to those of the sources
-/// in front of it.
+/// Undoes what was done to the variables of the first `n` sources.
 #[cold]
-fn give_back(program: &Program, scratch: &mut Scratch<'_>, i: usize, j: usize) {
-    let n = i.wrapping_add(1);
-
-    for (at, source) in program.sources.iter().enumerate().take(n) {
-        let count = if at == i { j } else { source.reads.len() };
+fn give_back(program: &Program, scratch: &mut Scratch<'_>, n: usize) {
+    for source in program.sources.iter().take(n) {
         let Some(element) = find(program, source, scratch) else {
             continue;
         };
 
-        for read in source.reads.iter().take(count).filter(|read| read.once) {
+        for read in source.reads.iter().filter(|read| read.once) {
             element.untake(read.place as usize);
         }
     }

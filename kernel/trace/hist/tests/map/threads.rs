@@ -400,11 +400,17 @@ mod tests {
                         if let Some(mut writer) = element.write() {
                             if !writer.is_set(0) {
                                 writer.set_var(0, n);
+                                writer.set_var(1, !n);
                                 element.add(0, n);
                             }
                         }
-                    } else if let Some(Some(n)) = element.take(0, |vars| vars.var(0)) {
+                    } else if let Some((Some(n), other)) =
+                        element.take([0, 1], |vars| (vars.var(0), vars.var(1)))
+                    {
                         sum.add(0, n);
+                        if other != Some(!n) {
+                            return false;
+                        }
                     }
                 }
                 true
@@ -412,7 +418,10 @@ mod tests {
             || (),
         )?;
 
-        let rest = element.take(0, |vars| vars.var(0)).flatten().unwrap_or(0);
+        let rest = element
+            .take([0, 1], |vars| vars.var(0))
+            .flatten()
+            .unwrap_or(0);
         let sum = taken.lookup(&[1]).map_or(0, |element| element.sum(0));
 
         assert!(ok);

@@ -98,7 +98,7 @@ mod tests {
 
         assert!(element.write().is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.take(0, |_| ()).is_none());
+        assert!(element.take([0], |_| ()).is_none());
         element.untake(0);
         assert!(map
             .snapshot()?
@@ -121,7 +121,7 @@ mod tests {
         // As an interrupt of the writer would.
         assert!(element.write().is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.take(0, |_| ()).is_none());
+        assert!(element.take([0], |_| ()).is_none());
         assert!(other.write().is_some());
         drop(writer);
         assert!(element.write().is_some());
@@ -133,7 +133,7 @@ mod tests {
     fn read_once() -> Result {
         let map = Map::new(BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
-        let take = |i| element.take(i, |vars| vars.var(i)).flatten();
+        let take = |i| element.take([i], |vars| vars.var(i)).flatten();
 
         assert_eq!(take(3), None);
 
@@ -159,6 +159,28 @@ mod tests {
         writer.set_var(3, 8);
         drop(writer);
         assert_eq!(take(3), Some(8));
+        Ok(())
+    }
+
+    #[test]
+    fn read_once_together() -> Result {
+        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+        let take = |set| element.take(set, |vars| (vars.var(3), vars.var(4)));
+
+        element.write().ok_or(EBUSY)?.set_var(3, 5);
+        // All or none.
+        assert_eq!(take([3, 4]), None);
+        assert_eq!(var(element, 3), Some(5));
+
+        element.write().ok_or(EBUSY)?.set_var(4, 6);
+        assert_eq!(take([3, VARS_MAX]), None);
+        assert_eq!(take([3, 4]), Some((Some(5), Some(6))));
+        assert_eq!((var(element, 3), var(element, 4)), (None, None));
+
+        element.untake(4);
+        assert_eq!(take([3, 4]), None);
+        assert_eq!(take([4, 4]), Some((None, Some(6))));
         Ok(())
     }
 
