@@ -20,6 +20,18 @@ __rust_helper bool rust_helper_trace_pin_module(struct module *module)
 	return try_module_get(module);
 }
 
+__rust_helper void rust_helper_trace_unpin_module(struct module *module)
+{
+	module_put(module);
+}
+
+/* The module that @call goes with; NULL if there is none. */
+__rust_helper struct module *
+rust_helper_trace_event_module(struct trace_event_call *call)
+{
+	return call->flags & TRACE_EVENT_FL_DYNAMIC ? NULL : call->module;
+}
+
 __rust_helper struct srcu_ctr __percpu *rust_helper_tracepoint_read_lock(void)
 {
 	struct srcu_ctr __percpu *scp;

@@ -42,7 +42,7 @@ use core::{
 /// - It is first in an allocation that `kfree()` takes, as C frees it.
 /// - `raw.paused` is accessed with atomic operations only, or by C which reads it in one piece.
 /// - `raw.filter_str` is null or a string; it changes only while the trigger is a [`NewTrigger`].
-/// - `source` is accessed with `event_mutex` held only.
+/// - `source` and `module` are accessed with `event_mutex` held only.
 /// - `instance` is that of the file it was made for.
 #[repr(C)]
 pub struct Trigger<T: Command> {
@@ -51,6 +51,45 @@ pub struct Trigger<T: Command> {
     data: T::Data,
     /// The event that it is attached to, if that is a synthetic one: it must not be removed.
     source: UnsafeCell<Option<SynthEvent>>,
+    /// The module of that event: it must not be unloaded.
+    module: UnsafeCell<Option<EventModule>>,
+}
+
+/// Keeps the module of an event loaded. Without it the event would go with the module, whatever is
+/// attached to it.
+///
+/// # Invariants
+///
+/// A reference to `module` is counted that belongs to this, unless it is null.
+struct EventModule {
+    module: *mut bindings::module,
+}
+
+impl EventModule {
+    /// # Errors
+    ///
+    /// `ENODEV` if the module is on its way out.
+    fn pin(file: EventFile<'_>) -> Result<Self> {
+        // SAFETY: The event of a file is valid.
+        let module = unsafe { bindings::trace_event_module(file.call()) };
+
+        // SAFETY: The module is there as long as its event. Null stands for one that is always
+        // there.
+        if unsafe { bindings::trace_pin_module(module) } {
+            // INVARIANT: The reference was just taken.
+            Ok(Self { module })
+        } else {
+            Err(ENODEV)
+        }
+    }
+}
+
+impl Drop for EventModule {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant there is a reference, which is given up here; null is
+        // ignored.
+        unsafe { bindings::trace_unpin_module(self.module) };
+    }
 }
 
 impl<T: Command> Trigger<T> {
@@ -140,6 +179,8 @@ pub(super) unsafe fn retire<T: Command>(
     if let Some(source) = unsafe { (*trigger.source.get()).take() } {
         source.release_unused(held);
     }
+    // SAFETY: As above.
+    drop(unsafe { (*trigger.module.get()).take() });
     // SAFETY: Nobody else frees it, and hits that use it are waited for.
     unsafe { free(raw) };
 }
@@ -186,6 +227,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
                 instance: file.instance().as_raw(),
                 data,
                 source: UnsafeCell::new(None),
+                module: UnsafeCell::new(None),
             },
             GFP_KERNEL_ACCOUNT,
         )?;
@@ -228,17 +270,28 @@ impl<'h, T: Command> NewTrigger<'h, T> {
 
     /// Puts it behind the other triggers of the event. From then on it is hit. Sleeps.
     ///
-    /// If the event is a synthetic one it cannot be removed as long as the trigger is attached.
+    /// If the event is a synthetic one it cannot be removed as long as the trigger is attached. If
+    /// it is one of a module, that cannot be unloaded.
     ///
     /// # Errors
     ///
-    /// What has kept the event from being enabled, together with the trigger. Hits that have
-    /// happened nevertheless are over.
+    /// `ENODEV` if the module is on its way out, or what has kept the event from being enabled;
+    /// together with the trigger. Hits that have happened nevertheless are over.
     pub fn attach(self, lists: &mut Lists<'_>) -> Result<(), NotAttached<'h, T>> {
         let held = lists.held();
         let file = self.file;
+        let module = match EventModule::pin(file) {
+            Ok(module) => module,
+            Err(error) => {
+                return Err(NotAttached {
+                    error,
+                    trigger: self,
+                })
+            }
+        };
         let mut trigger = self.into_box();
 
+        *trigger.module.get_mut() = Some(module);
         *trigger.source.get_mut() = SynthEvent::of_file(file, held);
         let raw = KBox::into_raw(trigger);
 
@@ -257,6 +310,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         if let Some(source) = trigger.source.get_mut().take() {
             source.release_unused(held);
         }
+        *trigger.module.get_mut() = None;
         Err(NotAttached {
             error,
             // INVARIANT: It is in no list any more.
