@@ -95,7 +95,7 @@ foo_with_template_simple' || return
 	[ "$(sum_of $e/foo_with_template_cond)" -lt "$(sum_of $e/foo_bar)" ] || return
 	same "$(body | grep -o 'foo_rel_loc Hello __rel_loc, 7, .*')" 'foo_rel_loc Hello __rel_loc, 7, 0-1, 0-1' || return
 	echo 0 >options/bitmask-list
-	# It may go while it is traced, but has to have no triggers (see kept-module-goes).
+	# It may go while it is traced, but has to have no triggers (see module-stays).
 	for f in $e/foo_*/trigger; do : >"$f"; done
 	echo 1 >$e/enable
 	rmmod trace-events-sample && [ ! -e $e ]
