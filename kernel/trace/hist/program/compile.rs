@@ -10,6 +10,7 @@ use self::vars::Resolved;
 use super::{
     bit,
     op::{
+        Code,
         KeyPart,
         NumberVar,
         Save,
@@ -27,8 +28,7 @@ use super::{
     Source,
     KEY_WORDS_MAX,
     SLOTS_MAX,
-    SMALL_KEY,
-    SMALL_SLOTS, //
+    SMALL_WORDS, //
 };
 use crate::{
     action::{
@@ -249,8 +249,7 @@ impl Compiler<'_> {
                 }
             }
         }
-        if self.key_words <= SMALL_KEY
-            && self.n_slots <= SMALL_SLOTS
+        if self.key_words.saturating_add(self.n_slots) <= SMALL_WORDS
             && self.n_scratch == 0
             && self.texts.is_empty()
             && !self
@@ -294,17 +293,16 @@ impl Compiler<'_> {
                 comm: spec.fields.iter().any(|f| f.flags.any(Flags::EXECNAME)),
             },
             sort_by,
-            usecs: spec.usecs,
-            reads_once: self
-                .sources
-                .iter()
-                .any(|source| source.reads.iter().any(|read| read.once)),
             stores: self.n_vars > 0,
+            stores_numbers_only: self.texts.is_empty() && self.watches.is_empty(),
             always: actions(|action| matches!(action.handler, Handler::OnMatch { .. })),
             deeds: actions(|action| !matches!(action.deed, Deed::Save)),
             keys: self.keys,
             places: self.places,
-            steps: self.steps,
+            code: Code {
+                steps: self.steps,
+                usecs: spec.usecs,
+            },
             key_parts: self.key_parts,
             sums: self.sums,
             sources: self.sources,

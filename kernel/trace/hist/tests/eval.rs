@@ -84,6 +84,7 @@ mod tests {
     use crate::{
         program::{
             op::{
+                Code,
                 Condition,
                 Leaf,
                 Op,
@@ -121,6 +122,16 @@ mod tests {
     fn bits(n: i64) -> u64 {
         // CAST: Two's complement.
         n as u64
+    }
+
+    fn code(steps: &[Step], usecs: bool) -> Result<Code> {
+        let mut code = Code {
+            steps: KVec::new(),
+            usecs,
+        };
+
+        code.steps.extend_from_slice(steps, GFP_KERNEL)?;
+        Ok(code)
     }
 
     #[test]
@@ -241,23 +252,27 @@ mod tests {
     }
 
     #[test]
-    fn time_stamps() {
+    fn time_stamps() -> Result {
         let mut moment = Fake::new(&[]);
         moment.time = 1_499;
         let time = |moment: &Fake<'_>, usecs: bool| {
-            Eval::new(moment, &[], usecs).value(Value::Leaf(Leaf::Time), &[])
+            let code = code(&[], usecs)?;
+            let eval = Eval::new(moment, &code);
+
+            Ok::<u64, Error>(eval.value(&Value::Leaf(Leaf::Time), &[]))
         };
 
-        assert_eq!(time(&moment, false), 1_499);
-        assert_eq!(time(&moment, true), 1);
+        assert_eq!(time(&moment, false)?, 1_499);
+        assert_eq!(time(&moment, true)?, 1);
         moment.time = 1_500;
-        assert_eq!(time(&moment, true), 2);
+        assert_eq!(time(&moment, true)?, 2);
         moment.clock_in_ns = false;
-        assert_eq!(time(&moment, true), 1_500);
+        assert_eq!(time(&moment, true)?, 1_500);
+        Ok(())
     }
 
     #[test]
-    fn steps() {
+    fn steps() -> Result {
         // (slot 1 - 10) * cpu
         let steps = [
             Step {
@@ -280,13 +295,15 @@ mod tests {
             },
         ];
         let moment = Fake::new(&[]);
-        let eval = Eval::new(&moment, &steps, false);
+        let code = code(&steps, false)?;
+        let eval = Eval::new(&moment, &code);
 
-        assert_eq!(eval.value(Value::Steps { from: 1, to: 3 }, &[0, 14]), 20);
+        assert_eq!(eval.value(&Value::Steps { from: 1, to: 3 }, &[0, 14]), 20);
         // There is no such slot, and there are no such steps.
-        assert_eq!(eval.value(Value::Steps { from: 1, to: 3 }, &[]), bits(-50));
-        assert_eq!(eval.value(Value::Steps { from: 1, to: 4 }, &[]), 0);
-        assert_eq!(eval.value(Value::Leaf(Leaf::Slot(7)), &[1]), 0);
+        assert_eq!(eval.value(&Value::Steps { from: 1, to: 3 }, &[]), bits(-50));
+        assert_eq!(eval.value(&Value::Steps { from: 1, to: 4 }, &[]), 0);
+        assert_eq!(eval.value(&Value::Leaf(Leaf::Slot(7)), &[1]), 0);
+        Ok(())
     }
 
     #[test]

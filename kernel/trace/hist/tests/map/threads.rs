@@ -28,6 +28,7 @@ use crate::map::{
     Element,
     Layout,
     Map,
+    Marks,
     BITS_MIN,
     STRING_WORDS, //
 };
@@ -403,7 +404,7 @@ mod tests {
                                 element.add(0, n);
                             }
                         }
-                    } else if let Some(Some(n)) = element.take(0, |vars| vars.var(0)) {
+                    } else if let Some(Some(n)) = element.take(Marks::NONE.with(0), |vars| vars.var(0)) {
                         sum.add(0, n);
                     }
                 }
@@ -412,7 +413,7 @@ mod tests {
             || (),
         )?;
 
-        let rest = element.take(0, |vars| vars.var(0)).flatten().unwrap_or(0);
+        let rest = element.take(Marks::NONE.with(0), |vars| vars.var(0)).flatten().unwrap_or(0);
         let sum = taken.lookup(&[1]).map_or(0, |element| element.sum(0));
 
         assert!(ok);
