@@ -183,7 +183,9 @@ impl Map {
                 self.hits.add(1);
                 Some(element)
             }
-            Err(at) => self.claim(key, hash, at, comm).map(|words| self.with(words)),
+            Err(at) => self
+                .claim(key, hash, at, comm)
+                .map(|words| self.with(words)),
         }
     }
 
@@ -194,6 +196,16 @@ impl Map {
             return None;
         }
         self.find(self.seed.hash(key), |element| element.has_key(key))
+            .ok()
+    }
+
+    /// [`Map::lookup`] for a key of one word.
+    #[inline(always)]
+    pub(crate) fn lookup_u64(&self, key: u64) -> Option<Element<'_>> {
+        if !self.may_enter(1) {
+            return None;
+        }
+        self.find(self.seed.hash_word(key), |element| element.is_word(key))
             .ok()
     }
 

@@ -17,6 +17,7 @@ pub(crate) mod op;
 
 use self::op::{
     Code,
+    KeptNumber,
     KeyPart,
     NumberVar,
     Read,
@@ -119,7 +120,8 @@ pub(crate) enum Param {
 /// How much a hit has to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// One field of the record is the key, and there are only sums.
+    /// One field of the record is the key. There are only sums and variables that are numbers, which
+    /// nothing else of the histogram refers to.
     Plain(op::Leaf),
     /// There is little to remember: it fits on the kernel stack, and nothing that runs can lead to
     /// another event.
@@ -170,11 +172,16 @@ pub(crate) struct Program {
     /// The text of the scratch memory that gets the stack that led to the event.
     pub(crate) stack: Option<u32>,
     pub(crate) numbers: KVec<NumberVar>,
+    /// Those of them that stay in the element.
+    pub(crate) kept_numbers: KVec<KeptNumber>,
+    pub(crate) kept_marks: Marks,
     pub(crate) texts: KVec<TextVar>,
     pub(crate) watches: KVec<Watch>,
     pub(crate) saves: KVec<Save>,
     /// By action: the parameters, if it makes a synthetic event.
     pub(crate) params: KVec<KVec<Param>>,
+    /// There is nothing but the hit count.
+    pub(crate) counts_only: bool,
     /// Variables are stored in the element.
     pub(crate) stores: bool,
     /// None of them is a text, and no action watches one.

@@ -42,7 +42,10 @@ use self::{
 };
 use super::{
     data::Hist,
-    map::Element,
+    map::{
+        Comm,
+        Element, //
+    },
     program::{
         op::Leaf,
         Shape, //
@@ -67,28 +70,33 @@ pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
     }
 }
 
-/// One field of the record is the key, and there is nothing but sums.
+/// One field of the record is the key, and all else is numbers of this hit.
 #[inline(always)]
 fn plain(hist: &Hist, key: Leaf, hit: &Hit<'_>) {
     let key = load(key, hit.record());
 
     if let Some(element) = hist.map.insert_u64(key, |comm| *comm = hit.first_comm()) {
-        if hist.program.sums.is_empty() {
+        if hist.program.counts_only {
             element.add(0, 1);
         } else {
-            plain_sums(hist, hit, &element);
+            plain_numbers(hist, hit, element);
         }
         wake_pollers();
     }
 }
 
-/// Counts a hit of a plain histogram that has more sums than the hit count.
+/// Counts a hit of a plain histogram that has more than the hit count.
+///
+/// Nothing else refers to its variables during the hit, so they need not be remembered.
 #[inline(never)]
-fn plain_sums(hist: &Hist, hit: &Hit<'_>, element: &Element<'_>) {
+fn plain_numbers(hist: &Hist, hit: &Hit<'_>, element: Element<'_>) {
     let program = &hist.program;
     let eval = Eval::new(hit, &program.code);
 
     element.count(program.sums.iter().map(|sum| eval.value(sum, &[])));
+    if program.stores && vars::store_plain(program, &eval, element).is_none() {
+        hist.map.count_drop();
+    }
 }
 
 /// There are few words to remember.
@@ -103,8 +111,8 @@ fn small(hist: &Hist, hit: &Hit<'_>) {
     }
 }
 
-/// The stack is saved here, as part of what C calls: each function more on the way would be one more
-/// to unwind.
+/// The stack is saved here, as part of what C calls: each function more on the way would be one
+/// more to unwind.
 #[inline(always)]
 fn large(hist: &Hist, hit: &Hit<'_>) {
     let Some(mut pad) = hist.program.pads.as_ref().and_then(|pads| pads.enter()) else {
@@ -177,17 +185,19 @@ pub(crate) fn record<'m, const TEXTS: bool, M: Moment>(
         }
     }
 
-    let element = hist
-        .map
-        .insert(scratch.key, |comm| *comm = moment.first_comm())?;
+    let comm = |comm: &mut Comm| *comm = moment.first_comm();
+    let element = match *scratch.key {
+        [key] => hist.map.insert_u64(key, comm)?,
+        _ => hist.map.insert(scratch.key, comm)?,
+    };
     let slots = &*scratch.slots;
 
     element.count(program.sums.iter().map(|sum| eval.value(sum, slots)));
     vars::compute(program, &eval, scratch.slots);
     if TEXTS {
-        vars::compute_texts(program, &eval, &element, &mut scratch.texts.lend());
+        vars::compute_texts(program, &eval, element, &mut scratch.texts.lend());
     }
-    let run = vars::store(program, &eval, &element, scratch).unwrap_or_else(|| {
+    let run = vars::store(program, &eval, element, scratch).unwrap_or_else(|| {
         hist.map.count_drop();
         0
     });

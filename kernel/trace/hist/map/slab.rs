@@ -67,9 +67,9 @@ impl Slab {
     /// The words of an element, if it exists.
     #[inline(always)]
     pub(super) fn element(&self, index: u32) -> Option<&[Atomic<u64>]> {
-        self.words
-            .get(self.size.wrapping_mul(index as usize)..)?
-            .get(..self.size)
+        let start = self.size.wrapping_mul(index as usize);
+
+        self.words.get(start..start.wrapping_add(self.size))
     }
 
     /// Takes an element, which is zero but for its key and its comm.

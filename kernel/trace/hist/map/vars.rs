@@ -197,7 +197,7 @@ impl<'m> Element<'m> {
     pub(crate) fn untake(&self, once: Marks) {
         self.read_then(
             |_| (),
-            |lock, word, _| {
+            |lock, word, ()| {
                 lock.cmpxchg(word.0, word.with_marks(word.marks() | once.0).0, Relaxed)
                     .is_ok()
             },
@@ -315,6 +315,20 @@ impl Writer<'_> {
         }
     }
 
+    /// Writes a variable that is yet to be [marked](Self::mark).
+    #[inline]
+    pub(crate) fn put(&mut self, var: usize, value: u64) {
+        if let Some(word) = self.vars.get(var) {
+            word.store(value, Relaxed);
+        }
+    }
+
+    /// Marks variables as set.
+    #[inline]
+    pub(crate) fn mark(&mut self, marks: Marks) {
+        self.marks |= marks.0;
+    }
+
     /// Sets a string: what is in front of the first NUL, and not more than there is room for with a
     /// NUL behind it.
     pub(crate) fn set_string(&mut self, slot: usize, text: &[u8]) {
@@ -410,8 +424,8 @@ impl Reader<'_> {
     }
 }
 
-/// Of the bytes of a word of a string those before the first NUL, with zeros behind them; and whether
-/// there is one.
+/// Of the bytes of a word of a string those before the first NUL, with zeros behind them; and
+/// whether there is one.
 #[inline]
 pub(crate) fn cut(bytes: [u8; WORD]) -> (u64, bool) {
     const ONES: u64 = u64::MAX / 0xff;

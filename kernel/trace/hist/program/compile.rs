@@ -11,6 +11,7 @@ use super::{
     bit,
     op::{
         Code,
+        KeptNumber,
         KeyPart,
         NumberVar,
         Save,
@@ -45,6 +46,7 @@ use crate::{
     map::{
         KeyOrder,
         Layout,
+        Marks,
         SortBy,
         SortValue, //
     },
@@ -67,6 +69,8 @@ struct Compiler<'a> {
     sums: KVec<Value>,
     sources: KVec<Source>,
     numbers: KVec<NumberVar>,
+    kept_numbers: KVec<KeptNumber>,
+    kept_marks: Marks,
     texts: KVec<TextVar>,
     watches: KVec<Watch>,
     saves: KVec<Save>,
@@ -90,6 +94,8 @@ pub(super) fn compile(spec: &Spec) -> Result<Program> {
         sums: KVec::new(),
         sources: KVec::new(),
         numbers: KVec::new(),
+        kept_numbers: KVec::new(),
+        kept_marks: Marks::NONE,
         texts: KVec::new(),
         watches: KVec::new(),
         saves: KVec::new(),
@@ -233,12 +239,12 @@ impl Compiler<'_> {
             .actions
             .iter()
             .any(|action| !matches!(action.deed, Deed::Save));
-        let only_sums = self.spec.refs.is_empty()
+        let plain = self.spec.refs.is_empty()
             && self.spec.actions.is_empty()
-            && self.numbers.is_empty()
+            && self.numbers.len() == self.kept_numbers.len()
             && self.texts.is_empty();
 
-        if only_sums {
+        if plain {
             if let [KeyPart::Number {
                 value: Value::Leaf(leaf),
                 ..
@@ -293,6 +299,7 @@ impl Compiler<'_> {
                 comm: spec.fields.iter().any(|f| f.flags.any(Flags::EXECNAME)),
             },
             sort_by,
+            counts_only: self.sums.is_empty() && self.n_vars == 0,
             stores: self.n_vars > 0,
             stores_numbers_only: self.texts.is_empty() && self.watches.is_empty(),
             always: actions(|action| matches!(action.handler, Handler::OnMatch { .. })),
@@ -308,6 +315,8 @@ impl Compiler<'_> {
             sources: self.sources,
             stack: self.stack,
             numbers: self.numbers,
+            kept_numbers: self.kept_numbers,
+            kept_marks: self.kept_marks,
             texts: self.texts,
             watches: self.watches,
             saves: self.saves,

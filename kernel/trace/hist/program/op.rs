@@ -112,9 +112,9 @@ pub(crate) enum Value {
 
 /// A text: a string or a stack.
 ///
-/// In the scratch memory a string is its bytes, a NUL, and zeros up to the end of that word; the last
-/// word ends with a NUL as well. A stack is the number of its addresses and then the addresses, with
-/// zeros behind them.
+/// In the scratch memory a string is its bytes, a NUL, and zeros up to the end of that word; the
+/// last word ends with a NUL as well. A stack is the number of its addresses and then the addresses,
+/// with zeros behind them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Text {
     /// A field of the record that is a string of at most `size` bytes.
@@ -163,8 +163,15 @@ pub(crate) struct NumberVar {
     pub(crate) value: Value,
     /// The slot that it is computed into.
     pub(crate) slot: u32,
-    /// Which variable of the element it is. Those that only actions use are none.
-    pub(crate) place: Option<u32>,
+}
+
+/// A variable of the histogram that is a number and stays in the element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct KeptNumber {
+    /// The slot that has it.
+    pub(crate) slot: u32,
+    /// Which variable of the element it is.
+    pub(crate) place: u32,
 }
 
 /// A variable of the histogram that is a text.

@@ -173,12 +173,12 @@ mod tests {
 
     #[test]
     fn arithmetic_wraps() {
-        assert_eq!(apply(Op::Add, u64::MAX, 2), 1);
-        assert_eq!(apply(Op::Sub, 1, 3), bits(-2));
-        assert_eq!(apply(Op::Mul, 1 << 63, 3), 1 << 63);
-        assert_eq!(apply(Op::Neg, 5, 0), bits(-5));
-        assert_eq!(apply(Op::Neg, 1 << 63, 0), 1 << 63);
-        assert_eq!(apply(Op::Shift, 100, 3), 12);
+        assert_eq!(apply(&Op::Add, u64::MAX, 2), 1);
+        assert_eq!(apply(&Op::Sub, 1, 3), bits(-2));
+        assert_eq!(apply(&Op::Mul, 1 << 63, 3), 1 << 63);
+        assert_eq!(apply(&Op::Neg, 5, 0), bits(-5));
+        assert_eq!(apply(&Op::Neg, 1 << 63, 0), 1 << 63);
+        assert_eq!(apply(&Op::Shift, 100, 3), 12);
     }
 
     #[test]
@@ -198,19 +198,19 @@ mod tests {
 
         for n in 0..100 {
             for divisor in 1..20 {
-                assert_eq!(apply(unsigned, n, divisor), n / divisor);
+                assert_eq!(apply(&unsigned, n, divisor), n / divisor);
             }
         }
-        assert_eq!(apply(unsigned, 1 << 20, 3), 349_525);
-        assert_eq!(apply(unsigned, 7, 0), u64::MAX);
-        assert_eq!(apply(signed, bits(-7), 0), u64::MAX);
-        assert_eq!(apply(unsigned, bits(-2), 2), bits(-2) / 2);
-        assert_eq!(apply(signed, bits(-7), 2), bits(-3));
-        assert_eq!(apply(signed, bits(-7), bits(-2)), 3);
-        assert_eq!(apply(signed, 7, bits(-2)), bits(-3));
-        assert_eq!(apply(signed, 1 << 63, bits(-1)), 1 << 63);
-        assert_eq!(apply(left, bits(-7), 2), bits(-3));
-        assert_eq!(apply(left, bits(-7), u64::MAX), 0);
+        assert_eq!(apply(&unsigned, 1 << 20, 3), 349_525);
+        assert_eq!(apply(&unsigned, 7, 0), u64::MAX);
+        assert_eq!(apply(&signed, bits(-7), 0), u64::MAX);
+        assert_eq!(apply(&unsigned, bits(-2), 2), bits(-2) / 2);
+        assert_eq!(apply(&signed, bits(-7), 2), bits(-3));
+        assert_eq!(apply(&signed, bits(-7), bits(-2)), 3);
+        assert_eq!(apply(&signed, 7, bits(-2)), bits(-3));
+        assert_eq!(apply(&signed, 1 << 63, bits(-1)), 1 << 63);
+        assert_eq!(apply(&left, bits(-7), 2), bits(-3));
+        assert_eq!(apply(&left, bits(-7), u64::MAX), 0);
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
         ];
 
         for (n, log) in cases {
-            assert_eq!(apply(Op::Log2, n, 0), log);
+            assert_eq!(apply(&Op::Log2, n, 0), log);
         }
     }
 
@@ -240,15 +240,15 @@ mod tests {
         let signed = Op::Bucket { signed: true };
 
         for (n, lowest) in [(0, 0), (9, 0), (10, 10), (19, 10), (20, 20)] {
-            assert_eq!(apply(unsigned, n, 10), n / 10 * 10);
-            assert_eq!(apply(unsigned, n, 10), lowest);
-            assert_eq!(apply(signed, n, 10), lowest);
+            assert_eq!(apply(&unsigned, n, 10), n / 10 * 10);
+            assert_eq!(apply(&unsigned, n, 10), lowest);
+            assert_eq!(apply(&signed, n, 10), lowest);
         }
         for (n, lowest) in [(-1, -10), (-10, -10), (-11, -20), (-20, -20)] {
-            assert_eq!(apply(signed, bits(n), 10), bits(lowest));
+            assert_eq!(apply(&signed, bits(n), 10), bits(lowest));
         }
-        assert_eq!(apply(unsigned, u64::MAX, 10), u64::MAX - 5);
-        assert_eq!(apply(unsigned, 7, 0), 7);
+        assert_eq!(apply(&unsigned, u64::MAX, 10), u64::MAX - 5);
+        assert_eq!(apply(&unsigned, 7, 0), 7);
     }
 
     #[test]

@@ -341,7 +341,12 @@ mod tests {
         add(&mut spec, sum)?;
         add_key(&mut spec, word(8, Flags::NONE)?)?;
         let hist = hist(spec)?;
-        let ops = hist.program.code.steps.iter().map(|step| (step.op, step.to));
+        let ops = hist
+            .program
+            .code
+            .steps
+            .iter()
+            .map(|step| (step.op, step.to));
 
         assert!(ops.eq([(Op::Mul, 0), (Op::Shift, 1), (Op::Add, 0)]));
         assert!(hist.program.sums.as_slice() == [Value::Steps { from: 0, to: 3 }]);

@@ -10,6 +10,7 @@ use crate::program::op::{
     Code,
     Leaf,
     Op,
+    Step,
     Value,
     REGISTERS, //
 };
@@ -59,14 +60,29 @@ impl<'a, M: Moment> Eval<'a, M> {
     #[inline(never)]
     fn run(&self, from: u32, to: u32, slots: &[u64]) -> u64 {
         let steps = self.code.steps.get(from as usize..to as usize);
+
+        match steps.unwrap_or(&[]) {
+            // Most expressions have one operator.
+            [step] => {
+                let left = self.leaf(&step.left, slots, &[]);
+                let right = self.leaf(&step.right, slots, &[]);
+
+                apply(&step.op, left, right)
+            }
+            steps => self.run_all(steps, slots),
+        }
+    }
+
+    #[inline(never)]
+    fn run_all(&self, steps: &[Step], slots: &[u64]) -> u64 {
         let mut registers = [0; REGISTERS];
         let mut result = 0;
 
-        for step in steps.unwrap_or(&[]) {
+        for step in steps {
             let left = self.leaf(&step.left, slots, &registers);
             let right = self.leaf(&step.right, slots, &registers);
 
-            result = apply(step.op, left, right);
+            result = apply(&step.op, left, right);
             if let Some(register) = registers.get_mut(step.to as usize) {
                 *register = result;
             }
@@ -129,8 +145,8 @@ pub(crate) fn load(leaf: Leaf, record: &[u8]) -> u64 {
 
 /// The result of a step.
 #[inline]
-pub(crate) fn apply(op: Op, left: u64, right: u64) -> u64 {
-    match op {
+pub(crate) fn apply(op: &Op, left: u64, right: u64) -> u64 {
+    match *op {
         Op::Add => left.wrapping_add(right),
         Op::Sub => left.wrapping_sub(right),
         Op::Mul => left.wrapping_mul(right),

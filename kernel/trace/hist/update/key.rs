@@ -52,12 +52,7 @@ pub(crate) fn build<M: Moment>(
 
 /// Computes a part of the key that is no number.
 #[inline(never)]
-fn build_text<M: Moment>(
-    part: &KeyPart,
-    eval: &Eval<'_, M>,
-    key: &mut [u64],
-    texts: &Texts<'_>,
-) {
+fn build_text<M: Moment>(part: &KeyPart, eval: &Eval<'_, M>, key: &mut [u64], texts: &Texts<'_>) {
     match *part {
         KeyPart::Number { .. } => (),
         KeyPart::String { word, words, text } => {

@@ -69,7 +69,11 @@ pub(crate) fn resolve(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     }
 
     // The numbers of one histogram: mostly it is that.
-    let Some(element) = source.hist.map.lookup(scratch.key) else {
+    let element = match *scratch.key {
+        [key] => source.hist.map.lookup_u64(key),
+        _ => source.hist.map.lookup(scratch.key),
+    };
+    let Some(element) = element else {
         return Outcome::Unresolved;
     };
 

@@ -70,8 +70,8 @@ pub(crate) fn copy_string(to: &mut [u64], from: &[u8]) {
     start_string(to, from).for_each(|word| *word = 0);
 }
 
-/// Copies a string like [`copy_string`], but leaves what follows the word of its NUL as it is, except
-/// for the last word. So it is a [`Text`](crate::program::op::Text).
+/// Copies a string like [`copy_string`], but leaves what follows the word of its NUL as it is,
+/// except for the last word. So it is a [`Text`](crate::program::op::Text).
 #[inline]
 pub(crate) fn copy_text(to: &mut [u64; TEXT_WORDS], from: &[u8]) {
     if let Some(last) = start_string(to, from).last() {

@@ -62,12 +62,12 @@ pub(crate) fn compute<M: Moment>(program: &Program, eval: &Eval<'_, M>, slots: &
 pub(crate) fn compute_texts<M: Moment>(
     program: &Program,
     eval: &Eval<'_, M>,
-    element: &Element<'_>,
+    element: Element<'_>,
     texts: &mut Texts<'_>,
 ) {
     for var in &program.texts {
         if let Some(to) = var.scratch.and_then(|n| texts.get_mut(n)) {
-            fill(var.text, eval, element, to);
+            fill(var.text, eval, &element, to);
         }
     }
 }
@@ -97,40 +97,58 @@ fn fill<M: Moment>(
 pub(crate) fn store<M: Moment>(
     program: &Program,
     eval: &Eval<'_, M>,
-    element: &Element<'_>,
+    element: Element<'_>,
     scratch: &mut Scratch<'_>,
 ) -> Option<u32> {
     if !program.stores {
         return Some(program.always);
     }
-    let mut vars = element.write()?;
-
-    for var in &program.numbers {
-        if let (Some(place), Some(value)) = (var.place, scratch.slots.get(var.slot as usize)) {
-            vars.set_var(place as usize, *value);
-        }
+    if !program.stores_numbers_only {
+        return store_all(program, eval, element, &mut scratch.lend());
     }
-    if program.stores_numbers_only {
-        return Some(program.always);
-    }
-    Some(store_others(
-        program,
-        eval,
-        element,
-        &mut vars,
-        &mut scratch.lend(),
-    ))
+    store_numbers(program, &mut element.write()?, scratch.slots);
+    Some(program.always)
 }
 
-/// Does the rest of [`store`].
-#[inline(never)]
-fn store_others<M: Moment>(
+#[inline(always)]
+fn store_numbers(program: &Program, vars: &mut Writer<'_>, slots: &[u64]) {
+    for number in &program.kept_numbers {
+        if let Some(value) = slots.get(number.slot as usize) {
+            vars.put(number.place as usize, *value);
+        }
+    }
+    vars.mark(program.kept_marks);
+}
+
+/// Computes the variables of a plain histogram, and stores them. `None` if the element could not be
+/// locked.
+#[inline(always)]
+pub(crate) fn store_plain<M: Moment>(
     program: &Program,
     eval: &Eval<'_, M>,
-    element: &Element<'_>,
-    vars: &mut Writer<'_>,
+    element: Element<'_>,
+) -> Option<()> {
+    let mut vars = element.write()?;
+
+    for (number, kept) in program.numbers.iter().zip(&program.kept_numbers) {
+        vars.put(kept.place as usize, eval.value(&number.value, &[]));
+    }
+    vars.mark(program.kept_marks);
+    Some(())
+}
+
+/// [`store`] if there are texts, or watches.
+#[inline(never)]
+fn store_all<M: Moment>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
     scratch: &mut Scratch<'_>,
-) -> u32 {
+) -> Option<u32> {
+    let vars = &mut element.write()?;
+    let element = &element;
+
+    store_numbers(program, vars, scratch.slots);
     let mut run = program.always;
 
     for var in &program.texts {
@@ -149,7 +167,7 @@ fn store_others<M: Moment>(
             save(program, eval, element, vars, scratch);
         }
     }
-    run
+    Some(run)
 }
 
 /// Whether a watched variable makes its handler run. If so, its value is what is compared from now

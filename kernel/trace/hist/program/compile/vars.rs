@@ -23,6 +23,7 @@ use crate::{
     program::{
         op::{
             Kept,
+            KeptNumber,
             KeptText,
             NumberVar,
             Read,
@@ -339,14 +340,17 @@ impl Compiler<'_> {
             }
         };
 
-        self.numbers.push(
-            NumberVar {
-                value,
-                slot: index(slot)?,
-                place: place.var.map(index).transpose()?,
-            },
-            GFP_KERNEL,
-        )?;
+        let slot = index(slot)?;
+
+        self.numbers.push(NumberVar { value, slot }, GFP_KERNEL)?;
+        // Those that only actions use have no place.
+        if let Some(var) = place.var {
+            let place = index(var)?;
+
+            self.kept_numbers
+                .push(KeptNumber { slot, place }, GFP_KERNEL)?;
+            self.kept_marks = self.kept_marks.with(var);
+        }
         Ok(())
     }
 

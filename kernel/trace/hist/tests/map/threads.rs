@@ -404,7 +404,9 @@ mod tests {
                                 element.add(0, n);
                             }
                         }
-                    } else if let Some(Some(n)) = element.take(Marks::NONE.with(0), |vars| vars.var(0)) {
+                    } else if let Some(Some(n)) =
+                        element.take(Marks::NONE.with(0), |vars| vars.var(0))
+                    {
                         sum.add(0, n);
                     }
                 }
@@ -413,7 +415,10 @@ mod tests {
             || (),
         )?;
 
-        let rest = element.take(Marks::NONE.with(0), |vars| vars.var(0)).flatten().unwrap_or(0);
+        let rest = element
+            .take(Marks::NONE.with(0), |vars| vars.var(0))
+            .flatten()
+            .unwrap_or(0);
         let sum = taken.lookup(&[1]).map_or(0, |element| element.sum(0));
 
         assert!(ok);

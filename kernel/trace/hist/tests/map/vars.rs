@@ -134,7 +134,11 @@ mod tests {
     fn read_once() -> Result {
         let map = Map::new(BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
-        let take = |i| element.take(Marks::NONE.with(i), |vars| vars.var(i)).flatten();
+        let take = |i| {
+            element
+                .take(Marks::NONE.with(i), |vars| vars.var(i))
+                .flatten()
+        };
 
         assert_eq!(take(3), None);
 
