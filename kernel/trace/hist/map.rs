@@ -74,6 +74,8 @@ pub(crate) use self::{
         SortValue, //
     },
     vars::{
+        cut,
+        Marks,
         Reader,
         Writer, //
     },
@@ -150,7 +152,7 @@ impl Map {
     /// If there is no element left, or keys have another size, this is `None` and a drop; in a
     /// closed map it is `None` and counts nothing. Only for a new element, and only if the layout
     /// asks for it, `comm` is called to fill in the name of the task.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert_u64(&self, key: u64, comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
         let hash = self.seed.hash_word(key);
 
@@ -162,12 +164,14 @@ impl Map {
                 self.hits.add(1);
                 Some(element)
             }
-            Err(at) => self.claim_u64(key, hash, at, comm),
+            Err(at) => self
+                .claim_u64(key, hash, at, comm)
+                .map(|words| self.with(words)),
         }
     }
 
     /// Like [`Map::insert_u64`], for keys of any size.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&self, key: &[u64], comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
         let hash = self.seed.hash(key);
 
@@ -179,17 +183,29 @@ impl Map {
                 self.hits.add(1);
                 Some(element)
             }
-            Err(at) => self.claim(key, hash, at, comm),
+            Err(at) => self
+                .claim(key, hash, at, comm)
+                .map(|words| self.with(words)),
         }
     }
 
     /// The element of a key. This counts nothing.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lookup(&self, key: &[u64]) -> Option<Element<'_>> {
         if !self.may_enter(key.len()) {
             return None;
         }
         self.find(self.seed.hash(key), |element| element.has_key(key))
+            .ok()
+    }
+
+    /// [`Map::lookup`] for a key of one word.
+    #[inline(always)]
+    pub(crate) fn lookup_u64(&self, key: u64) -> Option<Element<'_>> {
+        if !self.may_enter(1) {
+            return None;
+        }
+        self.find(self.seed.hash_word(key), |element| element.is_word(key))
             .ok()
     }
 
@@ -268,7 +284,7 @@ impl Map {
     }
 
     /// The element with the key that has this hash, or the free slot that it was missed at.
-    #[inline]
+    #[inline(always)]
     fn find(&self, hash: u64, is_it: impl Fn(Element<'_>) -> bool) -> Result<Element<'_>, usize> {
         let mut at = self.table.start(hash);
 
@@ -279,9 +295,7 @@ impl Map {
             if slot.is_free() {
                 return Err(at);
             }
-            if let Some(index) = slot.index_if(hash) {
-                let element = self.element(index);
-
+            if let Some(element) = slot.index_if(hash).and_then(|index| self.element(index)) {
                 if is_it(element) {
                     return Ok(element);
                 }
@@ -290,9 +304,15 @@ impl Map {
         }
     }
 
-    #[inline]
-    fn element(&self, index: u32) -> Element<'_> {
-        Element::new(self, self.slab.start(index))
+    #[inline(always)]
+    fn element(&self, index: u32) -> Option<Element<'_>> {
+        self.slab.element(index).map(|words| self.with(words))
+    }
+
+    /// The element that has these words.
+    #[inline(always)]
+    fn with<'m>(&'m self, words: &'m [Atomic<u64>]) -> Element<'m> {
+        Element::new(&self.shape, words)
     }
 
     /// [`Map::claim`] for a key of one word.
@@ -304,11 +324,11 @@ impl Map {
         hash: u64,
         at: usize,
         comm: impl FnOnce(&mut Comm),
-    ) -> Option<Element<'_>> {
+    ) -> Option<&[Atomic<u64>]> {
         self.claim(&[key], hash, at, comm)
     }
 
-    /// Claims an element for a key that has been missed at the slot `at`.
+    /// Claims an element for a key that has been missed at the slot `at`, and returns its words.
     #[cold]
     #[inline(never)]
     fn claim(
@@ -317,51 +337,54 @@ impl Map {
         hash: u64,
         mut at: usize,
         comm: impl FnOnce(&mut Comm),
-    ) -> Option<Element<'_>> {
+    ) -> Option<&[Atomic<u64>]> {
         let mut comm = Some(comm);
         let mut prepared = None;
 
-        let element = loop {
+        let words = loop {
             let slot = self.table.load(at);
 
             if !slot.is_free() {
                 // Somebody was faster, maybe with the same key.
-                let other = slot.index_if(hash).map(|index| self.element(index));
+                let other = slot.index_if(hash).and_then(|i| self.slab.element(i));
 
                 match other {
-                    Some(element) if element.has_key(key) => break Some(element),
+                    Some(words) if self.with(words).has_key(key) => break Some(words),
                     _ => at = self.table.after(at),
                 }
                 continue;
             }
 
-            let index = match prepared {
-                Some(index) => index,
+            let (index, words) = match prepared {
+                Some(element) => element,
                 None => {
                     let Some(index) = self.slab.take() else {
                         break None;
                     };
+                    let Some(words) = self.slab.element(index) else {
+                        break None;
+                    };
 
-                    self.prepare(self.element(index), key, comm.take());
-                    prepared = Some(index);
-                    index
+                    self.prepare(self.with(words), key, comm.take());
+                    prepared = Some((index, words));
+                    (index, words)
                 }
             };
 
             if self.table.publish(at, Slot::new(index, hash)) {
                 prepared = None;
-                break Some(self.element(index));
+                break Some(words);
             }
         };
 
-        if let Some(index) = prepared {
+        if let Some((index, _)) = prepared {
             self.slab.give_back(index);
         }
-        match element {
+        match words {
             Some(_) => self.hits.add(1),
             None => self.drops.add(1),
         }
-        element
+        words
     }
 
     /// Makes an element that was taken ready to be published.

@@ -41,6 +41,16 @@ impl Out {
         }
     }
 
+    /// With room for so many bytes, to spare the growing.
+    pub(crate) fn with_room(len: usize) -> Self {
+        let text = KVec::with_capacity(len, GFP_KERNEL);
+
+        Self {
+            failed: text.is_err(),
+            text: text.unwrap_or_default(),
+        }
+    }
+
     /// What was put.
     ///
     /// # Errors

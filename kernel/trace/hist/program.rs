@@ -16,11 +16,12 @@ mod compile;
 pub(crate) mod op;
 
 use self::op::{
+    Code,
+    KeptNumber,
     KeyPart,
     NumberVar,
     Read,
     Save,
-    Step,
     TextVar,
     Value,
     Watch, //
@@ -34,6 +35,7 @@ use super::{
     map::{
         self,
         Layout,
+        Marks,
         SortBy, //
     },
     update::pad::PadUse, //
@@ -97,6 +99,10 @@ pub(crate) struct Source {
     pub(crate) hist: Arc<Hist>,
     /// Its keys take as many words as those of the histogram that refers to it.
     pub(crate) same_key: bool,
+    /// That is so, and nothing that is read is a text.
+    pub(crate) plain: bool,
+    /// The variables that are unset by being read.
+    pub(crate) once: Marks,
     pub(crate) reads: KVec<Read>,
 }
 
@@ -114,7 +120,8 @@ pub(crate) enum Param {
 /// How much a hit has to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// One field of the record is the key, and there are only sums.
+    /// One field of the record is the key. There are only sums and variables that are numbers, which
+    /// nothing else of the histogram refers to.
     Plain(op::Leaf),
     /// There is little to remember: it fits on the kernel stack, and nothing that runs can lead to
     /// another event.
@@ -123,11 +130,9 @@ pub(crate) enum Shape {
     Large,
 }
 
-/// Most words of the key of a [small](Shape::Small) histogram.
-pub(crate) const SMALL_KEY: usize = 8;
-
-/// Most slots of a [small](Shape::Small) histogram.
-pub(crate) const SMALL_SLOTS: usize = 8;
+/// Most words and slots together that the key and the numbers of a [small](Shape::Small) histogram
+/// take.
+pub(crate) const SMALL_WORDS: usize = 8;
 
 /// Words of a text in the scratch memory, or in an element.
 pub(crate) const TEXT_WORDS: usize = map::STRING_WORDS;
@@ -159,26 +164,28 @@ pub(crate) struct Program {
     /// By number of the variable in the description.
     places: KVec<Place>,
     sort_by: KVec<SortBy>,
-    /// Time stamps are in microseconds, if the clock counts nanoseconds.
-    pub(crate) usecs: bool,
-    /// The operations of all expressions.
-    pub(crate) steps: KVec<Step>,
+    pub(crate) code: Code,
     pub(crate) key_parts: KVec<KeyPart>,
     /// The sums but for the first, which is the hit count.
     pub(crate) sums: KVec<Value>,
     pub(crate) sources: KVec<Source>,
-    /// Some read unsets what it reads.
-    pub(crate) reads_once: bool,
     /// The text of the scratch memory that gets the stack that led to the event.
     pub(crate) stack: Option<u32>,
     pub(crate) numbers: KVec<NumberVar>,
+    /// Those of them that stay in the element.
+    pub(crate) kept_numbers: KVec<KeptNumber>,
+    pub(crate) kept_marks: Marks,
     pub(crate) texts: KVec<TextVar>,
     pub(crate) watches: KVec<Watch>,
     pub(crate) saves: KVec<Save>,
     /// By action: the parameters, if it makes a synthetic event.
     pub(crate) params: KVec<KVec<Param>>,
+    /// There is nothing but the hit count.
+    pub(crate) counts_only: bool,
     /// Variables are stored in the element.
     pub(crate) stores: bool,
+    /// None of them is a text, and no action watches one.
+    pub(crate) stores_numbers_only: bool,
     /// The actions that always run.
     pub(crate) always: u32,
     /// The actions that do more than to store something in the element.

@@ -42,7 +42,10 @@ use self::{
 };
 use super::{
     data::Hist,
-    map::Element,
+    map::{
+        Comm,
+        Element, //
+    },
     program::{
         op::Leaf,
         Shape, //
@@ -67,31 +70,33 @@ pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
     }
 }
 
-/// One field of the record is the key, and there is nothing but sums.
+/// One field of the record is the key, and all else is numbers of this hit.
 #[inline(always)]
 fn plain(hist: &Hist, key: Leaf, hit: &Hit<'_>) {
     let key = load(key, hit.record());
 
     if let Some(element) = hist.map.insert_u64(key, |comm| *comm = hit.first_comm()) {
-        element.add(0, 1);
-        if !hist.program.sums.is_empty() {
-            plain_sums(hist, hit, &element);
+        if hist.program.counts_only {
+            element.add(0, 1);
+        } else {
+            plain_numbers(hist, hit, element);
         }
         wake_pollers();
     }
 }
 
-/// The sums of a plain histogram that are not the hit count.
+/// Counts a hit of a plain histogram that has more than the hit count.
+///
+/// Nothing else refers to its variables during the hit, so they need not be remembered.
 #[inline(never)]
-fn plain_sums(hist: &Hist, hit: &Hit<'_>, element: &Element<'_>) {
+fn plain_numbers(hist: &Hist, hit: &Hit<'_>, element: Element<'_>) {
     let program = &hist.program;
+    let eval = Eval::new(hit, &program.code);
 
-    add(
-        hist,
-        &Eval::new(hit, &program.steps, program.usecs),
-        element,
-        &[],
-    );
+    element.count(program.sums.iter().map(|sum| eval.value(sum, &[])));
+    if program.stores && vars::store_plain(program, &eval, element).is_none() {
+        hist.map.count_drop();
+    }
 }
 
 /// There are few words to remember.
@@ -99,28 +104,33 @@ fn plain_sums(hist: &Hist, hit: &Hit<'_>, element: &Element<'_>) {
 fn small(hist: &Hist, hit: &Hit<'_>) {
     let mut memory = Small::new();
 
-    if let Some(scratch) = memory.scratch(hist.map.layout().key_words) {
-        handle(hist, hit, scratch);
+    if let Some(mut scratch) = memory.scratch(hist.map.layout().key_words) {
+        if record::<false, _>(hist, hit, &mut scratch).is_some() {
+            wake_pollers();
+        }
     }
 }
 
-#[inline(never)]
+/// The stack is saved here, as part of what C calls: each function more on the way would be one
+/// more to unwind.
+#[inline(always)]
 fn large(hist: &Hist, hit: &Hit<'_>) {
     let Some(mut pad) = hist.program.pads.as_ref().and_then(|pads| pads.enter()) else {
         hist.map.count_drop();
         return;
     };
 
-    if let Some(mut scratch) = Scratch::new(&mut pad, hist.map.layout().key_words) {
-        save_stack(hist, hit, &mut scratch);
-        handle(hist, hit, scratch);
-    }
+    save_stack(hist, hit, &mut pad);
+    handle(hist, hit, &mut pad);
 }
 
 /// Saves the stack that led to the event, if the histogram needs it.
 #[inline(always)]
-pub(crate) fn save_stack<M: Moment>(hist: &Hist, moment: &M, scratch: &mut Scratch<'_>) {
-    let text = hist.program.stack.and_then(|n| scratch.texts.get_mut(n));
+pub(crate) fn save_stack<M: Moment>(hist: &Hist, moment: &M, pad: &mut [u64]) {
+    let Some(stack) = hist.program.stack else {
+        return;
+    };
+    let text = Scratch::new(pad, 0).and_then(|scratch| scratch.into_text(stack));
 
     if let Some((count, words)) = text.and_then(|text| text.split_first_mut()) {
         if let Some(words) = words.first_chunk_mut::<STACK_DEPTH>() {
@@ -135,11 +145,16 @@ pub(crate) fn save_stack<M: Moment>(hist: &Hist, moment: &M, scratch: &mut Scrat
     }
 }
 
-#[inline]
-fn handle(hist: &Hist, hit: &Hit<'_>, mut scratch: Scratch<'_>) {
-    if let Some((element, run)) = record(hist, hit, &mut scratch) {
+/// Handles a hit that needs much memory.
+#[inline(never)]
+fn handle(hist: &Hist, hit: &Hit<'_>, pad: &mut [u64]) {
+    let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
+        return;
+    };
+
+    if let Some((element, run)) = record::<true, _>(hist, hit, &mut scratch) {
         if run & hist.program.deeds != 0 {
-            actions::run(hist, hit, run, &element, &mut scratch);
+            actions::run(hist, hit, run, &element, &mut scratch.lend());
         }
         wake_pollers();
     }
@@ -147,16 +162,18 @@ fn handle(hist: &Hist, hit: &Hit<'_>, mut scratch: Scratch<'_>) {
 
 /// Counts a hit and stores what it leaves behind. Returns the element and the actions that are to
 /// run; `None` if the hit was not counted.
-#[inline]
-pub(crate) fn record<'m, M: Moment>(
+///
+/// `TEXTS` says whether the histogram may keep texts.
+#[inline(always)]
+pub(crate) fn record<'m, const TEXTS: bool, M: Moment>(
     hist: &'m Hist,
     moment: &M,
     scratch: &mut Scratch<'_>,
 ) -> Option<(Element<'m>, u32)> {
     let program = &hist.program;
-    let eval = Eval::new(moment, &program.steps, program.usecs);
+    let eval = Eval::new(moment, &program.code);
 
-    key::build(program, &eval, scratch.key, &scratch.texts);
+    key::build(program, &eval, scratch.key, &mut scratch.texts);
     if !program.sources.is_empty() {
         match refs::resolve(program, scratch) {
             Outcome::Resolved => (),
@@ -168,25 +185,22 @@ pub(crate) fn record<'m, M: Moment>(
         }
     }
 
-    let element = hist
-        .map
-        .insert(scratch.key, |comm| *comm = moment.first_comm())?;
+    let comm = |comm: &mut Comm| *comm = moment.first_comm();
+    let element = match *scratch.key {
+        [key] => hist.map.insert_u64(key, comm)?,
+        _ => hist.map.insert(scratch.key, comm)?,
+    };
+    let slots = &*scratch.slots;
 
-    element.add(0, 1);
-    add(hist, &eval, &element, scratch.slots);
-    vars::compute(program, &eval, &element, scratch);
-    let run = vars::store(program, &eval, &element, scratch).unwrap_or_else(|| {
+    element.count(program.sums.iter().map(|sum| eval.value(sum, slots)));
+    vars::compute(program, &eval, scratch.slots);
+    if TEXTS {
+        vars::compute_texts(program, &eval, element, &mut scratch.texts.lend());
+    }
+    let run = vars::store(program, &eval, element, scratch).unwrap_or_else(|| {
         hist.map.count_drop();
         0
     });
 
     Some((element, run))
-}
-
-/// Adds to the sums that are not the hit count.
-#[inline]
-fn add<M: Moment>(hist: &Hist, eval: &Eval<'_, M>, element: &Element<'_>, slots: &[u64]) {
-    for (i, value) in hist.program.sums.iter().enumerate() {
-        element.add(i.wrapping_add(1), eval.value(*value, slots));
-    }
 }

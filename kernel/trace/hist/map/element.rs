@@ -10,10 +10,7 @@ use kernel::{
     },
 };
 
-use super::{
-    layout::Shape,
-    Map, //
-};
+use super::layout::Shape;
 
 /// The name of a task.
 pub(crate) type Comm = [u8; 16];
@@ -27,32 +24,48 @@ pub(super) const COMM_WORDS: usize = size_of::<Comm>() / size_of::<u64>();
 /// need is in [`vars`](super::vars).
 #[derive(Clone, Copy)]
 pub(crate) struct Element<'m> {
-    map: &'m Map,
-    /// Its first word in the slab.
-    start: usize,
+    shape: &'m Shape,
+    /// Its words. There are as many as the shape says.
+    words: &'m [Atomic<u64>],
 }
 
 impl<'m> Element<'m> {
     #[inline]
-    pub(super) fn new(map: &'m Map, start: usize) -> Self {
-        Self { map, start }
+    pub(super) fn new(shape: &'m Shape, words: &'m [Atomic<u64>]) -> Self {
+        Self { shape, words }
     }
 
     #[inline]
     pub(super) fn shape(&self) -> &'m Shape {
-        &self.map.shape
+        self.shape
     }
 
     /// A word, counted from the first one.
     #[inline]
     pub(super) fn word(&self, at: usize) -> Option<&'m Atomic<u64>> {
-        self.map.slab.word(self.start.wrapping_add(at))
+        self.words.get(at)
     }
 
-    /// Some words, counted likewise.
+    /// Some words, counted likewise. None if not all of them exist.
     #[inline]
     pub(super) fn words(&self, at: usize, count: usize) -> &'m [Atomic<u64>] {
-        self.map.slab.words(self.start.wrapping_add(at), count)
+        self.words
+            .get(at..)
+            .and_then(|words| words.get(..count))
+            .unwrap_or(&[])
+    }
+
+    /// Counts a hit, and adds to the other sums what `values` gives.
+    #[inline]
+    pub(crate) fn count(&self, values: impl Iterator<Item = u64>) {
+        let sums = self.words(self.shape().sums, self.shape().layout.n_sums);
+
+        if let Some((hits, sums)) = sums.split_first() {
+            hits.add(1, Relaxed);
+            for (sum, value) in sums.iter().zip(values) {
+                sum.add(value, Relaxed);
+            }
+        }
     }
 
     /// Adds to a sum, modulo 2^64.

@@ -64,24 +64,12 @@ impl Slab {
         })
     }
 
-    /// Where an element begins.
-    #[inline]
-    pub(super) fn start(&self, index: u32) -> usize {
-        self.size.wrapping_mul(index as usize)
-    }
+    /// The words of an element, if it exists.
+    #[inline(always)]
+    pub(super) fn element(&self, index: u32) -> Option<&[Atomic<u64>]> {
+        let start = self.size.wrapping_mul(index as usize);
 
-    /// A word.
-    #[inline]
-    pub(super) fn word(&self, at: usize) -> Option<&Atomic<u64>> {
-        self.words.get(at)
-    }
-
-    /// Some words, or none if not all of them exist.
-    #[inline]
-    pub(super) fn words(&self, start: usize, count: usize) -> &[Atomic<u64>] {
-        self.words
-            .get(start..start.wrapping_add(count))
-            .unwrap_or(&[])
+        self.words.get(start..start.wrapping_add(self.size))
     }
 
     /// Takes an element, which is zero but for its key and its comm.
@@ -100,7 +88,7 @@ impl Slab {
             // If somebody else takes the element, this is anything, and the exchange fails.
             //
             // CAST: The link is the low half.
-            let link = self.word(self.start(index))?.load(Relaxed) as u32;
+            let link = self.element(index)?.first()?.load(Relaxed) as u32;
 
             match self.free.cmpxchg(head.0, head.followed_by(link).0, Acquire) {
                 Ok(_) => return Some(index),
@@ -120,7 +108,7 @@ impl Slab {
 
     /// Gives an element back that has never been published.
     pub(super) fn give_back(&self, index: u32) {
-        let Some(link) = self.word(self.start(index)) else {
+        let Some(link) = self.element(index).and_then(<[_]>::first) else {
             return;
         };
         let mut head = Head(self.free.load(Relaxed));

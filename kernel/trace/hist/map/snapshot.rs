@@ -55,7 +55,9 @@ impl Snapshot {
             };
 
             rest = others;
-            copy_element(map.element(index), copy);
+            if let Some(element) = map.element(index) {
+                copy_element(element, copy);
+            }
             order.push(row, GFP_KERNEL)?;
         }
         Ok(Self {

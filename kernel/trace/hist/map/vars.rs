@@ -30,8 +30,17 @@ use kernel::{
 
 use super::{
     element::Element,
-    layout::STRING_WORDS, //
+    layout::{
+        STRING_WORDS,
+        VARS_MAX, //
+    },
 };
+
+/// Size of a word in bytes.
+const WORD: usize = size_of::<u64>();
+
+// There is a mark for each variable.
+const _: () = assert!(VARS_MAX <= u16::BITS as usize);
 
 /// How often the lock is looked at before giving up.
 const ROUNDS: u32 = 1 << 10;
@@ -93,13 +102,33 @@ impl LockWord {
     }
 }
 
-/// The mark of a variable.
+/// The mark of a variable, of which there are at most [`VARS_MAX`].
 #[inline]
 fn mark(var: usize) -> u16 {
-    u32::try_from(var)
-        .ok()
-        .and_then(|var| 1u16.checked_shl(var))
-        .unwrap_or(0)
+    // CAST: It is small.
+    if var < VARS_MAX {
+        1u16.wrapping_shl(var as u32)
+    } else {
+        0
+    }
+}
+
+/// A set of variables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Marks(u16);
+
+impl Marks {
+    pub(crate) const NONE: Self = Self(0);
+
+    /// The set with a further variable.
+    pub(crate) fn with(self, var: usize) -> Self {
+        Self(self.0 | mark(var))
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
 }
 
 impl<'m> Element<'m> {
@@ -123,6 +152,7 @@ impl<'m> Element<'m> {
                 smp_mb(Write);
                 return Some(Writer {
                     element: *self,
+                    vars: self.vars(),
                     lock,
                     version: word.version(),
                     marks: word.marks(),
@@ -140,41 +170,35 @@ impl<'m> Element<'m> {
     /// without variables.
     #[inline]
     pub(crate) fn read<R>(&self, f: impl FnMut(&Reader<'m>) -> R) -> Option<R> {
-        self.read_then(f, |lock, word| lock.load(Relaxed) == word.0)
+        self.read_then(f, |lock, word, _| lock.load(Relaxed) == word.0)
     }
 
-    /// Reads variables and makes some of them unset, if all of these are set, in one step.
+    /// Reads variables and, if `f` gives something, makes those of `once` unset, all in one step.
     ///
-    /// `None` if one of them is not set, and where [`Element::read`] gives it.
+    /// `None` where [`Element::read`] gives it.
+    #[inline]
     pub(crate) fn take<R>(
         &self,
-        vars: impl IntoIterator<Item = usize>,
-        mut f: impl FnMut(&Reader<'m>) -> R,
-    ) -> Option<R> {
-        let mut marks = 0;
+        once: Marks,
+        f: impl FnMut(&Reader<'m>) -> Option<R>,
+    ) -> Option<Option<R>> {
+        self.read_then(f, |lock, word, result| {
+            let marks = word.marks() & !once.0;
 
-        for var in vars {
-            marks |= Some(mark(var)).filter(|mark| *mark != 0)?;
-        }
-        self.read_then(
-            |vars| (vars.word.marks() & marks == marks).then(|| f(vars)),
-            |lock, word| {
-                word.marks() & marks != marks
-                    || lock
-                        .cmpxchg(word.0, word.with_marks(word.marks() & !marks).0, Relaxed)
-                        .is_ok()
-            },
-        )?
+            if result.is_none() || marks == word.marks() {
+                return lock.load(Relaxed) == word.0;
+            }
+            lock.cmpxchg(word.0, word.with_marks(marks).0, Relaxed)
+                .is_ok()
+        })
     }
 
-    /// Makes a variable set again that was taken, with the value that it has.
-    pub(crate) fn untake(&self, var: usize) {
-        let mark = mark(var);
-
+    /// Makes variables set again that were taken, with the values that they have.
+    pub(crate) fn untake(&self, once: Marks) {
         self.read_then(
             |_| (),
-            |lock, word| {
-                lock.cmpxchg(word.0, word.with_marks(word.marks() | mark).0, Relaxed)
+            |lock, word, ()| {
+                lock.cmpxchg(word.0, word.with_marks(word.marks() | once.0).0, Relaxed)
                     .is_ok()
             },
         );
@@ -185,20 +209,22 @@ impl<'m> Element<'m> {
     fn read_then<R>(
         &self,
         mut f: impl FnMut(&Reader<'m>) -> R,
-        still: impl Fn(&Atomic<u64>, LockWord) -> bool,
+        still: impl Fn(&Atomic<u64>, LockWord, &R) -> bool,
     ) -> Option<R> {
         let lock = self.lock()?;
+        let vars = self.vars();
 
         for _ in 0..ROUNDS {
             let word = unlocked(lock)?;
             let result = f(&Reader {
                 element: *self,
+                vars,
                 word,
             });
 
             // Pairs with the barrier in `write`.
             smp_mb(Read);
-            if still(lock, word) {
+            if still(lock, word, &result) {
                 return Some(result);
             }
         }
@@ -211,8 +237,8 @@ impl<'m> Element<'m> {
     }
 
     #[inline]
-    fn var_word(&self, var: usize) -> Option<&'m Atomic<u64>> {
-        self.word(self.shape().var(var)?)
+    fn vars(&self) -> &'m [Atomic<u64>] {
+        self.words(self.shape().vars, self.shape().layout.n_vars)
     }
 
     /// The words of a string or a stack.
@@ -261,6 +287,7 @@ fn wait(lock: &Atomic<u64>) -> Option<LockWord> {
 /// preemption should be off.
 pub(crate) struct Writer<'m> {
     element: Element<'m>,
+    vars: &'m [Atomic<u64>],
     lock: &'m Atomic<u64>,
     version: u32,
     marks: u16,
@@ -276,18 +303,30 @@ impl Writer<'_> {
     /// A variable: 0 if it was never set.
     #[inline]
     pub(crate) fn var(&self, var: usize) -> u64 {
-        self.element
-            .var_word(var)
-            .map_or(0, |word| word.load(Relaxed))
+        self.vars.get(var).map_or(0, |word| word.load(Relaxed))
     }
 
     /// Sets a variable.
     #[inline]
     pub(crate) fn set_var(&mut self, var: usize, value: u64) {
-        if let Some(word) = self.element.var_word(var) {
+        if let Some(word) = self.vars.get(var) {
             word.store(value, Relaxed);
             self.marks |= mark(var);
         }
+    }
+
+    /// Writes a variable that is yet to be [marked](Self::mark).
+    #[inline]
+    pub(crate) fn put(&mut self, var: usize, value: u64) {
+        if let Some(word) = self.vars.get(var) {
+            word.store(value, Relaxed);
+        }
+    }
+
+    /// Marks variables as set.
+    #[inline]
+    pub(crate) fn mark(&mut self, marks: Marks) {
+        self.marks |= marks.0;
     }
 
     /// Sets a string: what is in front of the first NUL, and not more than there is room for with a
@@ -295,21 +334,25 @@ impl Writer<'_> {
     pub(crate) fn set_string(&mut self, slot: usize, text: &[u8]) {
         let words = self.element.string_words(slot);
         let room = size_of_val(words).saturating_sub(1);
-        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-        let text = text.get(..room).unwrap_or(text);
-        let mut chunks = text.chunks(size_of::<u64>());
+        let chunks = text.get(..room).unwrap_or(text).chunks_exact(WORD);
+        let rest = chunks.remainder();
+        let mut words = words.iter();
 
-        for word in words {
-            let mut value = [0; size_of::<u64>()];
-            let chunk = chunks.next().unwrap_or_default();
+        for (chunk, word) in chunks.zip(&mut words) {
+            let (text, ended) = cut(chunk.first_chunk().copied().unwrap_or([0; WORD]));
 
-            for (to, from) in value.iter_mut().zip(chunk) {
+            word.store(text, Relaxed);
+            if ended {
+                return;
+            }
+        }
+        if let Some(word) = words.next() {
+            let mut bytes = [0; WORD];
+
+            for (to, from) in bytes.iter_mut().zip(rest) {
                 *to = *from;
             }
-            word.store(u64::from_ne_bytes(value), Relaxed);
-            if chunk.len() < size_of::<u64>() {
-                break;
-            }
+            word.store(cut(bytes).0, Relaxed);
         }
     }
 
@@ -340,6 +383,7 @@ impl Drop for Writer<'_> {
 /// Reads the variables of an element, while they may change.
 pub(crate) struct Reader<'m> {
     element: Element<'m>,
+    vars: &'m [Atomic<u64>],
     word: LockWord,
 }
 
@@ -352,7 +396,7 @@ impl Reader<'_> {
     /// A variable, if it is set.
     #[inline]
     pub(crate) fn var(&self, var: usize) -> Option<u64> {
-        let word = self.element.var_word(var)?;
+        let word = self.vars.get(var)?;
 
         self.word.is_marked(var).then(|| word.load(Relaxed))
     }
@@ -361,7 +405,7 @@ impl Reader<'_> {
     pub(crate) fn copy_string(&self, slot: usize, text: &mut [u64; STRING_WORDS]) {
         for (to, from) in text.iter_mut().zip(self.element.string_words(slot)) {
             *to = from.load(Relaxed);
-            if has_nul(*to) {
+            if cut(to.to_ne_bytes()).1 {
                 break;
             }
         }
@@ -380,10 +424,22 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a byte of a word is zero.
+/// Of the bytes of a word of a string those before the first NUL, with zeros behind them; and
+/// whether there is one.
 #[inline]
-fn has_nul(word: u64) -> bool {
-    const LOW: u64 = 0x0101_0101_0101_0101;
+pub(crate) fn cut(bytes: [u8; WORD]) -> (u64, bool) {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES << 7;
 
-    word.wrapping_sub(LOW) & !word & (LOW << 7) != 0
+    // The first byte is the lowest.
+    let word = u64::from_le_bytes(bytes);
+    // The highest bit of every byte that is zero; above the first there may be wrong ones.
+    let zeros = word.wrapping_sub(ONES) & !word & HIGH;
+
+    if zeros == 0 {
+        return (u64::from_le(word), false);
+    }
+    let lowest = zeros & zeros.wrapping_neg();
+
+    (u64::from_le(word & (lowest >> 7).wrapping_sub(1)), true)
 }

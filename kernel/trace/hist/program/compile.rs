@@ -10,6 +10,8 @@ use self::vars::Resolved;
 use super::{
     bit,
     op::{
+        Code,
+        KeptNumber,
         KeyPart,
         NumberVar,
         Save,
@@ -27,8 +29,7 @@ use super::{
     Source,
     KEY_WORDS_MAX,
     SLOTS_MAX,
-    SMALL_KEY,
-    SMALL_SLOTS, //
+    SMALL_WORDS, //
 };
 use crate::{
     action::{
@@ -45,6 +46,7 @@ use crate::{
     map::{
         KeyOrder,
         Layout,
+        Marks,
         SortBy,
         SortValue, //
     },
@@ -67,6 +69,8 @@ struct Compiler<'a> {
     sums: KVec<Value>,
     sources: KVec<Source>,
     numbers: KVec<NumberVar>,
+    kept_numbers: KVec<KeptNumber>,
+    kept_marks: Marks,
     texts: KVec<TextVar>,
     watches: KVec<Watch>,
     saves: KVec<Save>,
@@ -90,6 +94,8 @@ pub(super) fn compile(spec: &Spec) -> Result<Program> {
         sums: KVec::new(),
         sources: KVec::new(),
         numbers: KVec::new(),
+        kept_numbers: KVec::new(),
+        kept_marks: Marks::NONE,
         texts: KVec::new(),
         watches: KVec::new(),
         saves: KVec::new(),
@@ -233,12 +239,12 @@ impl Compiler<'_> {
             .actions
             .iter()
             .any(|action| !matches!(action.deed, Deed::Save));
-        let only_sums = self.spec.refs.is_empty()
+        let plain = self.spec.refs.is_empty()
             && self.spec.actions.is_empty()
-            && self.numbers.is_empty()
+            && self.numbers.len() == self.kept_numbers.len()
             && self.texts.is_empty();
 
-        if only_sums {
+        if plain {
             if let [KeyPart::Number {
                 value: Value::Leaf(leaf),
                 ..
@@ -249,8 +255,7 @@ impl Compiler<'_> {
                 }
             }
         }
-        if self.key_words <= SMALL_KEY
-            && self.n_slots <= SMALL_SLOTS
+        if self.key_words.saturating_add(self.n_slots) <= SMALL_WORDS
             && self.n_scratch == 0
             && self.texts.is_empty()
             && !self
@@ -294,22 +299,24 @@ impl Compiler<'_> {
                 comm: spec.fields.iter().any(|f| f.flags.any(Flags::EXECNAME)),
             },
             sort_by,
-            usecs: spec.usecs,
-            reads_once: self
-                .sources
-                .iter()
-                .any(|source| source.reads.iter().any(|read| read.once)),
+            counts_only: self.sums.is_empty() && self.n_vars == 0,
             stores: self.n_vars > 0,
+            stores_numbers_only: self.texts.is_empty() && self.watches.is_empty(),
             always: actions(|action| matches!(action.handler, Handler::OnMatch { .. })),
             deeds: actions(|action| !matches!(action.deed, Deed::Save)),
             keys: self.keys,
             places: self.places,
-            steps: self.steps,
+            code: Code {
+                steps: self.steps,
+                usecs: spec.usecs,
+            },
             key_parts: self.key_parts,
             sums: self.sums,
             sources: self.sources,
             stack: self.stack,
             numbers: self.numbers,
+            kept_numbers: self.kept_numbers,
+            kept_marks: self.kept_marks,
             texts: self.texts,
             watches: self.watches,
             saves: self.saves,

@@ -6,6 +6,8 @@
 //! [`Step`]s, each of which combines two leaves and leaves its result in a register, which later
 //! steps have as a leaf. There are no trees to walk and no calls through pointers.
 
+use kernel::prelude::*;
+
 /// A number that takes no computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Leaf {
@@ -53,6 +55,7 @@ pub(crate) const REGISTERS: usize = 4;
 ///
 /// Numbers are 64 bits and wrap around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)] // So that the evaluator need not take apart in which bits the operation is hidden.
 pub(crate) enum Op {
     Add,
     Sub,
@@ -88,6 +91,14 @@ pub(crate) struct Step {
     pub(crate) right: Leaf,
 }
 
+/// What numbers are computed with.
+pub(crate) struct Code {
+    /// The operations of all expressions.
+    pub(crate) steps: KVec<Step>,
+    /// Time stamps are in microseconds, if the clock counts nanoseconds.
+    pub(crate) usecs: bool,
+}
+
 /// A number that is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Value {
@@ -101,8 +112,9 @@ pub(crate) enum Value {
 
 /// A text: a string or a stack.
 ///
-/// In memory a string is its bytes, a NUL, and zeros up to the end of its place; a stack is the
-/// number of its addresses and then the addresses, with zeros behind them.
+/// In the scratch memory a string is its bytes, a NUL, and zeros up to the end of that word; the
+/// last word ends with a NUL as well. A stack is the number of its addresses and then the addresses,
+/// with zeros behind them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Text {
     /// A field of the record that is a string of at most `size` bytes.
@@ -151,8 +163,15 @@ pub(crate) struct NumberVar {
     pub(crate) value: Value,
     /// The slot that it is computed into.
     pub(crate) slot: u32,
-    /// Which variable of the element it is. Those that only actions use are none.
-    pub(crate) place: Option<u32>,
+}
+
+/// A variable of the histogram that is a number and stays in the element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct KeptNumber {
+    /// The slot that has it.
+    pub(crate) slot: u32,
+    /// Which variable of the element it is.
+    pub(crate) place: u32,
 }
 
 /// A variable of the histogram that is a text.
@@ -196,8 +215,6 @@ pub(crate) struct Read {
     pub(crate) place: u32,
     /// The slot that gets it.
     pub(crate) slot: u32,
-    /// Whether it is unset by being read.
-    pub(crate) once: bool,
     /// What else is to be copied.
     pub(crate) text: Option<ReadText>,
 }
@@ -247,6 +264,8 @@ pub(crate) struct Watch {
     /// The slot of the number; of a text a number that stands for it is watched.
     pub(crate) slot: u32,
     pub(crate) scratch: Option<u32>,
+    /// Whether the text is a stack.
+    pub(crate) stack: bool,
     /// Which variable of the element has the number that is kept.
     pub(crate) place: u32,
     pub(crate) condition: Condition,

@@ -36,6 +36,9 @@ use crate::{
     STR_MAX, //
 };
 
+/// More than most rows take.
+const ROW_ROOM: usize = 192;
+
 /// What is written into a row behind the values.
 enum Extra {
     /// The variable that a handler watches.
@@ -117,7 +120,7 @@ impl Table {
 
     /// Writes the part `pos` of this, the `n`th table of a file.
     pub(crate) fn show(&self, pos: usize, n: usize, m: &SeqFile) -> Result {
-        let mut out = Out::new();
+        let mut out = Out::with_room(ROW_ROOM);
         let Some(rows) = &self.rows else {
             return Ok(());
         };

@@ -84,6 +84,7 @@ mod tests {
     use crate::{
         program::{
             op::{
+                Code,
                 Condition,
                 Leaf,
                 Op,
@@ -121,6 +122,16 @@ mod tests {
     fn bits(n: i64) -> u64 {
         // CAST: Two's complement.
         n as u64
+    }
+
+    fn code(steps: &[Step], usecs: bool) -> Result<Code> {
+        let mut code = Code {
+            steps: KVec::new(),
+            usecs,
+        };
+
+        code.steps.extend_from_slice(steps, GFP_KERNEL)?;
+        Ok(code)
     }
 
     #[test]
@@ -162,12 +173,12 @@ mod tests {
 
     #[test]
     fn arithmetic_wraps() {
-        assert_eq!(apply(Op::Add, u64::MAX, 2), 1);
-        assert_eq!(apply(Op::Sub, 1, 3), bits(-2));
-        assert_eq!(apply(Op::Mul, 1 << 63, 3), 1 << 63);
-        assert_eq!(apply(Op::Neg, 5, 0), bits(-5));
-        assert_eq!(apply(Op::Neg, 1 << 63, 0), 1 << 63);
-        assert_eq!(apply(Op::Shift, 100, 3), 12);
+        assert_eq!(apply(&Op::Add, u64::MAX, 2), 1);
+        assert_eq!(apply(&Op::Sub, 1, 3), bits(-2));
+        assert_eq!(apply(&Op::Mul, 1 << 63, 3), 1 << 63);
+        assert_eq!(apply(&Op::Neg, 5, 0), bits(-5));
+        assert_eq!(apply(&Op::Neg, 1 << 63, 0), 1 << 63);
+        assert_eq!(apply(&Op::Shift, 100, 3), 12);
     }
 
     #[test]
@@ -187,19 +198,19 @@ mod tests {
 
         for n in 0..100 {
             for divisor in 1..20 {
-                assert_eq!(apply(unsigned, n, divisor), n / divisor);
+                assert_eq!(apply(&unsigned, n, divisor), n / divisor);
             }
         }
-        assert_eq!(apply(unsigned, 1 << 20, 3), 349_525);
-        assert_eq!(apply(unsigned, 7, 0), u64::MAX);
-        assert_eq!(apply(signed, bits(-7), 0), u64::MAX);
-        assert_eq!(apply(unsigned, bits(-2), 2), bits(-2) / 2);
-        assert_eq!(apply(signed, bits(-7), 2), bits(-3));
-        assert_eq!(apply(signed, bits(-7), bits(-2)), 3);
-        assert_eq!(apply(signed, 7, bits(-2)), bits(-3));
-        assert_eq!(apply(signed, 1 << 63, bits(-1)), 1 << 63);
-        assert_eq!(apply(left, bits(-7), 2), bits(-3));
-        assert_eq!(apply(left, bits(-7), u64::MAX), 0);
+        assert_eq!(apply(&unsigned, 1 << 20, 3), 349_525);
+        assert_eq!(apply(&unsigned, 7, 0), u64::MAX);
+        assert_eq!(apply(&signed, bits(-7), 0), u64::MAX);
+        assert_eq!(apply(&unsigned, bits(-2), 2), bits(-2) / 2);
+        assert_eq!(apply(&signed, bits(-7), 2), bits(-3));
+        assert_eq!(apply(&signed, bits(-7), bits(-2)), 3);
+        assert_eq!(apply(&signed, 7, bits(-2)), bits(-3));
+        assert_eq!(apply(&signed, 1 << 63, bits(-1)), 1 << 63);
+        assert_eq!(apply(&left, bits(-7), 2), bits(-3));
+        assert_eq!(apply(&left, bits(-7), u64::MAX), 0);
     }
 
     #[test]
@@ -219,7 +230,7 @@ mod tests {
         ];
 
         for (n, log) in cases {
-            assert_eq!(apply(Op::Log2, n, 0), log);
+            assert_eq!(apply(&Op::Log2, n, 0), log);
         }
     }
 
@@ -229,35 +240,39 @@ mod tests {
         let signed = Op::Bucket { signed: true };
 
         for (n, lowest) in [(0, 0), (9, 0), (10, 10), (19, 10), (20, 20)] {
-            assert_eq!(apply(unsigned, n, 10), n / 10 * 10);
-            assert_eq!(apply(unsigned, n, 10), lowest);
-            assert_eq!(apply(signed, n, 10), lowest);
+            assert_eq!(apply(&unsigned, n, 10), n / 10 * 10);
+            assert_eq!(apply(&unsigned, n, 10), lowest);
+            assert_eq!(apply(&signed, n, 10), lowest);
         }
         for (n, lowest) in [(-1, -10), (-10, -10), (-11, -20), (-20, -20)] {
-            assert_eq!(apply(signed, bits(n), 10), bits(lowest));
+            assert_eq!(apply(&signed, bits(n), 10), bits(lowest));
         }
-        assert_eq!(apply(unsigned, u64::MAX, 10), u64::MAX - 5);
-        assert_eq!(apply(unsigned, 7, 0), 7);
+        assert_eq!(apply(&unsigned, u64::MAX, 10), u64::MAX - 5);
+        assert_eq!(apply(&unsigned, 7, 0), 7);
     }
 
     #[test]
-    fn time_stamps() {
+    fn time_stamps() -> Result {
         let mut moment = Fake::new(&[]);
         moment.time = 1_499;
         let time = |moment: &Fake<'_>, usecs: bool| {
-            Eval::new(moment, &[], usecs).value(Value::Leaf(Leaf::Time), &[])
+            let code = code(&[], usecs)?;
+            let eval = Eval::new(moment, &code);
+
+            Ok::<u64, Error>(eval.value(&Value::Leaf(Leaf::Time), &[]))
         };
 
-        assert_eq!(time(&moment, false), 1_499);
-        assert_eq!(time(&moment, true), 1);
+        assert_eq!(time(&moment, false)?, 1_499);
+        assert_eq!(time(&moment, true)?, 1);
         moment.time = 1_500;
-        assert_eq!(time(&moment, true), 2);
+        assert_eq!(time(&moment, true)?, 2);
         moment.clock_in_ns = false;
-        assert_eq!(time(&moment, true), 1_500);
+        assert_eq!(time(&moment, true)?, 1_500);
+        Ok(())
     }
 
     #[test]
-    fn steps() {
+    fn steps() -> Result {
         // (slot 1 - 10) * cpu
         let steps = [
             Step {
@@ -280,13 +295,15 @@ mod tests {
             },
         ];
         let moment = Fake::new(&[]);
-        let eval = Eval::new(&moment, &steps, false);
+        let code = code(&steps, false)?;
+        let eval = Eval::new(&moment, &code);
 
-        assert_eq!(eval.value(Value::Steps { from: 1, to: 3 }, &[0, 14]), 20);
+        assert_eq!(eval.value(&Value::Steps { from: 1, to: 3 }, &[0, 14]), 20);
         // There is no such slot, and there are no such steps.
-        assert_eq!(eval.value(Value::Steps { from: 1, to: 3 }, &[]), bits(-50));
-        assert_eq!(eval.value(Value::Steps { from: 1, to: 4 }, &[]), 0);
-        assert_eq!(eval.value(Value::Leaf(Leaf::Slot(7)), &[1]), 0);
+        assert_eq!(eval.value(&Value::Steps { from: 1, to: 3 }, &[]), bits(-50));
+        assert_eq!(eval.value(&Value::Steps { from: 1, to: 4 }, &[]), 0);
+        assert_eq!(eval.value(&Value::Leaf(Leaf::Slot(7)), &[1]), 0);
+        Ok(())
     }
 
     #[test]

@@ -212,10 +212,10 @@ fn hit(hist: &Hist, moment: &Fake<'_>) -> Result<Option<u32>> {
     let mut pad = pads.enter().ok_or(EBUSY)?;
 
     pad.fill(0x5a5a_5a5a_5a5a_5a5a);
+    save_stack(hist, moment, &mut pad);
     let mut scratch = Scratch::new(&mut pad, hist.map.layout().key_words).ok_or(EINVAL)?;
 
-    save_stack(hist, moment, &mut scratch);
-    Ok(record(hist, moment, &mut scratch).map(|(_, run)| run))
+    Ok(record::<true, _>(hist, moment, &mut scratch).map(|(_, run)| run))
 }
 
 /// A record of words.
@@ -341,7 +341,12 @@ mod tests {
         add(&mut spec, sum)?;
         add_key(&mut spec, word(8, Flags::NONE)?)?;
         let hist = hist(spec)?;
-        let ops = hist.program.steps.iter().map(|step| (step.op, step.to));
+        let ops = hist
+            .program
+            .code
+            .steps
+            .iter()
+            .map(|step| (step.op, step.to));
 
         assert!(ops.eq([(Op::Mul, 0), (Op::Shift, 1), (Op::Add, 0)]));
         assert!(hist.program.sums.as_slice() == [Value::Steps { from: 0, to: 3 }]);

@@ -7,6 +7,7 @@ use super::{
     text::bytes_at, //
 };
 use crate::program::op::{
+    Code,
     Leaf,
     Op,
     Step,
@@ -19,23 +20,21 @@ use core::cell::Cell;
 pub(crate) struct Eval<'a, M> {
     moment: &'a M,
     record: &'a [u8],
-    steps: &'a [Step],
-    usecs: bool,
-    /// The time stamp, once somebody has asked for it.
-    time: Cell<Option<u64>>,
+    code: &'a Code,
+    /// Somebody has asked for the time stamp, which is in `time`.
+    timed: Cell<bool>,
+    time: Cell<u64>,
 }
 
 impl<'a, M: Moment> Eval<'a, M> {
-    /// `steps` are all those of the program; `usecs` says that time stamps are to be in
-    /// microseconds.
-    #[inline]
-    pub(crate) fn new(moment: &'a M, steps: &'a [Step], usecs: bool) -> Self {
+    #[inline(always)]
+    pub(crate) fn new(moment: &'a M, code: &'a Code) -> Self {
         Self {
             moment,
             record: moment.record(),
-            steps,
-            usecs,
-            time: Cell::new(None),
+            code,
+            timed: Cell::new(false),
+            time: Cell::new(0),
         }
     }
 
@@ -50,25 +49,40 @@ impl<'a, M: Moment> Eval<'a, M> {
     }
 
     /// A number, with what is in `slots`.
-    #[inline]
-    pub(crate) fn value(&self, value: Value, slots: &[u64]) -> u64 {
+    #[inline(always)]
+    pub(crate) fn value(&self, value: &Value, slots: &[u64]) -> u64 {
         match value {
             Value::Leaf(leaf) => self.leaf(leaf, slots, &[]),
-            Value::Steps { from, to } => self.run(from, to, slots),
+            Value::Steps { from, to } => self.run(*from, *to, slots),
         }
     }
 
     #[inline(never)]
     fn run(&self, from: u32, to: u32, slots: &[u64]) -> u64 {
-        let steps = self.steps.get(from as usize..to as usize).unwrap_or(&[]);
+        let steps = self.code.steps.get(from as usize..to as usize);
+
+        match steps.unwrap_or(&[]) {
+            // Most expressions have one operator.
+            [step] => {
+                let left = self.leaf(&step.left, slots, &[]);
+                let right = self.leaf(&step.right, slots, &[]);
+
+                apply(&step.op, left, right)
+            }
+            steps => self.run_all(steps, slots),
+        }
+    }
+
+    #[inline(never)]
+    fn run_all(&self, steps: &[Step], slots: &[u64]) -> u64 {
         let mut registers = [0; REGISTERS];
         let mut result = 0;
 
         for step in steps {
-            let left = self.leaf(step.left, slots, &registers);
-            let right = self.leaf(step.right, slots, &registers);
+            let left = self.leaf(&step.left, slots, &registers);
+            let right = self.leaf(&step.right, slots, &registers);
 
-            result = apply(step.op, left, right);
+            result = apply(&step.op, left, right);
             if let Some(register) = registers.get_mut(step.to as usize) {
                 *register = result;
             }
@@ -77,35 +91,44 @@ impl<'a, M: Moment> Eval<'a, M> {
     }
 
     /// A number that takes no computation.
-    #[inline]
-    pub(crate) fn leaf(&self, leaf: Leaf, slots: &[u64], registers: &[u64]) -> u64 {
-        match leaf {
+    // All in one `match`, so that it is one jump.
+    #[inline(always)]
+    fn leaf(&self, leaf: &Leaf, slots: &[u64], registers: &[u64]) -> u64 {
+        let record = self.record;
+
+        match *leaf {
             Leaf::Const(n) => n,
             Leaf::Time => self.time(),
             Leaf::Cpu => self.moment.cpu().into(),
             Leaf::Slot(n) => slots.get(n as usize).copied().unwrap_or(0),
             Leaf::Register(n) => registers.get(n as usize).copied().unwrap_or(0),
-            _ => load(leaf, self.record),
+            Leaf::U8(at) => load(Leaf::U8(at), record),
+            Leaf::S8(at) => load(Leaf::S8(at), record),
+            Leaf::U16(at) => load(Leaf::U16(at), record),
+            Leaf::S16(at) => load(Leaf::S16(at), record),
+            Leaf::U32(at) => load(Leaf::U32(at), record),
+            Leaf::S32(at) => load(Leaf::S32(at), record),
+            Leaf::U64(at) | Leaf::S64(at) => load(Leaf::U64(at), record),
         }
     }
 
     #[inline(never)]
     fn time(&self) -> u64 {
-        if let Some(time) = self.time.get() {
-            return time;
-        }
-        let mut time = self.moment.time();
+        if !self.timed.get() {
+            let mut time = self.moment.time();
 
-        if self.usecs && self.moment.clock_in_ns() {
-            time = div(time.wrapping_add(500), 1000);
+            if self.code.usecs && self.moment.clock_in_ns() {
+                time = div(time.wrapping_add(500), 1000);
+            }
+            self.time.set(time);
+            self.timed.set(true);
         }
-        self.time.set(Some(time));
-        time
+        self.time.get()
     }
 }
 
 /// A field of the record; one that is not all there is 0.
-#[inline]
+#[inline(always)]
 pub(crate) fn load(leaf: Leaf, record: &[u8]) -> u64 {
     // CAST: Signed numbers are extended to 64 bits.
     match leaf {
@@ -122,8 +145,8 @@ pub(crate) fn load(leaf: Leaf, record: &[u8]) -> u64 {
 
 /// The result of a step.
 #[inline]
-pub(crate) fn apply(op: Op, left: u64, right: u64) -> u64 {
-    match op {
+pub(crate) fn apply(op: &Op, left: u64, right: u64) -> u64 {
+    match *op {
         Op::Add => left.wrapping_add(right),
         Op::Sub => left.wrapping_sub(right),
         Op::Mul => left.wrapping_mul(right),

@@ -4,13 +4,17 @@
 
 use super::{
     eval::Eval,
-    moment::Moment,
+    moment::{
+        Moment,
+        COMM_LEN, //
+    },
     pad::Texts,
     text::{
         self,
         comm_words,
         copy_stack,
-        copy_string, //
+        copy_string,
+        copy_text, //
     },
 };
 use crate::{
@@ -21,46 +25,54 @@ use crate::{
         },
         KeyKind,
         KeyPlace,
-        Program, //
+        Program,
+        TEXT_WORDS, //
     },
     STACK_DEPTH,
 };
 
 /// Computes the key. Every word of it is written.
-#[inline]
+#[inline(always)]
 pub(crate) fn build<M: Moment>(
     program: &Program,
     eval: &Eval<'_, M>,
     key: &mut [u64],
-    texts: &Texts<'_>,
+    texts: &mut Texts<'_>,
 ) {
     for part in &program.key_parts {
-        match *part {
-            KeyPart::Number { word, value } => {
-                if let Some(word) = key.get_mut(word as usize) {
-                    *word = eval.value(value, &[]);
-                }
+        if let KeyPart::Number { word, value } = part {
+            if let Some(word) = key.get_mut(*word as usize) {
+                *word = eval.value(value, &[]);
             }
-            KeyPart::String { word, words, text } => {
-                let start = word as usize;
-                let end = start.wrapping_add(words as usize);
+        } else {
+            build_text(part, eval, key, &texts.lend());
+        }
+    }
+}
 
-                if let Some(to) = key.get_mut(start..end) {
-                    string(text, eval, to);
+/// Computes a part of the key that is no number.
+#[inline(never)]
+fn build_text<M: Moment>(part: &KeyPart, eval: &Eval<'_, M>, key: &mut [u64], texts: &Texts<'_>) {
+    match *part {
+        KeyPart::Number { .. } => (),
+        KeyPart::String { word, words, text } => {
+            let start = word as usize;
+            let end = start.wrapping_add(words as usize);
+
+            if let Some(to) = key.get_mut(start..end) {
+                string(text, eval, to);
+            }
+        }
+        KeyPart::Stack { word, scratch } => {
+            if let (Some(to), Some([_, from @ ..])) = (stack_at(key, word), texts.get(scratch)) {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = *from;
                 }
             }
-            KeyPart::Stack { word, scratch } => {
-                if let (Some(to), Some([_, from @ ..])) = (stack_at(key, word), texts.get(scratch))
-                {
-                    for (to, from) in to.iter_mut().zip(from) {
-                        *to = *from;
-                    }
-                }
-            }
-            KeyPart::Recorded { word, offset } => {
-                if let Some(to) = stack_at(key, word) {
-                    copy_stack(to, text::dynamic_field(eval.record(), offset));
-                }
+        }
+        KeyPart::Recorded { word, offset } => {
+            if let Some(to) = stack_at(key, word) {
+                copy_stack(to, text::dynamic_field(eval.record(), offset));
             }
         }
     }
@@ -70,25 +82,47 @@ fn stack_at(key: &mut [u64], word: u32) -> Option<&mut [u64; STACK_DEPTH]> {
     key.get_mut(word as usize..)?.first_chunk_mut()
 }
 
-/// Writes a string that is a field of the record or the name of the current task.
+/// Writes a string that is a field of the record or the name of the current task, with zeros behind
+/// it.
 #[inline]
-pub(crate) fn string<M: Moment>(text: Text, eval: &Eval<'_, M>, to: &mut [u64]) {
-    let field = match text {
-        Text::Static { offset, size } => text::static_field(eval.record(), offset, size),
-        Text::Dynamic { offset } => text::dynamic_field(eval.record(), offset),
-        Text::Relative { offset } => text::relative_field(eval.record(), offset),
-        Text::Comm => {
-            let words = comm_words(&eval.moment().comm());
+fn string<M: Moment>(text: Text, eval: &Eval<'_, M>, to: &mut [u64]) {
+    if text == Text::Comm {
+        let words = comm_words(&eval.moment().comm());
 
-            for (i, to) in to.iter_mut().enumerate() {
-                *to = words.get(i).copied().unwrap_or(0);
-            }
-            return;
+        for (i, to) in to.iter_mut().enumerate() {
+            *to = words.get(i).copied().unwrap_or(0);
         }
-        Text::FirstComm | Text::Recorded { .. } | Text::Scratch(_) => &[],
-    };
+    } else {
+        copy_string(to, field(text, eval.record()));
+    }
+}
 
-    copy_string(to, field);
+/// Writes a string like [`string`], as a text.
+#[inline]
+pub(crate) fn string_text<M: Moment>(text: Text, eval: &Eval<'_, M>, to: &mut [u64; TEXT_WORDS]) {
+    if text == Text::Comm {
+        set_comm(to, &eval.moment().comm());
+    } else {
+        copy_text(to, field(text, eval.record()));
+    }
+}
+
+/// Writes the name of a task as a text.
+#[inline]
+pub(crate) fn set_comm(to: &mut [u64; TEXT_WORDS], comm: &[u8; COMM_LEN]) {
+    [to[0], to[1]] = comm_words(comm);
+    to[TEXT_WORDS - 1] = 0;
+}
+
+/// The bytes of a string that is a field of the record.
+#[inline]
+fn field(text: Text, record: &[u8]) -> &[u8] {
+    match text {
+        Text::Static { offset, size } => text::static_field(record, offset, size),
+        Text::Dynamic { offset } => text::dynamic_field(record, offset),
+        Text::Relative { offset } => text::relative_field(record, offset),
+        Text::Comm | Text::FirstComm | Text::Recorded { .. } | Text::Scratch(_) => &[],
+    }
 }
 
 /// Writes a key as a histogram has it whose strings have other sizes.

@@ -20,9 +20,8 @@ pub(crate) const COMM_LEN: usize = size_of::<Comm>();
 
 /// How many functions a stack begins without: those between the event and the one that saves it.
 ///
-/// C leaves out five, one of which is its trigger. Here that are two: what C calls, and
-/// [`large`](super::large), both of which are functions of their own whatever is inlined.
-const STACK_SKIP: u32 = 5 + 1;
+/// C leaves out five, one of which is its trigger. So it is here: all is inlined in what C calls.
+const STACK_SKIP: u32 = 5;
 
 /// An event that happens.
 pub(crate) trait Moment {
@@ -45,8 +44,8 @@ pub(crate) trait Moment {
     fn first_comm(&self) -> Comm;
 
     /// Writes the addresses of the stack that led to the event to the beginning of `to`, and
-    /// returns how many there are. The caller must be the function that [`large`](super::large) is,
-    /// see [`STACK_SKIP`].
+    /// returns how many there are. It is what C calls that this has to be inlined in, see
+    /// [`STACK_SKIP`].
     fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize;
 }
 

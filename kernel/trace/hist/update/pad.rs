@@ -14,8 +14,7 @@ use crate::{
     program::{
         KEY_WORDS_MAX,
         SLOTS_MAX,
-        SMALL_KEY,
-        SMALL_SLOTS,
+        SMALL_WORDS,
         TEXTS_MAX,
         TEXT_WORDS, //
     },
@@ -113,6 +112,8 @@ impl<'a> Scratch<'a> {
     /// Divides a pad; the key has `key_words` words.
     #[inline]
     pub(crate) fn new(pad: &'a mut [u64], key_words: usize) -> Option<Self> {
+        // The rest is known when this is compiled.
+        let pad = pad.first_chunk_mut::<WORDS>()?;
         let (key, pad) = pad.split_at_mut_checked(KEY_WORDS_MAX)?;
         let (other, pad) = pad.split_at_mut_checked(ASKING_WORDS)?;
         let (slots, pad) = pad.split_at_mut_checked(SLOTS_MAX)?;
@@ -126,30 +127,49 @@ impl<'a> Scratch<'a> {
             texts: Texts(texts),
         })
     }
+
+    /// One of the texts.
+    #[inline(always)]
+    pub(crate) fn into_text(self, n: u32) -> Option<&'a mut [u64; TEXT_WORDS]> {
+        self.texts
+            .0
+            .get_mut((n as usize).wrapping_mul(TEXT_WORDS)..)?
+            .first_chunk_mut()
+    }
+
+    /// The same memory, for a function that is called.
+    ///
+    /// What has never been lent is known to be used by nobody else, and can be kept in registers.
+    #[inline(always)]
+    pub(crate) fn lend(&mut self) -> Scratch<'_> {
+        Scratch {
+            key: self.key,
+            other: self.other,
+            slots: self.slots,
+            params: self.params,
+            texts: self.texts.lend(),
+        }
+    }
 }
 
-/// Scratch memory of a small histogram.
-pub(crate) struct Small {
-    key: [u64; SMALL_KEY],
-    slots: [u64; SMALL_SLOTS],
-}
+/// Scratch memory of a small histogram: the key, then the slots.
+pub(crate) struct Small([u64; SMALL_WORDS]);
 
 impl Small {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self {
-            key: [0; SMALL_KEY],
-            slots: [0; SMALL_SLOTS],
-        }
+        Self([0; SMALL_WORDS])
     }
 
     /// The key has `key_words` words.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn scratch(&mut self, key_words: usize) -> Option<Scratch<'_>> {
+        let (key, slots) = self.0.split_at_mut_checked(key_words)?;
+
         Some(Scratch {
-            key: self.key.get_mut(..key_words)?,
+            key,
             other: &mut [],
-            slots: &mut self.slots,
+            slots,
             params: &mut [],
             texts: Texts(&mut []),
         })
@@ -163,6 +183,12 @@ pub(crate) struct Texts<'a>(&'a mut [u64]);
 const PASSING: u32 = TEXTS_MAX as u32;
 
 impl Texts<'_> {
+    /// See [`Scratch::lend`].
+    #[inline(always)]
+    pub(crate) fn lend(&mut self) -> Texts<'_> {
+        Texts(self.0)
+    }
+
     #[inline]
     pub(crate) fn get(&self, n: u32) -> Option<&[u64; TEXT_WORDS]> {
         self.0

@@ -7,16 +7,19 @@
 //! together, so they have been set together.
 
 use super::{
-    key,
+    key::{
+        relay,
+        set_comm, //
+    },
     pad::{
         Scratch,
         Texts, //
     },
-    text::comm_words,
 };
 use crate::{
     map::{
         Element,
+        Marks,
         Reader, //
     },
     program::{
@@ -25,7 +28,8 @@ use crate::{
             Read, //
         },
         Program,
-        Source, //
+        Source,
+        TEXT_WORDS, //
     },
 };
 
@@ -40,30 +44,99 @@ pub(crate) enum Outcome {
     Busy,
 }
 
+impl Outcome {
+    /// What has become of those that [`Element::take`] was to take.
+    #[inline]
+    fn of(taken: Option<Option<()>>) -> Self {
+        match taken {
+            Some(Some(())) => Self::Resolved,
+            Some(None) => Self::Unresolved,
+            None => Self::Busy,
+        }
+    }
+}
+
 /// Gets the values of all references to their slots and texts.
 ///
 /// Those that are unset by being read are so only if all have a value.
+#[inline(always)]
 pub(crate) fn resolve(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
-    let mut last = None;
+    let [source] = program.sources.as_slice() else {
+        return resolve_all(program, &mut scratch.lend());
+    };
+    if !source.plain {
+        return resolve_all(program, &mut scratch.lend());
+    }
 
-    for source in &program.sources {
-        let Some(element) = find(program, source, scratch) else {
-            return Outcome::Unresolved;
-        };
-        let Scratch { slots, texts, .. } = &mut *scratch;
+    // The numbers of one histogram: mostly it is that.
+    let element = match *scratch.key {
+        [key] => source.hist.map.lookup_u64(key),
+        _ => source.hist.map.lookup(scratch.key),
+    };
+    let Some(element) = element else {
+        return Outcome::Unresolved;
+    };
 
-        match element.read(|vars| read_all(source, &element, vars, slots, texts)) {
-            Some(true) => last = Some(element),
-            Some(false) => return Outcome::Unresolved,
-            None => return Outcome::Busy,
+    Outcome::of(element.take(source.once, |vars| {
+        for read in &source.reads {
+            let value = vars.var(read.place as usize)?;
+
+            if let Some(slot) = scratch.slots.get_mut(read.slot as usize) {
+                *slot = value;
+            }
+        }
+        Some(())
+    }))
+}
+
+/// [`resolve`] for any number of sources.
+#[inline(never)]
+fn resolve_all(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
+    // With one source all is done in one step. With several it has to be known first that all of
+    // them have values.
+    if program.sources.len() > 1 {
+        for source in &program.sources {
+            match read_source(program, source, Marks::NONE, scratch) {
+                Outcome::Resolved => (),
+                outcome => return outcome,
+            }
         }
     }
-
-    if program.reads_once {
-        consume(program, scratch, last)
-    } else {
-        Outcome::Resolved
+    for (i, source) in program.sources.iter().enumerate() {
+        if program.sources.len() > 1 && source.once.is_empty() {
+            continue;
+        }
+        match read_source(program, source, source.once, scratch) {
+            Outcome::Resolved => (),
+            outcome => {
+                // Somebody else has just taken them.
+                give_back(program, scratch, i);
+                return outcome;
+            }
+        }
     }
+    Outcome::Resolved
+}
+
+/// Reads what is wanted of a source, and unsets the variables `once`.
+fn read_source(
+    program: &Program,
+    source: &Source,
+    once: Marks,
+    scratch: &mut Scratch<'_>,
+) -> Outcome {
+    let Some(element) = find(program, source, scratch) else {
+        return Outcome::Unresolved;
+    };
+    let Scratch { slots, texts, .. } = &mut *scratch;
+
+    Outcome::of(element.take(once, |vars| {
+        source
+            .reads
+            .iter()
+            .all(|read| read_one(read, &element, vars, slots, texts))
+            .then_some(())
+    }))
 }
 
 /// The element of the other histogram with the key of this hit.
@@ -77,26 +150,12 @@ fn find<'p>(
     if source.same_key {
         return hist.map.lookup(scratch.key);
     }
-    hist.map.lookup(key::relay(
+    hist.map.lookup(relay(
         scratch.key,
         program.keys(),
         hist.program.keys(),
         scratch.other,
     )?)
-}
-
-/// Reads all variables that are referred to in an element; `false` if one is not set.
-fn read_all(
-    source: &Source,
-    element: &Element<'_>,
-    vars: &Reader<'_>,
-    slots: &mut [u64],
-    texts: &mut Texts<'_>,
-) -> bool {
-    source
-        .reads
-        .iter()
-        .all(|read| read_one(read, element, vars, slots, texts))
 }
 
 fn read_one(
@@ -118,69 +177,30 @@ fn read_one(
             return false;
         };
 
-        to.fill(0);
         match text.at {
-            Kept::String(n) => vars.copy_string(n as usize, to),
-            Kept::Stack(n) => vars.copy_stack(n as usize, to),
-            Kept::Comm => {
-                for (to, word) in to.iter_mut().zip(comm_words(&element.comm())) {
-                    *to = word;
-                }
+            Kept::String(n) => {
+                // In case that there is no such string.
+                to[0] = 0;
+                to[TEXT_WORDS - 1] = 0;
+                vars.copy_string(n as usize, to);
             }
+            Kept::Stack(n) => {
+                to.fill(0);
+                vars.copy_stack(n as usize, to);
+            }
+            Kept::Comm => set_comm(to, &element.comm()),
         }
     }
     true
 }
 
-/// Unsets the variables that are unset by being read. Their values are those that they had then,
-/// and so are those of the other variables of the element.
-///
-/// `last` is the element of the last source.
-fn consume(program: &Program, scratch: &mut Scratch<'_>, last: Option<Element<'_>>) -> Outcome {
-    let single = last.filter(|_| program.sources.len() == 1);
-
-    for (i, source) in program.sources.iter().enumerate() {
-        let once = source.reads.iter().filter(|read| read.once);
-
-        if once.clone().next().is_none() {
-            continue;
-        }
-        let element = match single {
-            Some(element) => Some(element),
-            None => find(program, source, scratch),
-        };
-        let Scratch { slots, texts, .. } = &mut *scratch;
-        // All in one step: two of them are never of different hits.
-        let taken = element.and_then(|element| {
-            element.take(once.map(|read| read.place as usize), |vars| {
-                read_all(source, &element, vars, slots, texts)
-            })
-        });
-
-        if taken != Some(true) {
-            // Somebody else has just taken one of them, or another variable of the same element.
-            let n = match taken {
-                Some(_) => i.wrapping_add(1),
-                None => i,
-            };
-
-            give_back(program, scratch, n);
-            return Outcome::Unresolved;
-        }
-    }
-    Outcome::Resolved
-}
-
-/// Undoes what was done to the variables of the first `n` sources.
+/// Undoes what was done to the first `n` sources.
 #[cold]
+#[inline(never)]
 fn give_back(program: &Program, scratch: &mut Scratch<'_>, n: usize) {
     for source in program.sources.iter().take(n) {
-        let Some(element) = find(program, source, scratch) else {
-            continue;
-        };
-
-        for read in source.reads.iter().filter(|read| read.once) {
-            element.untake(read.place as usize);
+        if let Some(element) = find(program, source, scratch) {
+            element.untake(source.once);
         }
     }
 }

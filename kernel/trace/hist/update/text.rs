@@ -7,9 +7,11 @@
 
 use super::moment::COMM_LEN;
 use crate::{
+    map::cut,
     program::TEXT_WORDS,
     STACK_DEPTH, //
 };
+use core::slice;
 use kernel::prelude::*;
 
 const WORD: usize = size_of::<u64>();
@@ -17,8 +19,10 @@ const WORD: usize = size_of::<u64>();
 /// The `N` bytes at `at`, or zeros if they are not all there.
 #[inline]
 pub(crate) fn bytes_at<const N: usize>(record: &[u8], at: u32) -> [u8; N] {
+    let at = at as usize;
+
     record
-        .get(at as usize..)
+        .get(at..at.wrapping_add(N))
         .and_then(<[u8]>::first_chunk::<N>)
         .copied()
         .unwrap_or([0; N])
@@ -59,69 +63,58 @@ pub(crate) fn relative_field(record: &[u8], offset: u32) -> &[u8] {
     )
 }
 
-/// Of eight bytes of a string, the first being the lowest, those before the first NUL; and whether
-/// there is one.
-#[inline]
-fn cut(word: u64) -> (u64, bool) {
-    const ONES: u64 = u64::MAX / 0xff;
-    const HIGH: u64 = ONES << 7;
-
-    // The highest bit of every byte that is zero; above the first there may be wrong ones.
-    let zeros = word.wrapping_sub(ONES) & !word & HIGH;
-
-    if zeros == 0 {
-        return (word, false);
-    }
-    let lowest = zeros & zeros.wrapping_neg();
-
-    (word & (lowest >> 7).wrapping_sub(1), true)
-}
-
 /// Copies a string up to its NUL or its end to words, the rest of which are filled with zeros. It
 /// always ends with a NUL.
 #[inline]
 pub(crate) fn copy_string(to: &mut [u64], from: &[u8]) {
+    start_string(to, from).for_each(|word| *word = 0);
+}
+
+/// Copies a string like [`copy_string`], but leaves what follows the word of its NUL as it is,
+/// except for the last word. So it is a [`Text`](crate::program::op::Text).
+#[inline]
+pub(crate) fn copy_text(to: &mut [u64; TEXT_WORDS], from: &[u8]) {
+    if let Some(last) = start_string(to, from).last() {
+        *last = 0;
+    }
+}
+
+/// Copies a string up to its NUL or its end to words, and returns those that follow. It always ends
+/// with a NUL.
+#[inline]
+fn start_string<'w>(to: &'w mut [u64], from: &[u8]) -> slice::IterMut<'w, u64> {
     let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
-    let from = from.get(..limit).unwrap_or(from);
+    let chunks = from.get(..limit).unwrap_or(from).chunks_exact(WORD);
+    let rest = chunks.remainder();
     let mut to = to.iter_mut();
-    let (chunks, rest) = from
-        .split_at_checked(from.len() & !(WORD - 1))
-        .unwrap_or((from, &[]));
-    let mut ended = false;
 
-    for (chunk, word) in chunks.chunks_exact(WORD).zip(&mut to) {
-        let bytes = chunk.first_chunk().copied().unwrap_or([0; WORD]);
-        let text;
+    for (chunk, word) in chunks.zip(&mut to) {
+        let (text, ended) = cut(chunk.first_chunk().copied().unwrap_or([0; WORD]));
 
-        (text, ended) = cut(u64::from_le_bytes(bytes));
-        *word = u64::from_le(text);
+        *word = text;
         if ended {
-            break;
+            return to;
         }
     }
-    if !ended {
+    if let Some(word) = to.next() {
         let mut bytes = [0; WORD];
 
-        for (byte, &last) in bytes.iter_mut().zip(rest) {
-            *byte = last;
+        for (to, from) in bytes.iter_mut().zip(rest) {
+            *to = *from;
         }
-        if let Some(word) = to.next() {
-            *word = u64::from_le(cut(u64::from_le_bytes(bytes)).0);
-        }
+        *word = cut(bytes).0;
     }
-    to.for_each(|word| *word = 0);
+    to
 }
 
 /// The name of a task as [`copy_string`] would copy it to two words.
 #[inline]
 pub(crate) fn comm_words(comm: &[u8; COMM_LEN]) -> [u64; COMM_LEN / WORD] {
-    let bytes = u128::from_le_bytes(*comm);
-    // CAST: The lower and the upper half. The last byte is always a NUL.
-    let (first, ended) = cut(bytes as u64);
-    let second = (bytes >> 64) as u64 & (u64::MAX >> 8);
-    let second = if ended { 0 } else { cut(second).0 };
+    let (first, ended) = cut(comm.first_chunk().copied().unwrap_or([0; WORD]));
+    let mut rest = comm.last_chunk().copied().unwrap_or([0; WORD]);
 
-    [u64::from_le(first), u64::from_le(second)]
+    rest[WORD - 1] = 0;
+    [first, if ended { 0 } else { cut(rest).0 }]
 }
 
 /// Copies the addresses of a recorded stack, and returns how many there are. The rest of `to` is
@@ -148,7 +141,7 @@ pub(crate) fn copy_stack(to: &mut [u64], stack: &[u8]) -> usize {
     n
 }
 
-/// A number that stands for a text, to tell whether it has changed. It is never 0.
+/// A number that stands for the words of a text, to tell whether it has changed. It is never 0.
 pub(crate) fn number_of(words: &[u64]) -> u64 {
     let hash = words.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, word| {
         (hash ^ word)
@@ -157,6 +150,13 @@ pub(crate) fn number_of(words: &[u64]) -> u64 {
     });
 
     hash | 1
+}
+
+/// The words of a string up to that of its NUL.
+pub(crate) fn string_words(text: &[u64]) -> &[u64] {
+    let end = text.iter().position(|word| cut(word.to_ne_bytes()).1);
+
+    end.and_then(|end| text.get(..=end)).unwrap_or(text)
 }
 
 /// The bytes of words.

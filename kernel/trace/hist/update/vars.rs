@@ -7,7 +7,10 @@
 
 use super::{
     eval::Eval,
-    key::string,
+    key::{
+        set_comm,
+        string_text, //
+    },
     moment::Moment,
     pad::{
         Scratch,
@@ -15,10 +18,10 @@ use super::{
     },
     text::{
         as_bytes,
-        comm_words,
         copy_stack,
         dynamic_field,
         number_of,
+        string_words,
         with_addresses, //
     },
 };
@@ -42,24 +45,29 @@ use crate::{
     }, //
 };
 
-/// Computes the variables, and those texts of them that somebody uses.
-#[inline]
-pub(crate) fn compute<M: Moment>(
-    program: &Program,
-    eval: &Eval<'_, M>,
-    element: &Element<'_>,
-    scratch: &mut Scratch<'_>,
-) {
+/// Computes the variables that are numbers.
+#[inline(always)]
+pub(crate) fn compute<M: Moment>(program: &Program, eval: &Eval<'_, M>, slots: &mut [u64]) {
     for NumberVar { value, slot, .. } in &program.numbers {
-        let value = eval.value(*value, scratch.slots);
+        let value = eval.value(value, slots);
 
-        if let Some(slot) = scratch.slots.get_mut(*slot as usize) {
+        if let Some(slot) = slots.get_mut(*slot as usize) {
             *slot = value;
         }
     }
+}
+
+/// Computes the variables that are texts, as far as somebody uses them.
+#[inline]
+pub(crate) fn compute_texts<M: Moment>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
+    texts: &mut Texts<'_>,
+) {
     for var in &program.texts {
-        if let Some(to) = var.scratch.and_then(|n| scratch.texts.get_mut(n)) {
-            fill(var.text, eval, element, to);
+        if let Some(to) = var.scratch.and_then(|n| texts.get_mut(n)) {
+            fill(var.text, eval, &element, to);
         }
     }
 }
@@ -78,53 +86,85 @@ fn fill<M: Moment>(
                 *count = copy_stack(words, dynamic_field(eval.record(), offset)) as u64;
             }
         }
-        Text::FirstComm => {
-            let words = comm_words(&element.comm());
-
-            for (i, to) in to.iter_mut().enumerate() {
-                *to = words.get(i).copied().unwrap_or(0);
-            }
-        }
-        _ => string(text, eval, to),
+        Text::FirstComm => set_comm(to, &element.comm()),
+        _ => string_text(text, eval, to),
     }
 }
 
 /// Stores the variables in the element, and decides which handlers run: a set of actions. `None` if
 /// the element could not be locked.
+#[inline(always)]
 pub(crate) fn store<M: Moment>(
     program: &Program,
     eval: &Eval<'_, M>,
-    element: &Element<'_>,
+    element: Element<'_>,
     scratch: &mut Scratch<'_>,
 ) -> Option<u32> {
-    let mut run = program.always;
-
     if !program.stores {
-        return Some(run);
+        return Some(program.always);
     }
-    let mut vars = element.write()?;
+    if !program.stores_numbers_only {
+        return store_all(program, eval, element, &mut scratch.lend());
+    }
+    store_numbers(program, &mut element.write()?, scratch.slots);
+    Some(program.always)
+}
 
-    for var in &program.numbers {
-        if let Some(place) = var.place {
-            let value = scratch.slots.get(var.slot as usize).copied().unwrap_or(0);
-
-            vars.set_var(place as usize, value);
+#[inline(always)]
+fn store_numbers(program: &Program, vars: &mut Writer<'_>, slots: &[u64]) {
+    for number in &program.kept_numbers {
+        if let Some(value) = slots.get(number.slot as usize) {
+            vars.put(number.place as usize, *value);
         }
     }
+    vars.mark(program.kept_marks);
+}
+
+/// Computes the variables of a plain histogram, and stores them. `None` if the element could not be
+/// locked.
+#[inline(always)]
+pub(crate) fn store_plain<M: Moment>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
+) -> Option<()> {
+    let mut vars = element.write()?;
+
+    for (number, kept) in program.numbers.iter().zip(&program.kept_numbers) {
+        vars.put(kept.place as usize, eval.value(&number.value, &[]));
+    }
+    vars.mark(program.kept_marks);
+    Some(())
+}
+
+/// [`store`] if there are texts, or watches.
+#[inline(never)]
+fn store_all<M: Moment>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
+    scratch: &mut Scratch<'_>,
+) -> Option<u32> {
+    let vars = &mut element.write()?;
+    let element = &element;
+
+    store_numbers(program, vars, scratch.slots);
+    let mut run = program.always;
+
     for var in &program.texts {
         if let Some(kept) = var.kept {
             let text = var.scratch.map_or(var.text, Text::Scratch);
 
-            store_text(text, kept, eval, element, &mut vars, &mut scratch.texts);
+            store_text(text, kept, eval, element, vars, &mut scratch.texts);
         }
     }
     for watch in &program.watches {
-        if !check(watch, &mut vars, scratch) {
+        if !check(watch, vars, scratch) {
             continue;
         }
         run |= bit(watch.action as usize);
         if watch.save {
-            save(program, eval, element, &mut vars, scratch);
+            save(program, eval, element, vars, scratch);
         }
     }
     Some(run)
@@ -147,7 +187,13 @@ fn check(watch: &Watch, vars: &mut Writer<'_>, scratch: &Scratch<'_>) -> bool {
 /// The value that is watched.
 pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
     match watch.scratch {
-        Some(text) => scratch.texts.get(text).map_or(0, |words| number_of(words)),
+        Some(text) => scratch.texts.get(text).map_or(0, |words| {
+            number_of(if watch.stack {
+                words
+            } else {
+                string_words(words)
+            })
+        }),
         None => scratch.slots.get(watch.slot as usize).copied().unwrap_or(0),
     }
 }
@@ -161,7 +207,7 @@ fn save<M: Moment>(
 ) {
     for save in &program.saves {
         match *save {
-            Save::Number { value, place } => {
+            Save::Number { ref value, place } => {
                 vars.set_var(place as usize, eval.value(value, scratch.slots));
             }
             Save::Text { text, kept } => {

@@ -82,6 +82,7 @@ impl Compiler<'_> {
                 action: index(i)?,
                 slot: index(track.var_ref)?,
                 scratch: resolved.scratch,
+                stack: matches!(resolved.text, TextKind::Stack(_)),
                 place: index(place.ok_or(EINVAL)?)?,
                 condition,
                 save: matches!(action.deed, Deed::Save),

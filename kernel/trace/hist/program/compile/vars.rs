@@ -19,9 +19,11 @@ use crate::{
         TextKind,
         VarRef, //
     },
+    map::Marks,
     program::{
         op::{
             Kept,
+            KeptNumber,
             KeptText,
             NumberVar,
             Read,
@@ -104,10 +106,14 @@ impl Compiler<'_> {
         let read = Read {
             place: index(place.var.ok_or(EINVAL)?)?,
             slot: index(self.refs.len())?,
-            once: var_ref.read_once,
             text: kept
                 .zip(scratch)
                 .map(|(at, scratch)| ReadText { at, scratch }),
+        };
+
+        let once = |marks: Marks| match place.var {
+            Some(var) if var_ref.read_once => marks.with(var),
+            _ => marks,
         };
 
         let other_keys = hist.program.keys();
@@ -127,7 +133,11 @@ impl Compiler<'_> {
             .iter_mut()
             .find(|source| Arc::ptr_eq(&source.hist, hist))
         {
-            Some(source) => source.reads.push(read, GFP_KERNEL)?,
+            Some(source) => {
+                source.once = once(source.once);
+                source.plain &= read.text.is_none();
+                source.reads.push(read, GFP_KERNEL)?;
+            }
             None => {
                 let same_key = self.keys.len() == other_keys.len()
                     && self
@@ -142,6 +152,8 @@ impl Compiler<'_> {
                     Source {
                         hist: hist.clone(),
                         same_key,
+                        plain: same_key && read.text.is_none(),
+                        once: once(Marks::NONE),
                         reads,
                     },
                     GFP_KERNEL,
@@ -328,14 +340,17 @@ impl Compiler<'_> {
             }
         };
 
-        self.numbers.push(
-            NumberVar {
-                value,
-                slot: index(slot)?,
-                place: place.var.map(index).transpose()?,
-            },
-            GFP_KERNEL,
-        )?;
+        let slot = index(slot)?;
+
+        self.numbers.push(NumberVar { value, slot }, GFP_KERNEL)?;
+        // Those that only actions use have no place.
+        if let Some(var) = place.var {
+            let place = index(var)?;
+
+            self.kept_numbers
+                .push(KeptNumber { slot, place }, GFP_KERNEL)?;
+            self.kept_marks = self.kept_marks.with(var);
+        }
         Ok(())
     }
 

@@ -28,6 +28,7 @@ use crate::map::{
     Element,
     Layout,
     Map,
+    Marks,
     BITS_MIN,
     STRING_WORDS, //
 };
@@ -378,6 +379,7 @@ mod tests {
     #[test]
     fn what_is_taken_once() -> Result {
         const ROUNDS: u64 = 5_000;
+        const BOTH: Marks = Marks::NONE.with(0).with(1);
 
         let map = Arc::new(Map::new(BITS_MIN, WITH_VARS)?, GFP_KERNEL)?;
         let its_map = map.clone();
@@ -404,11 +406,11 @@ mod tests {
                                 element.add(0, n);
                             }
                         }
-                    } else if let Some((Some(n), other)) =
-                        element.take([0, 1], |vars| (vars.var(0), vars.var(1)))
+                    } else if let Some(Some((n, other))) =
+                        element.take(BOTH, |vars| Some((vars.var(0)?, vars.var(1)?)))
                     {
                         sum.add(0, n);
-                        if other != Some(!n) {
+                        if other != !n {
                             return false;
                         }
                     }
@@ -419,7 +421,7 @@ mod tests {
         )?;
 
         let rest = element
-            .take([0, 1], |vars| vars.var(0))
+            .take(BOTH, |vars| vars.var(0))
             .flatten()
             .unwrap_or(0);
         let sum = taken.lookup(&[1]).map_or(0, |element| element.sum(0));

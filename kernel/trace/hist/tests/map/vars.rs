@@ -9,6 +9,7 @@ use crate::map::{
     Element,
     Layout,
     Map,
+    Marks,
     BITS_MIN,
     STRING_WORDS,
     VARS_MAX, //
@@ -98,8 +99,8 @@ mod tests {
 
         assert!(element.write().is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.take([0], |_| ()).is_none());
-        element.untake(0);
+        assert!(element.take(Marks::NONE.with(0), |_| Some(())).is_none());
+        element.untake(Marks::NONE.with(0));
         assert!(map
             .snapshot()?
             .row(0)
@@ -121,7 +122,7 @@ mod tests {
         // As an interrupt of the writer would.
         assert!(element.write().is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.take([0], |_| ()).is_none());
+        assert!(element.take(Marks::NONE.with(0), |_| Some(())).is_none());
         assert!(other.write().is_some());
         drop(writer);
         assert!(element.write().is_some());
@@ -133,7 +134,11 @@ mod tests {
     fn read_once() -> Result {
         let map = Map::new(BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
-        let take = |i| element.take([i], |vars| vars.var(i)).flatten();
+        let take = |i| {
+            element
+                .take(Marks::NONE.with(i), |vars| vars.var(i))
+                .flatten()
+        };
 
         assert_eq!(take(3), None);
 
@@ -147,7 +152,7 @@ mod tests {
         assert_eq!(var(element, 3), None);
         assert_eq!(var(element, 4), Some(6));
 
-        element.untake(3);
+        element.untake(Marks::NONE.with(3));
         assert_eq!(take(3), Some(5));
         assert_eq!(take(VARS_MAX), None);
         assert_eq!(take(usize::MAX), None);
@@ -166,21 +171,26 @@ mod tests {
     fn read_once_together() -> Result {
         let map = Map::new(BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
-        let take = |set| element.take(set, |vars| (vars.var(3), vars.var(4)));
+        let take = || {
+            element
+                .take(Marks::NONE.with(3).with(4), |vars| {
+                    Some((vars.var(3)?, vars.var(4)?))
+                })
+                .flatten()
+        };
 
         element.write().ok_or(EBUSY)?.set_var(3, 5);
         // All or none.
-        assert_eq!(take([3, 4]), None);
+        assert_eq!(take(), None);
         assert_eq!(var(element, 3), Some(5));
 
         element.write().ok_or(EBUSY)?.set_var(4, 6);
-        assert_eq!(take([3, VARS_MAX]), None);
-        assert_eq!(take([3, 4]), Some((Some(5), Some(6))));
+        assert_eq!(take(), Some((5, 6)));
         assert_eq!((var(element, 3), var(element, 4)), (None, None));
 
-        element.untake(4);
-        assert_eq!(take([3, 4]), None);
-        assert_eq!(take([4, 4]), Some((None, Some(6))));
+        element.untake(Marks::NONE.with(4));
+        assert_eq!(take(), None);
+        assert_eq!(var(element, 4), Some(6));
         Ok(())
     }
 

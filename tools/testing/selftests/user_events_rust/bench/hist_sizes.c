@@ -51,6 +51,20 @@ static double time_reading(void)
 	return time;
 }
 
+/* The free pages that CPUs keep for themselves, which MemFree does not count. */
+static double kept_free(void)
+{
+	char *text = read_file("/proc/zoneinfo"), *at = text;
+	double pages = 0;
+
+	while ((at = strstr(at, " count:"))) {
+		at += strlen(" count:");
+		pages += strtoull(at, NULL, 10);
+	}
+	free(text);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
 /* The memory that is not free, of whatever kind. */
 static double used(void)
 {
@@ -63,24 +77,26 @@ static double used(void)
 	total = number_after(text, "MemTotal:");
 	left = number_after(text, "MemFree:");
 	free(text);
-	return (total - left) * 1024.0;
+	return (total - left) * 1024.0 - kept_free();
 }
 
-static void memory(const char *metric, const char *trigger)
+static void memory(const char *metric, const char *event, const char *trigger)
 {
-	char remove[128];
+	char path[128], remove[128];
 	double before, after;
 
+	snprintf(path, sizeof(path), EVENT_DIR "%s/trigger", event);
 	before = used();
-	write_file(HIST_TRIGGER, trigger);
+	write_file(path, trigger);
 	after = used();
 	snprintf(remove, sizeof(remove), "!%s", trigger);
-	write_file(HIST_TRIGGER, remove);
+	write_file(path, remove);
 	report(metric, (after - before) / ELEMENTS, "bytes");
 }
 
 void hist_sizes(void)
 {
+	static uint32_t word;
 	int fd = hist_set_up();
 
 	write_file(EVENT_DIR HIST_EVENT "/enable", "1");
@@ -92,8 +108,12 @@ void hist_sizes(void)
 
 	/* The first time, the kernel fills its caches. */
 	used();
-	memory("hist_bytes_key", "hist:keys=k:size=131072");
-	memory("hist_bytes_variable", "hist:keys=k:x=b:size=131072");
-	memory("hist_bytes_string", "hist:keys=common_comm:size=131072");
+	memory("hist_bytes_key", HIST_EVENT, "hist:keys=k:size=131072");
+	memory("hist_bytes_variable", HIST_EVENT, "hist:keys=k:x=b:size=131072");
+	memory("hist_bytes_string", HIST_EVENT, "hist:keys=common_comm:size=131072");
+	memory("hist_bytes_stack", HIST_EVENT, "hist:keys=common_stacktrace:size=131072");
+	event_register(fd, "bench_text __rel_loc char[] text", &word);
+	memory("hist_bytes_text", "bench_text", "hist:keys=text:size=131072");
+	event_unregister(fd, &word);
 	hist_take_down(fd);
 }
