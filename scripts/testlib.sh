@@ -91,6 +91,18 @@ guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
 	return 0
 }
 
+# Text for the script of a guest: lets modprobe find the modules of the kernel.
+modules_script() { # KERNEL'S FOLDER
+	cat <<-END
+		mkdir -p /run/mods/upper /run/mods/work
+		mount -t overlay mods -o xino=off,lowerdir=/usr/lib,upperdir=/run/mods/upper,workdir=/run/mods/work /usr/lib
+		to=/usr/lib/modules/\$(uname -r)
+		mkdir -p \$to
+		while read -r module; do cp "$1/\${module%.o}.ko" \$to; done <'$1/modules.order'
+		depmod
+	END
+}
+
 # Sections of the output of a guest: "@@ NAME" begins one, "@@ end STATUS" ends it.
 section() { # NAME COMMAND: text for the script of a guest
 	printf 'echo "@@ %s"\n%s\necho "@@ end $?"\n' "$1" "$2 2>&1"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who gets a record, and in which order: perf-last in
+ * Who gets a record, and in which order: perf-last and foreign-probes in
  * Documentation/trace/rust/deviations.rst.
  *
  * All of these fail on the C implementation.
@@ -118,6 +118,54 @@ TEST_F(dev, perf_last__short_record)
 TEST_F(dev, perf_last__long_record)
 {
 	check_order(_metadata, self->fd, self->w, "pl u64 value; char[200] rest", 208, "event made ");
+}
+
+/* foreign-probes: a probe of other kernel code counts, but is not called. */
+
+#define MODULE	"user_events_probe_test"
+
+static int calls(void)
+{
+	char *text = ue_slurp("/sys/module/" MODULE "/parameters/calls");
+
+	return *text ? atoi(text) : -ENOENT;
+}
+
+TEST_F(dev, foreign_probes__not_called)
+{
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "fp u32 a"));
+	if (system("modprobe " MODULE " event=fp"))
+		SKIP(return, "no module " MODULE);
+	/* Nothing tells the event that it was attached: the next change does. */
+	EXPECT_EQ(0, ue_enable("fp", true));
+	EXPECT_STREQ("fp # Used by ftrace other", ue_status("fp"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 1));
+	EXPECT_EQ(1, ue_records("fp"));
+	EXPECT_EQ(0, calls());
+
+	/* It alone keeps the bit set, and a write succeeds. */
+	EXPECT_EQ(0, ue_enable("fp", false));
+	EXPECT_STREQ("fp # Used by other", ue_status("fp"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 2));
+	EXPECT_EQ(1, ue_records("fp"));
+	EXPECT_EQ(0, calls());
+
+	/* The event stays while somebody is attached, and all is as before after that. */
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	usleep(200000);
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "fp"));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "fp u32 a"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, system("rmmod " MODULE));
+	EXPECT_EQ(0, ue_enable("fp", true));
+	EXPECT_EQ(0, ue_enable("fp", false));
+	EXPECT_STREQ("fp", ue_status("fp"));
+	EXPECT_EQ(0, self->w[0]);
+	EXPECT_EQ(-EBADF, ue_write_u32(self->fd, 0, 3));
 }
 
 TEST_HARNESS_MAIN
