@@ -224,7 +224,7 @@ pub mod context;
 pub mod dynevent;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod event;
-#[cfg(CONFIG_HIST_TRIGGERS)]
+#[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod event_file;
 pub mod event_mutex;
 #[cfg(CONFIG_HIST_TRIGGERS)]
@@ -233,7 +233,7 @@ pub mod event_text;
 pub mod field;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod file;
-#[cfg(CONFIG_HIST_TRIGGERS)]
+#[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod instance;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod output;
@@ -244,12 +244,12 @@ pub mod ring_buffer;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod snapshot;
 pub mod symbol;
-#[cfg(CONFIG_HIST_TRIGGERS)]
+#[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod synth;
 pub mod tracefs;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod tracepoint;
-#[cfg(CONFIG_HIST_TRIGGERS)]
+#[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod trigger;
 
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_DYNAMIC_EVENTS))]
