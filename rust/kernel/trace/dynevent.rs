@@ -7,6 +7,9 @@
 //!
 //! C header: [`kernel/trace/trace_dynevent.h`](srctree/kernel/trace/trace_dynevent.h).
 
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(super) mod cmd;
+
 use super::{
     event::{
         self,
