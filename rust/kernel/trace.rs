@@ -235,6 +235,8 @@ pub mod field;
 pub mod file;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod instance;
+#[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_SYNTH_EVENTS))]
+pub mod kprobe;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod output;
 #[cfg(all(CONFIG_DYNAMIC_EVENTS, CONFIG_PERF_EVENTS))]
