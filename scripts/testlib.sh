@@ -8,6 +8,8 @@
 TESTS=$TOP/tools/testing/selftests/user_events_rust
 # shellcheck disable=SC2034
 HIST_TESTS=$TOP/tools/testing/selftests/hist_rust
+# shellcheck disable=SC2034
+RUST_TRACE_TESTS=$TOP/tools/testing/selftests/rust_trace
 OUT=$BUILD/test
 
 # Whether a built kernel has the histograms in Rust.
@@ -101,6 +103,16 @@ modules_script() { # KERNEL'S FOLDER
 		while read -r module; do cp "$1/\${module%.o}.ko" \$to; done <'$1/modules.order'
 		depmod
 	END
+}
+
+# The tests of rust_trace that there are, as text for the script of a guest.
+rust_trace_script() { # KERNEL'S FOLDER SECONDS
+	local t
+	modules_script "$1"
+	for t in static_event dynamic; do
+		[ ! -f "$RUST_TRACE_TESTS/${t}_test.sh" ] ||
+			section "rust_$t" "cd '$RUST_TRACE_TESTS' && RUST_TRACE_SECONDS=$2 timeout 1200 ./${t}_test.sh"
+	done
 }
 
 # Sections of the output of a guest: "@@ NAME" begins one, "@@ end STATUS" ends it.

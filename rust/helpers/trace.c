@@ -15,9 +15,20 @@
 #include "../../kernel/trace/trace.h"
 #include "../../kernel/trace/trace_dynevent.h"
 
-__rust_helper bool rust_helper_trace_pin_module(struct module *module)
+/*
+ * Not while the module is initialised: it goes whatever its references are if that
+ * fails.
+ */
+__rust_helper bool rust_helper_trace_module_get(struct module *module)
 {
-	return try_module_get(module);
+	if (!module)
+		return true;
+	return READ_ONCE(module->state) == MODULE_STATE_LIVE && try_module_get(module);
+}
+
+__rust_helper void rust_helper_trace_module_put(struct module *module)
+{
+	module_put(module);
 }
 
 __rust_helper void rust_helper_trace_unpin_module(struct module *module)

@@ -42,8 +42,17 @@
 //! - [`instance::Instance`] and [`event_file::EventFile`] are what a command is about: a trace
 //!   instance, and an event in it. [`symbol`] has names for what is in the records.
 //!
-//! Commands and the files of events are known to C by static tables, so these are for built-in code
-//! only.
+//! Commands can be those of modules, as files in [`tracefs`] can. [Kinds](dynevent::Kind) of dynamic
+//! events, and the files of events, are known to C for good, so these are for built-in code only.
+//!
+//! # Events that C knows how to make
+//!
+//! - A [`synth::Event`] is a synthetic event, made by a [`synth::Builder`] or declared by
+//!   [`synth_event!`](crate::synth_event) with the types of its fields, so that the compiler checks
+//!   what is given for them.
+//! - A [`kprobe::Event`] happens where a kernel function is entered or left.
+//! - An [`event_file::EventFileRef`] is any event in an instance, to be enabled and disabled, and an
+//!   [`instance::InstanceRef`] an instance that is found or made by its name.
 //!
 //! # Examples
 //!
@@ -200,11 +209,14 @@
 //! | [`ring_buffer::Reservation`] | `trace_event_buffer` |
 //! | [`event_mutex::Held`] | `lockdep_assert_held(&event_mutex)` |
 //! | [`dynevent::Kind`] | `dyn_event_operations` |
-//! | [`instance::Instance`] | `trace_array` |
+//! | [`instance::Instance`], [`instance::InstanceRef`] | `trace_array` |
+//! | [`event_file::EventFileRef`] | `trace_get_event_file()`, `trace_put_event_file()` |
 //! | [`event_file::FieldInfo`] | `ftrace_event_field`, of any event |
 //! | [`trigger::Registration`] | `event_command` |
 //! | [`trigger::Trigger`] | `event_trigger_data` |
-//! | [`synth::SynthEvent`] | `synth_event` |
+//! | [`synth::SynthEvent`], [`synth::Event`] | `synth_event` |
+//! | [`synth::Tracer`] | `synth_event_trace_array()`, `synth_event_trace_start()` |
+//! | [`kprobe::Builder`] | `kprobe_event_gen_cmd_start()`, `kretprobe_event_gen_cmd_start()` |
 //!
 //! What is different: in C an event has to be freed by hand after the last callback, here it is
 //! reference counted; and `unregister` refuses to run in callbacks that C cannot stand it in.
@@ -224,7 +236,7 @@ pub mod context;
 pub mod dynevent;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod event;
-#[cfg(CONFIG_HIST_TRIGGERS)]
+#[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod event_file;
 pub mod event_mutex;
 #[cfg(CONFIG_HIST_TRIGGERS)]
@@ -233,8 +245,11 @@ pub mod event_text;
 pub mod field;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod file;
-#[cfg(CONFIG_HIST_TRIGGERS)]
+#[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod instance;
+#[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_SYNTH_EVENTS))]
+pub mod kprobe;
+mod module_ref;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod output;
 #[cfg(all(CONFIG_DYNAMIC_EVENTS, CONFIG_PERF_EVENTS))]
@@ -244,12 +259,12 @@ pub mod ring_buffer;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod snapshot;
 pub mod symbol;
-#[cfg(CONFIG_HIST_TRIGGERS)]
+#[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod synth;
 pub mod tracefs;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod tracepoint;
-#[cfg(CONFIG_HIST_TRIGGERS)]
+#[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod trigger;
 
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_DYNAMIC_EVENTS))]
@@ -258,24 +273,7 @@ mod tests;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub use crate::impl_has_event;
 
-use crate::{
-    bindings,
-    error::code::ENODEV,
-    error::Result,
-    ThisModule, //
-};
+use crate::bindings;
 
 /// Size of what C puts in front of the payload of every record, `struct trace_entry`.
 pub const HEADER_SIZE: usize = size_of::<bindings::trace_entry>();
-
-/// Keeps a module loaded for good, for what the tracing core has no way to take back.
-#[inline(never)]
-fn pin_module(module: &'static ThisModule) -> Result {
-    // SAFETY: The pointer of a `ThisModule` is that of a live module or null for built-in code,
-    // which `try_module_get` takes as always there.
-    if unsafe { bindings::trace_pin_module(module.as_ptr()) } {
-        Ok(())
-    } else {
-        Err(ENODEV)
-    }
-}

@@ -69,6 +69,7 @@ impl TriggerData {
     }
 }
 
+#[vtable]
 impl Command for Histogram {
     type Data = TriggerData;
 

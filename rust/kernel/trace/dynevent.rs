@@ -7,14 +7,16 @@
 //!
 //! C header: [`kernel/trace/trace_dynevent.h`](srctree/kernel/trace/trace_dynevent.h).
 
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(super) mod cmd;
+
 use super::{
     event::{
         self,
         removal::Permission,
         Event, //
     },
-    event_mutex::Held,
-    pin_module, //
+    event_mutex::Held, //
 };
 use crate::{
     bindings,
@@ -126,19 +128,25 @@ impl<T: Operations> Kind<T> {
 
     /// Makes the commands of this kind known. Sleeps.
     ///
-    /// There is no way back: a module that has done so cannot be unloaded.
+    /// There is no way back, so only code that is built into the kernel can have a kind.
     ///
     /// # Errors
     ///
-    /// `EBUSY` if it is registered already.
+    /// - `EBUSY` if it is registered already.
+    /// - `EOPNOTSUPP` in a module.
     pub fn register(&'static self) -> Result {
+        if !this_module::<<T as Operations>::OwnerModule>()
+            .as_ptr()
+            .is_null()
+        {
+            return Err(EOPNOTSUPP);
+        }
         if self.registered.xchg(true, Relaxed) {
             return Err(EBUSY);
         }
-        let registered = pin_module(this_module::<<T as Operations>::OwnerModule>())
-            // SAFETY: `ops` has all functions, is static, in a module that stays, and was not
-            // registered before.
-            .and_then(|()| unsafe { register(self.ops.get()) });
+        // SAFETY: `ops` has all functions, is static, in code that is built in, and was not
+        // registered before.
+        let registered = unsafe { register(self.ops.get()) };
         if registered.is_err() {
             self.registered.store(false, Relaxed);
         }

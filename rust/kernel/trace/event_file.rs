@@ -2,8 +2,17 @@
 
 //! Events as an instance has them, and their fields.
 //!
+//! An [`EventFile`] is a handle for code that has `event_mutex` held. An [`EventFileRef`] keeps the
+//! event and its instance, and can enable and disable the event.
+//!
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
+
+mod owned;
+#[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
+mod tests;
+
+pub use self::owned::EventFileRef;
 
 use super::{
     event_mutex::Held,

@@ -7,7 +7,7 @@
 //!
 //! An [`Instance`] is a handle for code that has `event_mutex` held, without which an instance can
 //! go away. What needs one for longer has an [`InstanceRef`], which keeps user space from removing
-//! it.
+//! it, and which is also found, or made, by its name.
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
@@ -168,6 +168,73 @@ unsafe impl Send for InstanceRef {}
 unsafe impl Sync for InstanceRef {}
 
 impl InstanceRef {
+    /// Finds the instance of this name, or makes it. Sleeps: takes `event_mutex`.
+    ///
+    /// A new instance has the events of `systems`, names with commas between them, or all events.
+    /// An instance that is there already stays as it is.
+    ///
+    /// `None` if it cannot be made, or if it is on its way out.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::trace::instance::InstanceRef;
+    ///
+    /// let instance = InstanceRef::get_by_name(c"rust_example", Some(c"sched")).ok_or(ENOMEM)?;
+    ///
+    /// instance.set_event(Some(c"sched"), None, true)?;
+    /// instance.set_event(Some(c"sched"), None, false)?;
+    /// assert_eq!(instance.set_event(Some(c"no_such_system"), None, true), Err(EINVAL));
+    ///
+    /// instance.destroy()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn get_by_name(name: &CStr, systems: Option<&CStr>) -> Option<Self> {
+        let systems = systems.map_or(core::ptr::null(), |systems| systems.as_char_ptr());
+        // SAFETY: These are strings, or null, which C copies.
+        let ptr = unsafe { bindings::trace_array_get_by_name(name.as_char_ptr(), systems) };
+
+        // INVARIANT: C has taken a reference.
+        NonNull::new(ptr).map(|ptr| Self { ptr })
+    }
+
+    /// Enables or disables events in this instance: those of a system, or of all, that have this
+    /// name, or any. Sleeps: takes `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if there is no such event.
+    /// - `EACCES` if the instance cannot be written to.
+    /// - What has kept an event from being enabled; others may be then.
+    pub fn set_event(&self, system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Result {
+        // SAFETY: By the type invariant the instance is there; the names are strings, which C only
+        // compares, or null.
+        to_result(unsafe {
+            bindings::trace_array_set_clr_event(
+                self.ptr.as_ptr(),
+                system.map_or(core::ptr::null(), |name| name.as_char_ptr()),
+                event.map_or(core::ptr::null(), |name| name.as_char_ptr()),
+                on,
+            )
+        })
+    }
+
+    /// Removes the instance, as `rmdir` does. Sleeps: takes `event_mutex`.
+    ///
+    /// The reference is given back in any case.
+    ///
+    /// # Errors
+    ///
+    /// - `EBUSY` if somebody else has a reference or a file of it open, or its tracer is in use.
+    /// - `ENODEV` if it is not there any more.
+    pub fn destroy(self) -> Result {
+        let ptr = self.ptr.as_ptr();
+
+        drop(self);
+        // SAFETY: C looks for an instance at this address before it does anything about it.
+        to_result(unsafe { bindings::trace_array_destroy(ptr) })
+    }
+
     /// The handle, to use with `event_mutex` held.
     pub fn get<'h>(&'h self, _held: Held<'h>) -> Instance<'h> {
         // SAFETY: By the type invariant the instance stays as long as `self`.
@@ -175,6 +242,7 @@ impl InstanceRef {
     }
 
     #[inline]
+    #[cfg(CONFIG_HIST_TRIGGERS)]
     pub(super) fn as_raw(&self) -> *mut bindings::trace_array {
         self.ptr.as_ptr()
     }
@@ -205,6 +273,23 @@ impl PartialEq<InstanceRef> for Instance<'_> {
     fn eq(&self, other: &InstanceRef) -> bool {
         self.ptr == other.ptr
     }
+}
+
+/// Enables or disables events in the top instance, as [`InstanceRef::set_event`] does. Sleeps: takes
+/// `event_mutex`.
+///
+/// # Errors
+///
+/// As for [`InstanceRef::set_event`]; `ENODEV` if there is no top instance.
+pub fn set_event(system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Result {
+    // SAFETY: The names are strings, which C only compares, or null.
+    to_result(unsafe {
+        bindings::trace_set_clr_event(
+            system.map_or(core::ptr::null(), |name| name.as_char_ptr()),
+            event.map_or(core::ptr::null(), |name| name.as_char_ptr()),
+            on.into(),
+        )
+    })
 }
 
 /// The messages that a subsystem can log. See [`Instance::log_error`].

@@ -1,9 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Synthetic events: events that user space has defined, for triggers to make.
+//! Synthetic events: events that somebody has defined, for triggers or kernel code to make.
+//!
+//! - Code that makes such events declares them by [`synth_event!`](crate::synth_event), so that the
+//!   compiler checks the values, or puts them together by a [`Builder`]. An [`Event`] is deleted
+//!   when it is dropped. It is made to happen for all who listen, or by a [`Tracer`] in one
+//!   instance.
+//! - Triggers make events of others happen by a [`SynthEvent`].
 //!
 //! C header: [`kernel/trace/trace_synth.h`](srctree/kernel/trace/trace_synth.h).
 
+mod builder;
+mod declare;
+mod trace;
+
+pub use self::{
+    builder::{
+        delete,
+        Builder,
+        Event,
+        NotDeleted,
+        Type, //
+    },
+    declare::{
+        Declared,
+        DeclaredEvent,
+        DeclaredTracer,
+        DynString,
+        FieldType,
+        FixedString,
+        Gfp,
+        Int,
+        Pid,
+        UnsignedInt, //
+    },
+    trace::{
+        Arg,
+        ByName,
+        InOrder,
+        Tracer, //
+    },
+};
+pub use crate::synth_event;
+
+#[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
+mod event_tests;
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_64BIT))]
 mod tests;
 
@@ -28,6 +69,9 @@ use core::{
     mem,
     ptr::NonNull, //
 };
+
+/// The system of these events.
+const SYSTEM: &CStr = c"synthetic";
 
 /// How many fields an event can have.
 pub const MAX_FIELDS: usize = bindings::SYNTH_FIELDS_MAX as usize;
@@ -285,14 +329,15 @@ impl SynthEvent {
         self.tracepoint().is_some_and(Tracepoint::is_enabled)
     }
 
-    /// The tracepoint, if the event can be used. To be called in hits only.
+    /// The tracepoint, if the event can be used. To be called in hits, or by who keeps it from being
+    /// released.
     #[inline]
     fn tracepoint(&self) -> Option<&Tracepoint> {
         if self.state.load(Relaxed) != KEPT {
             return None;
         }
-        // SAFETY: By the type invariant the event is there as long as the hit lasts, and so is its
-        // tracepoint.
+        // SAFETY: By the type invariant the event is there as long as the hit lasts, or it is not
+        // released, and so is its tracepoint.
         Some(unsafe { Tracepoint::from_raw((*self.event.as_ptr()).tp) })
     }
 

@@ -5,11 +5,13 @@
 //! - [`create_file`] makes a file with operations of its own, see [`FileOps`].
 //! - [`create_seq_file`] makes one whose text is written by [`Show`].
 //!
-//! Both are in the root of tracefs.
+//! Both are in the root of tracefs. Modules can have such files: as long as somebody has one open
+//! the module cannot be unloaded, and nobody can open it once it is removed.
 //!
 //! C header: [`include/linux/tracefs.h`](srctree/include/linux/tracefs.h).
 
 mod file_ops;
+mod late_open;
 mod seq;
 
 pub use self::{
@@ -19,19 +21,18 @@ pub use self::{
 
 use self::{
     file_ops::FileVTable,
+    late_open::Openable,
     seq::SeqVTable, //
 };
-use super::pin_module;
 use crate::{
     bindings,
-    module::this_module,
     prelude::*, //
 };
 use core::ptr::NonNull;
 
 /// A file in tracefs, which is removed when this is dropped.
 ///
-/// Whoever has it open goes on using it. The drop sleeps.
+/// Whoever has it open goes on using it. The drop sleeps; in a module it takes `trace_types_lock`.
 ///
 /// # Invariants
 ///
@@ -39,6 +40,8 @@ use core::ptr::NonNull;
 #[must_use = "the file is removed if this is dropped"]
 pub struct File {
     dentry: NonNull<bindings::dentry>,
+    /// What lets a file of a module be opened, which is over before the module goes.
+    _openable: Option<Openable>,
 }
 
 // SAFETY: A file can be removed by any thread.
@@ -55,22 +58,22 @@ impl Drop for File {
 
 /// Makes a file. Sleeps.
 ///
-/// `mode` are its permission bits. A module that has made a file cannot be unloaded: nothing in
-/// tracefs keeps a file from being opened while its code goes.
+/// `mode` are its permission bits. A file of a module can be opened when the module is initialised.
 ///
 /// # Errors
 ///
-/// `ENODEV` if it cannot be made.
+/// - `ENODEV` if it cannot be made: there is one of this name, or the kernel is locked down.
+/// - `ENOMEM`.
 pub fn create_file<T: FileOps>(name: &CStr, mode: u16) -> Result<File> {
-    pin_module(this_module::<T::OwnerModule>())?;
-    // SAFETY: The operations take no data, and they are in a module that stays.
+    // SAFETY: The operations take no data. They are constants in the code of the module that owns
+    // them.
     unsafe { create(name, mode, FileVTable::<T>::get()) }
 }
 
 /// Makes a file that shows the text of `T`. Sleeps. See [`create_file`].
 pub fn create_seq_file<T: Show>(name: &CStr, mode: u16) -> Result<File> {
-    pin_module(this_module::<T::OwnerModule>())?;
-    // SAFETY: The operations take no data, and they are in a module that stays.
+    // SAFETY: The operations take no data. They are constants in the code of the module that owns
+    // them.
     unsafe { create(name, mode, SeqVTable::<T>::get()) }
 }
 
@@ -79,24 +82,38 @@ pub fn create_seq_file<T: Show>(name: &CStr, mode: u16) -> Result<File> {
 
 /// # Safety
 ///
-/// `fops` must be fine for a file without data, and its code stay for good.
+/// `fops` must be fine for a file without data, and be there as long as their owner, or for good.
 #[inline(never)]
 unsafe fn create(name: &CStr, mode: u16, fops: &'static bindings::file_operations) -> Result<File> {
+    // What is built in is always there.
+    let openable = if fops.owner.is_null() {
+        None
+    } else {
+        // SAFETY: Promised by the caller. The owner does not go before its code has dropped this.
+        Some(unsafe { Openable::new(fops) }?)
+    };
+    let (data, fops) = match &openable {
+        Some(openable) => (openable.data(), late_open::FOPS.as_raw()),
+        None => (core::ptr::null_mut(), &raw const *fops),
+    };
     // SAFETY: The name is a string that C copies; with the mask the mode is that of a regular file.
-    // Without a parent the file is in the root. The caller promises fitting operations.
+    // Without a parent the file is in the root. The operations fit the data.
     let dentry = unsafe {
         bindings::tracefs_create_file(
             name.as_char_ptr(),
             mode & 0o7777,
             core::ptr::null_mut(),
-            core::ptr::null_mut(),
+            data,
             fops,
         )
     };
 
     // INVARIANT: It was just made.
     NonNull::new(dentry)
-        .map(|dentry| File { dentry })
+        .map(|dentry| File {
+            dentry,
+            _openable: openable,
+        })
         .ok_or(ENODEV)
 }
 

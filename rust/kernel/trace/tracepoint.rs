@@ -146,7 +146,7 @@ impl Tracepoint {
     ///
     /// `ptr` must be a tracepoint that is there during `'a`.
     #[inline]
-    #[cfg(CONFIG_HIST_TRIGGERS)]
+    #[cfg(CONFIG_SYNTH_EVENTS)]
     pub(super) unsafe fn from_raw<'a>(ptr: *mut bindings::tracepoint) -> &'a Self {
         // SAFETY: Promised by the caller; the type is transparent.
         unsafe { &*ptr.cast() }

@@ -10,12 +10,15 @@
 //! # Making a command
 //!
 //! - Implement [`Command`] for a type that stands for the command.
-//! - Make one static [`Registration`] of it and have C register that.
+//! - Make one static [`Registration`] of it and [register](Registration::register) it, or have
+//!   built-in C code do that when the kernel boots.
 //! - In [`Command::parse`] build a [`NewTrigger`] and [attach](NewTrigger::attach) it.
 //!
-//! Commands are registered by [`register_event_command()`], which is not there any more when the
-//! kernel has booted. So this is for code that is built into the kernel; modules can use all else
-//! that is here, but cannot have a command.
+//! # Modules
+//!
+//! A module can have commands. Each trigger keeps the module of its command loaded, until the
+//! trigger was freed and none of the module's code is run for it any more. As long as the module is
+//! being initialised there are no triggers, because it goes if that fails.
 //!
 //! # The life of a trigger
 //!
@@ -34,9 +37,9 @@
 //!
 //! # Examples
 //!
-//! A command that counts: `count` makes a trigger, `!count` removes it.
+//! A command that counts: its name makes a trigger, with a `!` before it removes it.
 //!
-//! ```no_run
+//! ```
 //! use kernel::{
 //!     seq_file::SeqFile,
 //!     seq_print,
@@ -64,8 +67,9 @@
 //!     hits: Atomic<u64>,
 //! }
 //!
-//! static COUNT: Registration<Count> = Registration::new(c"count", Kind::Hist);
+//! static COUNT: Registration<Count> = Registration::new(c"rust_count_example", Kind::Record);
 //!
+//! #[vtable]
 //! impl Command for Count {
 //!     type Data = Self;
 //!
@@ -103,9 +107,13 @@
 //!
 //!     fn detached(_data: &Self, _held: Held<'_>) {}
 //! }
+//!
+//! let command = COUNT.register()?;
+//! // From here on there is the word, until `command` is dropped.
+//! # drop(command);
+//! # Ok::<(), Error>(())
 //! ```
 //!
-//! [`register_event_command()`]: srctree/kernel/trace/trace_events_trigger.c
 //! [`EventFile::detach`]: super::event_file::EventFile::detach
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
@@ -114,7 +122,10 @@ mod data;
 mod filter;
 mod hit;
 mod list;
+mod registered;
 mod switch;
+#[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
+mod tests;
 
 pub use self::{
     data::{
@@ -128,6 +139,7 @@ pub use self::{
         Iter,
         Lists, //
     },
+    registered::Registered,
     switch::Switch, //
 };
 
@@ -150,6 +162,7 @@ use core::{
 };
 
 /// A command for `trigger` files.
+#[vtable]
 pub trait Command: Sized + 'static {
     /// What one trigger has, and owns.
     ///
@@ -193,18 +206,23 @@ pub enum Kind {
     /// Histograms: `enable_hist` and `disable_hist` mean the triggers of this command, see
     /// [`Switch`]. They are hit with the record, after its filter has been asked.
     Hist,
+    /// Triggers of no other kind. They are hit with the record, after its filter has been asked.
+    Record,
 }
 
 impl Kind {
     const fn ty(self) -> u32 {
         match self {
             Self::Hist => bindings::event_trigger_type_ETT_EVENT_HIST,
+            Self::Record => bindings::event_trigger_type_ETT_NONE,
         }
     }
 
     const fn flags(self) -> c_int {
         match self {
-            Self::Hist => bindings::event_command_flags_EVENT_CMD_FL_NEEDS_REC as c_int,
+            Self::Hist | Self::Record => {
+                bindings::event_command_flags_EVENT_CMD_FL_NEEDS_REC as c_int
+            }
         }
     }
 }
@@ -270,7 +288,7 @@ impl<T: Command> Registration<T> {
                 trigger: Some(Self::hit),
                 count_func: None,
                 init: None,
-                free: Some(Self::detached),
+                free: Some(data::detached),
                 print: Some(Self::show),
             }),
             _command: PhantomData,
@@ -375,7 +393,7 @@ impl<T: Command> Registration<T> {
     ///
     /// `data` must be that of a `Trigger<T>` that was just taken from its list, whose reference
     /// the caller gives up, and `event_mutex` be held.
-    unsafe extern "C" fn detached(data: *mut bindings::event_trigger_data) {
+    unsafe fn detached(data: *mut bindings::event_trigger_data) {
         // SAFETY: Promised by the caller.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
@@ -398,19 +416,4 @@ const UNLINKED: bindings::list_head = bindings::list_head {
 pub fn synchronize() {
     // SAFETY: There are no requirements.
     unsafe { bindings::tracepoint_synchronize_unregister() };
-}
-
-/// C's function, which is not exported, so modules must not name it.
-///
-/// # Safety
-///
-/// As that of `set_trigger_filter()`: `filter` must be null or a string that can be written to,
-/// `data` be valid and not be in a list, and `file` be null as `filter` is, or valid.
-unsafe extern "C" fn set_filter(
-    filter: *mut c_char,
-    data: *mut bindings::event_trigger_data,
-    file: *mut bindings::trace_event_file,
-) -> c_int {
-    // SAFETY: Promised by the caller.
-    unsafe { bindings::set_trigger_filter(filter, data, file) }
 }

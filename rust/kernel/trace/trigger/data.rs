@@ -6,6 +6,7 @@ use super::{
     super::{
         event_file::EventFile,
         event_mutex::Held,
+        module_ref::ModuleRef,
         synth::SynthEvent, //
     },
     filter::{
@@ -17,10 +18,12 @@ use super::{
         Lists, //
     },
     synchronize,
-    Command, //
+    Command,
+    Registration, //
 };
 use crate::{
     bindings,
+    module::this_module,
     prelude::*,
     sync::atomic::{
         Atomic,
@@ -47,6 +50,7 @@ use core::{
 #[repr(C)]
 pub struct Trigger<T: Command> {
     raw: Opaque<bindings::event_trigger_data>,
+    owner: Owner,
     instance: *mut bindings::trace_array,
     data: T::Data,
     /// The event that it is attached to, if that is a synthetic one: it must not be removed.
@@ -90,6 +94,21 @@ impl Drop for EventModule {
         // ignored.
         unsafe { bindings::trace_unpin_module(self.module) };
     }
+}
+
+/// The module whose command a trigger is of, and what it does when the trigger is detached by C, and
+/// to drop the data.
+struct Owner {
+    detached: unsafe fn(*mut bindings::event_trigger_data),
+    drop_data: unsafe fn(*mut bindings::event_trigger_data),
+    module: ModuleRef,
+}
+
+/// What all triggers begin with, whatever their command is.
+#[repr(C)]
+struct Head {
+    _raw: Opaque<bindings::event_trigger_data>,
+    owner: Owner,
 }
 
 impl<T: Command> Trigger<T> {
@@ -150,14 +169,52 @@ impl<T: Command> Trigger<T> {
     ///
     /// # Safety
     ///
-    /// `raw` must be that of a `Trigger<T>` which nobody uses any more, and which C frees next.
-    unsafe extern "C" fn drop_data(raw: *mut bindings::event_trigger_data) {
+    /// `raw` must be that of a `Trigger<T>` which nobody uses any more but for C's part of it.
+    unsafe fn drop_data(raw: *mut bindings::event_trigger_data) {
         // SAFETY: By the type invariant `raw` is first; the caller promises the rest.
         unsafe {
             filter::free(raw);
             core::ptr::drop_in_place(&raw mut (*raw.cast::<Self>()).data);
         }
     }
+}
+
+/// Tells the module that C has detached a trigger, which it gives up.
+///
+/// The trigger may be freed, and its module be given back, before the module's code has returned.
+///
+/// # Safety
+///
+/// `raw` must be that of a `Trigger` of any command, that was just taken from its list, whose
+/// reference the caller gives up, and `event_mutex` be held.
+#[inline(never)]
+pub(super) unsafe extern "C" fn detached(raw: *mut bindings::event_trigger_data) {
+    // SAFETY: A trigger begins with this, and the caller promises that it is there.
+    let owner = unsafe { &(*raw.cast::<Head>()).owner };
+    let module = owner.module.again();
+
+    // SAFETY: The function is that of this trigger; the caller promises the rest.
+    unsafe { (owner.detached)(raw) };
+    drop(module);
+}
+
+/// Drops the data and gives the module back, and leaves the memory to C, which calls this.
+///
+/// When the module is given back none of its code is run any more. So this is not a function that
+/// is instantiated in it.
+///
+/// # Safety
+///
+/// `raw` must be that of a `Trigger` of any command, which nobody uses any more but for C's part of
+/// it.
+#[inline(never)]
+unsafe extern "C" fn free_data(raw: *mut bindings::event_trigger_data) {
+    // SAFETY: A trigger begins with this, and the caller promises that nobody uses it.
+    let owner = unsafe { (&raw const (*raw.cast::<Head>()).owner).read() };
+
+    // SAFETY: The function is that of this trigger; the caller promises the rest.
+    unsafe { (owner.drop_data)(raw) };
+    drop(owner);
 }
 
 /// Gives up a trigger that was taken from its list, and has it freed when no hit can use it.
@@ -216,14 +273,24 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; the data is dropped then.
+    /// The data is dropped then.
+    ///
+    /// - `EBUSY` if the command is that of a module which is still being initialised, or is on its
+    ///   way out.
+    /// - `ENOMEM`.
     pub fn new(file: EventFile<'h>, data: T::Data) -> Result<Self> {
         // INVARIANT: All that C's `trigger_data_alloc()` sets; zeroes mean that there is no filter
         // and that it is not paused. `KBox` allocates what `kfree()` takes, and `repr(C)` has `raw`
         // first.
+        let owner = Owner {
+            detached: Registration::<T>::detached,
+            drop_data: Trigger::<T>::drop_data,
+            module: ModuleRef::get(this_module::<T::OwnerModule>()).ok_or(EBUSY)?,
+        };
         let trigger = KBox::new(
             Trigger {
                 raw: Opaque::zeroed(),
+                owner,
                 instance: file.instance().as_raw(),
                 data,
                 source: UnsafeCell::new(None),
@@ -238,7 +305,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
             // There is no limit for how often it is hit.
             (*raw).count = c_ulong::MAX;
             (*raw).cmd_ops = T::registration().as_raw();
-            (*raw).private_data_free = Some(Trigger::<T>::drop_data);
+            (*raw).private_data_free = Some(free_data);
             bindings::INIT_LIST_HEAD(&raw mut (*raw).list);
             bindings::INIT_LIST_HEAD(&raw mut (*raw).named_list);
         }

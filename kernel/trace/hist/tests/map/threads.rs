@@ -379,8 +379,8 @@ mod tests {
     #[test]
     fn what_is_taken_once() -> Result {
         const ROUNDS: u64 = 5_000;
-        const BOTH: Marks = Marks::NONE.with(0).with(1);
 
+        let both = Marks::NONE.with(0).with(1);
         let map = Arc::new(Map::new(BITS_MIN, WITH_VARS)?, GFP_KERNEL)?;
         let its_map = map.clone();
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
@@ -407,7 +407,7 @@ mod tests {
                             }
                         }
                     } else if let Some(Some((n, other))) =
-                        element.take(BOTH, |vars| Some((vars.var(0)?, vars.var(1)?)))
+                        element.take(both, |vars| Some((vars.var(0)?, vars.var(1)?)))
                     {
                         sum.add(0, n);
                         if other != !n {
@@ -421,7 +421,7 @@ mod tests {
         )?;
 
         let rest = element
-            .take(BOTH, |vars| vars.var(0))
+            .take(both, |vars| vars.var(0))
             .flatten()
             .unwrap_or(0);
         let sum = taken.lookup(&[1]).map_or(0, |element| element.sum(0));

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events of an instance that are kept.
+
+use super::EventFile;
+use crate::{
+    bindings,
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    trace::event_mutex::Held, //
+};
+use core::ptr::NonNull;
+
+/// A reference to an event in a trace instance: as long as it exists, neither the event nor the
+/// instance can be removed.
+///
+/// Who wants to remove them gets `EBUSY`, and so does who wants to unload the module that has the
+/// event.
+///
+/// The drop sleeps: it takes `event_mutex`, which must not be held.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::trace::event_file::EventFileRef;
+///
+/// let file = EventFileRef::get(None, c"sched", c"sched_switch")?;
+///
+/// file.set_enabled(true)?;
+/// assert!(file.is_enabled());
+/// file.set_enabled(false)?;
+///
+/// assert_eq!(EventFileRef::get(None, c"sched", c"no_such_event").err(), Some(EINVAL));
+/// assert_eq!(EventFileRef::get(Some(c"no_such"), c"sched", c"sched_switch").err(), Some(ENOENT));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Invariants
+///
+/// `ptr` is a file in the list of its instance, which references are held to it and to its event
+/// for, as `trace_get_event_file()` takes them.
+pub struct EventFileRef {
+    ptr: NonNull<bindings::trace_event_file>,
+}
+
+// SAFETY: The references are not tied to the thread that took them.
+unsafe impl Send for EventFileRef {}
+// SAFETY: What can be done with a shared reference is locked, or needs `event_mutex`.
+unsafe impl Sync for EventFileRef {}
+
+impl EventFileRef {
+    /// Finds an event by its system and name, in the instance of this name or in the top one.
+    /// Sleeps: takes `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// - `ENOENT` if there is no such instance.
+    /// - `EINVAL` if there is no such event, or if it is one that cannot be enabled.
+    /// - `EBUSY` if the event is on its way out.
+    /// - `ENODEV` if the instance is.
+    pub fn get(instance: Option<&CStr>, system: &CStr, event: &CStr) -> Result<Self> {
+        let file = from_err_ptr(get(instance, system, event))?;
+
+        // INVARIANT: The references were just taken.
+        NonNull::new(file).map(|ptr| Self { ptr }).ok_or(EINVAL)
+    }
+
+    #[inline]
+    pub(in crate::trace) fn as_raw(&self) -> *mut bindings::trace_event_file {
+        self.ptr.as_ptr()
+    }
+
+    /// The handle, to use with `event_mutex` held.
+    pub fn file<'h>(&'h self, _held: Held<'h>) -> EventFile<'h> {
+        // SAFETY: By the type invariant it is in the list as long as `self`.
+        unsafe { EventFile::from_raw(self.ptr) }
+    }
+
+    /// Enables or disables the event in its instance, as the file `enable` does. Sleeps: takes
+    /// `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// What has kept the event from being enabled; `EACCES` if the instance cannot be written to.
+    pub fn set_enabled(&self, on: bool) -> Result {
+        // SAFETY: By the type invariant the file is there.
+        unsafe { set_enabled(self.ptr, on) }
+    }
+
+    /// Whether the event is enabled in its instance, be it that no records are made of it because
+    /// of a trigger. A hint: it can change at any time.
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        // SAFETY: By the type invariant the file is there; C changes the flags bit by bit with
+        // atomic operations.
+        let flags = unsafe { Atomic::<usize>::from_ptr((&raw mut (*self.as_raw()).flags).cast()) };
+
+        flags.load(Relaxed) & ENABLED != 0
+    }
+}
+
+// CAST: It is a small number.
+const ENABLED: usize = bindings::EVENT_FILE_FL_ENABLED as usize;
+
+impl Drop for EventFileRef {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant there are references that are given back here.
+        unsafe { bindings::trace_put_event_file(self.ptr.as_ptr()) };
+    }
+}
+
+fn get(instance: Option<&CStr>, system: &CStr, event: &CStr) -> *mut bindings::trace_event_file {
+    let instance = instance.map_or(core::ptr::null(), |name| name.as_char_ptr());
+
+    // SAFETY: These are strings, which C only compares, and null means the top instance.
+    unsafe { bindings::trace_get_event_file(instance, system.as_char_ptr(), event.as_char_ptr()) }
+}
+
+/// The name of an event is read by an inline function of C, which stays in the kernel crate.
+///
+/// # Safety
+///
+/// `file` must be kept, as the invariant of [`EventFileRef`] says.
+#[inline(never)]
+unsafe fn set_enabled(file: NonNull<bindings::trace_event_file>, on: bool) -> Result {
+    // SAFETY: By the caller's promise the event and its instance are there, and the names are
+    // strings that are there as long as the event. C only compares them.
+    to_result(unsafe {
+        let file = file.as_ptr();
+        let call = (*file).event_call;
+
+        bindings::trace_array_set_clr_event(
+            (*file).tr,
+            (*(*call).class).system,
+            bindings::trace_event_name(call),
+            on,
+        )
+    })
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Kprobe and kretprobe events.
+//!
+//! Such an event happens where a function of the kernel is entered, or wherever else a probe can be
+//! put, or where the function is left. Its records have what the probe fetches from registers, from
+//! the stack and from memory. It appears in `events/kprobes/` and in `kprobe_events` of tracefs, as
+//! one does that is made there.
+//!
+//! In C: `kprobe_event_gen_cmd_start()`, `kretprobe_event_gen_cmd_start()`,
+//! `kprobe_event_add_field()`, `kprobe_event_gen_cmd_end()`, `kprobe_event_delete()`.
+//!
+//! # Examples
+//!
+//! ```no_run
+//! use kernel::trace::kprobe::Builder;
+//!
+//! let open = Builder::new(c"my_open", c"do_sys_openat2")?
+//!     .field(c"dfd=$arg1:s32")?
+//!     .field(c"filename=+0($arg2):ustring")?
+//!     .create()?;
+//!
+//! open.set_enabled(true)?;
+//! // From here on there are records of it in `trace`.
+//! open.delete()?;
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
+
+#[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
+mod tests;
+
+use super::{
+    dynevent::cmd::{
+        is_name,
+        Command, //
+    },
+    event_file::EventFileRef,
+    instance, //
+};
+use crate::{
+    bindings,
+    prelude::*,
+    str::CString, //
+};
+
+/// The system of these events.
+const SYSTEM: &CStr = c"kprobes";
+
+/// How many fields an event can have: `MAX_TRACE_ARGS` of `kernel/trace/trace_probe.h`.
+pub const MAX_FIELDS: usize = 128;
+
+/// How long the name of an event can be, in bytes.
+pub const MAX_NAME_LEN: usize = bindings::MAX_EVENT_NAME_LEN as usize - 1;
+
+/// An event that is being put together. See [the module](self).
+///
+/// All methods take it by value: when one has failed there is nothing left that could be created.
+pub struct Builder {
+    command: Command<'static>,
+    name: CString,
+    n_fields: usize,
+}
+
+impl Builder {
+    /// An event for when the CPU gets to `location`: a symbol, maybe with an offset (`vfs_read+4`)
+    /// or a module (`ext4:ext4_sync_fs`), or an address.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if `name` is no name: a letter or `_`, and then letters, digits and `_`, not more
+    ///   than [`MAX_NAME_LEN`] (C would cut it); or if `location` is not one word.
+    /// - `E2BIG` if the command gets too long.
+    /// - `ENOMEM`.
+    pub fn new(name: &CStr, location: &CStr) -> Result<Self> {
+        Self::start(c"p:kprobes/", name, location)
+    }
+
+    /// An event for when the function at `location` returns. See [`new`](Self::new).
+    pub fn new_return(name: &CStr, location: &CStr) -> Result<Self> {
+        Self::start(c"r:kprobes/", name, location)
+    }
+
+    fn start(kind: &CStr, name: &CStr, location: &CStr) -> Result<Self> {
+        check_name(name)?;
+        let mut command = new_command()?;
+
+        command.text(kind)?;
+        command.text(name)?;
+        command.word(location)?;
+        Ok(Self {
+            command,
+            name: CString::try_from(name)?,
+            n_fields: 0,
+        })
+    }
+
+    /// Adds a field, as `kprobe_events` has it: `NAME=FETCHARG[:TYPE]`, or without a name.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if it is not one word, or there are [`MAX_FIELDS`] already.
+    /// - `E2BIG` if the command gets too long.
+    pub fn field(mut self, field: &CStr) -> Result<Self> {
+        if self.n_fields == MAX_FIELDS {
+            return Err(EINVAL);
+        }
+        self.command.word(field)?;
+        self.n_fields += 1;
+        Ok(self)
+    }
+
+    /// Makes the event. Sleeps: takes `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if C cannot make sense of the location or a field, there is no such symbol or
+    ///   more than one, or there must not be a probe at that place. What is wrong is in `error_log`
+    ///   of tracefs.
+    /// - `ENOENT` if the symbol has just gone with its module.
+    /// - `EEXIST` if there is such a probe, or an event of this name with other fields. One with
+    ///   the same fields gets another probe, as in C.
+    /// - `ENOMEM`.
+    pub fn create(self) -> Result<Event> {
+        let Self { command, name, .. } = self;
+
+        command.run()?;
+        let owner = Owner {
+            name,
+            deleted: false,
+        };
+        // Should that fail, as somebody was quick to delete it, the owner is dropped.
+        let file = EventFileRef::get(None, SYSTEM, &owner.name)?;
+
+        Ok(Event { file, owner })
+    }
+}
+
+/// A kprobe or kretprobe event that this code has made.
+///
+/// It is deleted when this is dropped. If it is enabled in the top instance it is disabled before;
+/// if something else is in the way it stays, and a message in the kernel log says so. Nothing in it
+/// refers to who has made it. The drop sleeps: it takes `event_mutex`, which must not be held.
+pub struct Event {
+    // It keeps others from deleting the event, so that it is this one that is deleted. It is given
+    // back before that: fields are dropped in their order.
+    file: EventFileRef,
+    owner: Owner,
+}
+
+impl Event {
+    /// The name, without the system.
+    pub fn name(&self) -> &CStr {
+        &self.owner.name
+    }
+
+    /// The event in the top instance.
+    pub fn file(&self) -> &EventFileRef {
+        &self.file
+    }
+
+    /// The event in the instance of this name. Sleeps: takes `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`EventFileRef::get`].
+    pub fn file_in(&self, instance: &CStr) -> Result<EventFileRef> {
+        EventFileRef::get(Some(instance), SYSTEM, self.name())
+    }
+
+    /// Enables or disables it in the top instance. Sleeps: takes `event_mutex`.
+    pub fn set_enabled(&self, on: bool) -> Result {
+        self.file.set_enabled(on)
+    }
+
+    /// Deletes the event. Sleeps: takes `event_mutex`.
+    ///
+    /// If it fails the event stays, and nobody owns it. [`delete`] can try again.
+    ///
+    /// # Errors
+    ///
+    /// - `EBUSY` if it is enabled, or somebody has a reference to it: an [`EventFileRef`], perf, a
+    ///   trigger.
+    /// - `ENOENT` if it is gone.
+    pub fn delete(self) -> Result {
+        let Self { file, mut owner } = self;
+
+        drop(file);
+        owner.deleted = true;
+        delete(&owner.name)
+    }
+}
+
+/// Deletes the event of this name when it is dropped.
+struct Owner {
+    name: CString,
+    deleted: bool,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if self.deleted {
+            return;
+        }
+        // That it cannot be disabled comes to light below.
+        let _ = instance::set_event(Some(SYSTEM), Some(&self.name), false);
+        if let Err(e) = delete(&self.name) {
+            let (name, e) = (&*self.name, e.to_errno());
+
+            pr_warn!("the kprobe event {name} stays: error {e}\n");
+        }
+    }
+}
+
+/// Deletes the event of this name, whoever has made it. Sleeps: takes `event_mutex`.
+///
+/// In C: `kprobe_event_delete()`; but the system is always `kprobes`, and a long name is not cut.
+///
+/// # Errors
+///
+/// - `EINVAL` if this is no name.
+/// - `ENOENT` if there is no such event.
+/// - `EBUSY` if it is in use.
+pub fn delete(name: &CStr) -> Result {
+    check_name(name)?;
+    let mut command = new_command()?;
+
+    command.text(c"-:kprobes/")?;
+    command.text(name)?;
+    command.run()
+}
+
+fn check_name(name: &CStr) -> Result {
+    if is_name(name) && name.to_bytes().len() <= MAX_NAME_LEN {
+        Ok(())
+    } else {
+        Err(EINVAL)
+    }
+}
+
+fn new_command() -> Result<Command<'static>> {
+    // SAFETY: That is what this function of C does.
+    unsafe { Command::new(bindings::kprobe_event_cmd_init) }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests of kprobe and kretprobe events.
+
+use super::{
+    delete,
+    Builder,
+    Event,
+    MAX_FIELDS,
+    MAX_NAME_LEN, //
+};
+use crate::{
+    prelude::*,
+    trace::event_file::EventFileRef, //
+};
+
+const FUNCTION: &CStr = c"do_sys_openat2";
+
+fn made(name: &CStr) -> Result<Event> {
+    Builder::new(name, FUNCTION)?.field(c"who=$comm")?.create()
+}
+
+fn is_there(name: &CStr) -> bool {
+    EventFileRef::get(None, c"kprobes", name).is_ok()
+}
+
+#[macros::kunit_tests(rust_kernel_trace_kprobe)]
+mod events {
+    use super::*;
+
+    #[test]
+    fn made_and_deleted() -> Result {
+        let event = made(c"rust_test_made")?;
+
+        assert!(event.name() == c"rust_test_made");
+        assert!(is_there(c"rust_test_made"));
+        assert_eq!(delete(c"rust_test_made"), Err(EBUSY));
+        event.delete()?;
+        assert!(!is_there(c"rust_test_made"));
+        assert_eq!(delete(c"rust_test_made"), Err(ENOENT));
+
+        let event = Builder::new_return(c"rust_test_return", FUNCTION)?
+            .field(c"$retval")?
+            .create()?;
+        drop(event);
+        assert!(!is_there(c"rust_test_return"));
+        Ok(())
+    }
+
+    #[test]
+    fn enabled() -> Result {
+        let event = made(c"rust_test_enabled")?;
+
+        event.set_enabled(true)?;
+        assert!(event.file().is_enabled());
+        event.set_enabled(false)?;
+        assert!(!event.file().is_enabled());
+
+        // Enabled it cannot be deleted, and nobody owns it then.
+        event.set_enabled(true)?;
+        assert_eq!(event.delete(), Err(EBUSY));
+        assert!(is_there(c"rust_test_enabled"));
+        EventFileRef::get(None, c"kprobes", c"rust_test_enabled")?.set_enabled(false)?;
+        delete(c"rust_test_enabled")?;
+
+        // But the drop disables it.
+        made(c"rust_test_enabled")?.set_enabled(true)?;
+        assert!(!is_there(c"rust_test_enabled"));
+        Ok(())
+    }
+
+    #[test]
+    fn names_are_not_cut() -> Result {
+        let mut name = KVec::from_elem(b'x', MAX_NAME_LEN + 1, GFP_KERNEL)?;
+        name.push(0, GFP_KERNEL)?;
+        let long = CStr::from_bytes_with_nul(&name).map_err(|_| EINVAL)?;
+        let longest = CStr::from_bytes_with_nul(&name[1..]).map_err(|_| EINVAL)?;
+
+        assert_eq!(Builder::new(long, FUNCTION).err(), Some(EINVAL));
+        assert_eq!(delete(long), Err(EINVAL));
+        // Longer than what the functions of C take, in full.
+        let event = made(longest)?;
+        assert!(is_there(longest));
+        event.delete()?;
+        assert!(!is_there(longest));
+        Ok(())
+    }
+
+    #[test]
+    fn words_are_words() -> Result {
+        for name in [c"", c"a b", c"a/b", c"a:b", c"1", c"-"] {
+            assert_eq!(Builder::new(name, FUNCTION).err(), Some(EINVAL));
+            assert_eq!(delete(name), Err(EINVAL));
+        }
+        for word in [c"", c" ", c"a b", c"a\tb", c"a\n"] {
+            assert_eq!(Builder::new(c"rust_test", word).err(), Some(EINVAL));
+            assert_eq!(
+                Builder::new(c"rust_test", FUNCTION)?.field(word).err(),
+                Some(EINVAL)
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn errors_of_c() -> Result {
+        let unknown = Builder::new(c"rust_test", c"no_such_function_at_all")?.create();
+        let bad = Builder::new(c"rust_test", FUNCTION)?
+            .field(c"%no_register")?
+            .create();
+
+        assert_eq!(unknown.err(), Some(EINVAL));
+        assert_eq!(bad.err(), Some(EINVAL));
+        assert!(!is_there(c"rust_test"));
+        Ok(())
+    }
+
+    #[test]
+    fn not_too_many_fields() -> Result {
+        let mut event = Builder::new(c"rust_test", FUNCTION)?;
+
+        for _ in 0..MAX_FIELDS {
+            event = event.field(c"$stack")?;
+        }
+        assert_eq!(event.field(c"$stack").err(), Some(EINVAL));
+        Ok(())
+    }
+}

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Synthetic events that kernel code makes.
+//!
+//! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
+
+use super::{
+    find,
+    trace::{
+        self,
+        Arg,
+        Shapes,
+        Tracer, //
+    },
+    SynthEvent,
+    RELEASED,
+    SYSTEM, //
+};
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*,
+    str::CString,
+    sync::{
+        atomic::Relaxed,
+        Arc, //
+    },
+    trace::{
+        dynevent::cmd::{
+            is_name,
+            Command, //
+        },
+        event_file::EventFileRef,
+        event_mutex,
+        instance, //
+    },
+    ThisModule, //
+};
+
+/// The type of a field: all that C knows but for stack traces, which only triggers can give it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Type {
+    /// `u8`
+    U8,
+    /// `u16`
+    U16,
+    /// `u32`
+    U32,
+    /// `u64`
+    U64,
+    /// `s8`
+    S8,
+    /// `s16`
+    S16,
+    /// `s32`
+    S32,
+    /// `s64`
+    S64,
+    /// `char`: a signed number.
+    Char,
+    /// `unsigned char`
+    UnsignedChar,
+    /// `int`
+    Int,
+    /// `unsigned int`
+    UnsignedInt,
+    /// `long`
+    Long,
+    /// `unsigned long`
+    UnsignedLong,
+    /// `bool`
+    Bool,
+    /// `pid_t`
+    Pid,
+    /// `gfp_t`, which is shown with the names of its flags.
+    Gfp,
+    /// `char[N]`: a string in an array of this size, from 1 to 256.
+    ///
+    /// It takes 256 bytes of each record whatever the size is. Up to 255 bytes of a string are
+    /// recorded; who reads raw records sees those that fit the size.
+    String(u16),
+    /// `char[]`: a string that takes as much of the record as it has to.
+    DynString,
+}
+
+impl Type {
+    /// The text for C.
+    fn text(self) -> Result<CString> {
+        let text = match self {
+            Self::U8 => c"u8",
+            Self::U16 => c"u16",
+            Self::U32 => c"u32",
+            Self::U64 => c"u64",
+            Self::S8 => c"s8",
+            Self::S16 => c"s16",
+            Self::S32 => c"s32",
+            Self::S64 => c"s64",
+            Self::Char => c"char",
+            Self::UnsignedChar => c"unsigned char",
+            Self::Int => c"int",
+            Self::UnsignedInt => c"unsigned int",
+            Self::Long => c"long",
+            Self::UnsignedLong => c"unsigned long",
+            Self::Bool => c"bool",
+            Self::Pid => c"pid_t",
+            Self::Gfp => c"gfp_t",
+            Self::String(n @ 1..=256) => return CString::try_from_fmt(fmt!("char[{n}]")),
+            Self::String(_) => return Err(EINVAL),
+            Self::DynString => c"char[]",
+        };
+
+        Ok(CString::try_from(text)?)
+    }
+}
+
+/// A synthetic event that is being put together.
+///
+/// All methods take it by value: when one has failed there is nothing left that could be created.
+///
+/// In C: `synth_event_gen_cmd_start()`, `synth_event_add_field()`, `synth_event_gen_cmd_end()`.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::{
+///     module::this_module,
+///     trace::synth::{
+///         Arg,
+///         Builder,
+///         Type, //
+///     },
+/// };
+///
+/// let event = Builder::new(c"rust_example_built", this_module::<crate::LocalModule>())?
+///     .field(Type::Pid, c"pid")?
+///     .field(Type::String(16), c"comm")?
+///     .create()?;
+///
+/// event.emit(&[Arg::from(1), Arg::from(c"init")])?;
+/// event.delete().map_err(|failed| failed.error)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Builder<'a> {
+    command: Command<'a>,
+    name: &'a CStr,
+    module: &'static ThisModule,
+}
+
+impl<'a> Builder<'a> {
+    /// An event without fields. It needs one at least.
+    ///
+    /// `module` is the module that makes it, which is not unloaded as long as the event is enabled.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if `name` is no name: a letter or `_`, and then letters, digits and `_`.
+    /// - `E2BIG` if the command gets too long, which can be 2047 bytes.
+    /// - `ENOMEM`.
+    pub fn new(name: &'a CStr, module: &'static ThisModule) -> Result<Self> {
+        // With other characters in it, it would be more than a name: a field, or a command to
+        // delete.
+        if !is_name(name) {
+            return Err(EINVAL);
+        }
+        // SAFETY: That is what this function of C does.
+        let mut command = unsafe { Command::new(bindings::synth_event_cmd_init) }?;
+
+        // C is not told the module: it would be set when the event may be enabled already.
+        //
+        // SAFETY: The command is initialised, and there are no fields. C keeps the name, which is
+        // there as long as the command can be run.
+        to_result(unsafe {
+            bindings::synth_event_gen_cmd_array_start(
+                command.as_raw(),
+                name.as_char_ptr(),
+                core::ptr::null_mut(),
+                core::ptr::null_mut(),
+                0,
+            )
+        })?;
+        Ok(Self {
+            command,
+            name,
+            module,
+        })
+    }
+
+    /// Adds a field behind those that are there.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if `name` is no name, the size of a string is not one of those there are, or
+    ///   there are [`MAX_FIELDS`](super::MAX_FIELDS) fields.
+    /// - `E2BIG` if the command gets too long.
+    /// - `ENOMEM`.
+    pub fn field(mut self, ty: Type, name: &CStr) -> Result<Self> {
+        if !is_name(name) {
+            return Err(EINVAL);
+        }
+        let ty = ty.text()?;
+
+        // SAFETY: The command is initialised, and the strings are copied.
+        to_result(unsafe {
+            bindings::synth_event_add_field(
+                self.command.as_raw(),
+                ty.as_char_ptr(),
+                name.as_char_ptr(),
+            )
+        })?;
+        Ok(self)
+    }
+
+    /// Adds several fields. See [`field`](Self::field).
+    pub fn fields(self, fields: &[(Type, &CStr)]) -> Result<Self> {
+        fields
+            .iter()
+            .try_fold(self, |builder, (ty, name)| builder.field(*ty, name))
+    }
+
+    /// Makes the event. Sleeps: takes `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if it has no fields.
+    /// - `EEXIST` if there is a synthetic event of this name.
+    /// - `ENOENT` if somebody was quick to delete it.
+    /// - `ENOMEM`.
+    pub fn create(self) -> Result<Event> {
+        let Self {
+            command,
+            name,
+            module,
+        } = self;
+
+        command.run()?;
+        let made = {
+            let guard = event_mutex::lock();
+            let held = guard.held();
+            // SAFETY: `event_mutex` is held.
+            let raw = core::ptr::NonNull::new(unsafe { find(name) }).ok_or(ENOENT)?;
+            // SAFETY: It is in the list of events.
+            let event = unsafe { SynthEvent::new(raw, held) };
+
+            // Enabling it has counted a reference to the module if there is one. In the unlikely
+            // case that it is enabled by now, disabling must not give back what was not taken.
+            if !event.tracepoint().is_some_and(|tp| tp.is_enabled()) {
+                // SAFETY: The event is there, and this field is accessed with `event_mutex` held.
+                unsafe { (*raw.as_ptr()).mod_ = module.as_ptr() };
+            }
+            Made {
+                // SAFETY: It is registered, as it was just found.
+                shapes: unsafe { Shapes::new(raw.as_ptr()) },
+                event,
+                module,
+            }
+        };
+
+        // Should there be no memory, dropping it deletes the event.
+        Ok(Event(Arc::new(made, GFP_KERNEL)?))
+    }
+}
+
+/// A synthetic event that this code has made.
+///
+/// It is deleted when this and all [`Tracer`]s of it are dropped. If it is enabled in the top
+/// instance it is disabled before; if something else is in the way, such as a trigger that makes
+/// it, it stays, and a message in the kernel log says so. Nothing in it refers to who has made it
+/// then. When an event of a module is deleted, buffers that may have records of it are cleared.
+///
+/// A module cannot be unloaded as long as its event is enabled; nor ever, if the event was enabled
+/// in another instance when it was dropped.
+///
+/// The drop sleeps: it takes `event_mutex`, which must not be held.
+pub struct Event(Arc<Made>);
+
+impl Event {
+    /// Makes an event in one go. See [`Builder`], which tells about errors too.
+    ///
+    /// In C: `synth_event_create()`.
+    pub fn create(
+        name: &CStr,
+        fields: &[(Type, &CStr)],
+        module: &'static ThisModule,
+    ) -> Result<Self> {
+        Builder::new(name, module)?.fields(fields)?.create()
+    }
+
+    /// The name, without the system.
+    pub fn name(&self) -> &CStr {
+        self.0.name()
+    }
+
+    /// Whether anybody listens, in any instance or with perf. A hint: it can change at any time.
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        self.0.event.tracepoint().is_some_and(|tp| tp.is_enabled())
+    }
+
+    /// Makes the event happen: whoever listens gets a record, in all instances and in perf. Any
+    /// context.
+    ///
+    /// There is no such function in C, where only triggers can do this.
+    ///
+    /// # Errors
+    ///
+    /// If somebody listens:
+    ///
+    /// - `EINVAL` if there are not as many values as fields, or one is not of the kind of its field
+    ///   or does not fit it.
+    /// - `E2BIG` if the record gets longer than perf can take, which is 8 KiB.
+    pub fn emit(&self, args: &[Arg<'_>]) -> Result {
+        match self.0.event.tracepoint() {
+            // SAFETY: It is that of the event, which is kept by `self`.
+            Some(tracepoint) => unsafe { trace::emit(tracepoint, &self.0.shapes, args) },
+            None => Ok(()),
+        }
+    }
+
+    /// What makes the event happen in one instance only: that of this name, or the top one. Sleeps:
+    /// takes `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`EventFileRef::get`].
+    pub fn tracer(&self, instance: Option<&CStr>) -> Result<Tracer> {
+        Tracer::of(
+            EventFileRef::get(instance, SYSTEM, self.name())?,
+            Some(self.0.clone()),
+        )
+    }
+
+    /// Enables or disables the event in the top instance. Sleeps: takes `event_mutex`.
+    pub fn set_enabled(&self, on: bool) -> Result {
+        EventFileRef::get(None, SYSTEM, self.name())?.set_enabled(on)
+    }
+
+    /// Deletes the event, or gives it back if that fails. Sleeps: takes `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if it is enabled, or somebody has a reference to it: a [`Tracer`], an
+    /// [`EventFileRef`], perf, a trigger.
+    pub fn delete(self) -> Result<(), NotDeleted> {
+        self.0
+            .delete()
+            .map_err(|error| NotDeleted { error, event: self })
+    }
+}
+
+/// What [`Event::delete`] gives back if it has failed.
+pub struct NotDeleted {
+    /// What is in the way.
+    pub error: Error,
+    /// The event, as it was.
+    pub event: Event,
+}
+
+/// Deletes the event of this name, whoever has made it. Sleeps: takes `event_mutex`.
+///
+/// In C: `synth_event_delete()`.
+///
+/// # Errors
+///
+/// - `ENOENT` if there is no such event.
+/// - `EBUSY` if it is in use, or there is an [`Event`] of it.
+pub fn delete(name: &CStr) -> Result {
+    // SAFETY: C only compares the string.
+    to_result(unsafe { bindings::synth_event_delete(name.as_char_ptr()) })
+}
+
+/// What an event that was made here is for [`Event`] and [`Tracer`].
+///
+/// # Invariants
+///
+/// `shapes` are those of the fields of `event`. That is released when it was deleted, and only
+/// then, or when it was disowned.
+pub(super) struct Made {
+    event: SynthEvent,
+    shapes: Shapes,
+    module: &'static ThisModule,
+}
+
+impl Made {
+    fn name(&self) -> &CStr {
+        // SAFETY: By the invariant of `SynthEvent` the event is there as long as it was not
+        // released, which is only done when there is no more use for it; its name does not change.
+        unsafe { CStr::from_char_ptr((*self.event.event.as_ptr()).name) }
+    }
+
+    /// Deletes the event, for which there must be no others that use it.
+    fn delete(&self) -> Result {
+        let guard = event_mutex::lock();
+        // SAFETY: `event_mutex` is held, and nobody makes the event happen by this.
+        unsafe { remove(&self.event) }?;
+        drop(guard);
+        if !self.module.as_ptr().is_null() {
+            clear_buffers();
+        }
+        Ok(())
+    }
+
+    /// Gives up the event.
+    fn disown(&self) {
+        let guard = event_mutex::lock();
+        let raw = self.event.event.as_ptr();
+
+        if self.event.state.load(Relaxed) != RELEASED {
+            self.event.release(guard.held());
+            // The module may go without it.
+            //
+            // SAFETY: The event cannot be removed as long as `event_mutex` is held. So is it for
+            // all accesses to this field.
+            unsafe { (*raw).mod_ = core::ptr::null_mut() };
+        }
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if self.event.state.load(Relaxed) == RELEASED {
+            return;
+        }
+        // That it cannot be disabled comes to light below.
+        let _ = instance::set_event(Some(SYSTEM), Some(self.name()), false);
+        if let Err(e) = self.delete() {
+            let (name, e) = (self.name(), e.to_errno());
+
+            pr_warn!("the synthetic event {name} stays: error {e}\n");
+            self.disown();
+        }
+    }
+}
+
+// The symbols that the following functions use are not exported, so they must not be inlined into
+// modules.
+
+/// Gives up the reference to an event and removes it; if that fails there is still the reference.
+///
+/// # Safety
+///
+/// `event_mutex` must be held, and nobody be making the event happen by `event`.
+#[inline(never)]
+unsafe fn remove(event: &SynthEvent) -> Result {
+    let raw = event.event.as_ptr();
+
+    if event.state.load(Relaxed) == RELEASED {
+        return Err(ENOENT);
+    }
+    // SAFETY: By the invariant of `SynthEvent` the event is there, and a reference to it is counted;
+    // the count is only accessed with `event_mutex` held, which the caller promises. This is the
+    // function of C that removes an event of this kind, unless it is in use.
+    unsafe {
+        let Some(free) = (*(*raw).devent.ops).free else {
+            return Err(EINVAL);
+        };
+        (*raw).ref_ -= 1;
+        if let Err(e) = to_result(free(&raw mut (*raw).devent)) {
+            (*raw).ref_ += 1;
+            return Err(e);
+        }
+    }
+    // INVARIANT: The reference was given up, and the caller promises that nobody uses it.
+    event.state.store(RELEASED, Relaxed);
+    Ok(())
+}
+
+#[inline(never)]
+fn clear_buffers() {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracing_reset_all_online_cpus() };
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Synthetic events that are declared, with the types of their fields.
+
+use super::{
+    builder::{
+        Event,
+        NotDeleted,
+        Type, //
+    },
+    trace::{
+        Arg,
+        Tracer, //
+    },
+};
+use crate::{
+    prelude::*,
+    ThisModule, //
+};
+use core::marker::PhantomData;
+
+/// The type of a field in [`synth_event!`](crate::synth_event).
+///
+/// These are the integers of Rust but for those of 128 bits, `bool`, and the types here that have
+/// the names of C's, as C's tools show the type of a field.
+pub trait FieldType {
+    /// The type for C.
+    const TYPE: Type;
+
+    /// What is given for the field.
+    type Value<'v>: Into<Arg<'v>> + Copy;
+}
+
+macro_rules! field_types {
+    ($($(#[$doc:meta])* $ty:ty: $variant:ident = $value:ty,)*) => {
+        $(impl FieldType for $ty {
+            const TYPE: Type = Type::$variant;
+            type Value<'v> = $value;
+        })*
+    };
+}
+
+field_types! {
+    u8: U8 = u8,
+    u16: U16 = u16,
+    u32: U32 = u32,
+    u64: U64 = u64,
+    i8: S8 = i8,
+    i16: S16 = i16,
+    i32: S32 = i32,
+    i64: S64 = i64,
+    bool: Bool = bool,
+    Int: Int = i32,
+    UnsignedInt: UnsignedInt = u32,
+    Pid: Pid = i32,
+    Gfp: Gfp = u32,
+    DynString: DynString = &'v CStr,
+}
+
+/// `int`
+pub enum Int {}
+
+/// `unsigned int`
+pub enum UnsignedInt {}
+
+/// `pid_t`
+pub enum Pid {}
+
+/// `gfp_t`
+pub enum Gfp {}
+
+/// A string in an array of `N` bytes, from 1 to 256: [`Type::String`].
+pub enum FixedString<const N: u16> {}
+
+impl<const N: u16> FieldType for FixedString<N> {
+    const TYPE: Type = {
+        assert!(N >= 1 && N <= 256, "a string has 1 to 256 bytes");
+        Type::String(N)
+    };
+    type Value<'v> = &'v CStr;
+}
+
+/// A string that takes as much of a record as it has to: [`Type::DynString`].
+pub enum DynString {}
+
+/// An event that was declared by [`synth_event!`](crate::synth_event).
+pub trait Declared: 'static {
+    /// The name of the event.
+    const NAME: &'static CStr;
+
+    /// Types and names of its fields.
+    const FIELDS: &'static [(Type, &'static CStr)];
+
+    /// Values for all of its fields.
+    type Values<'v>;
+
+    /// Calls `f` with the values in the order of the fields.
+    fn with_args<R>(values: &Self::Values<'_>, f: impl FnOnce(&[Arg<'_>]) -> R) -> R;
+}
+
+/// An [`Event`] that was declared.
+pub struct DeclaredEvent<T: Declared> {
+    event: Event,
+    _declared: PhantomData<fn(T)>,
+}
+
+impl<T: Declared> DeclaredEvent<T> {
+    /// Makes it. Sleeps: takes `event_mutex`. See [`Event::create`].
+    pub fn create(module: &'static ThisModule) -> Result<Self> {
+        Ok(Self {
+            event: Event::create(T::NAME, T::FIELDS, module)?,
+            _declared: PhantomData,
+        })
+    }
+
+    /// The event, whatever its fields are.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Makes the event happen, for all who listen. See [`Event::emit`].
+    #[inline]
+    pub fn emit(&self, values: &T::Values<'_>) -> Result {
+        if !self.event.is_enabled() {
+            return Ok(());
+        }
+        T::with_args(values, |args| self.event.emit(args))
+    }
+
+    /// What makes it happen in one instance. See [`Event::tracer`].
+    pub fn tracer(&self, instance: Option<&CStr>) -> Result<DeclaredTracer<T>> {
+        Ok(DeclaredTracer {
+            tracer: self.event.tracer(instance)?,
+            _declared: PhantomData,
+        })
+    }
+
+    /// Deletes it, or gives the event back if that fails. See [`Event::delete`].
+    pub fn delete(self) -> Result<(), NotDeleted> {
+        self.event.delete()
+    }
+}
+
+/// A [`Tracer`] of an event that was declared.
+pub struct DeclaredTracer<T: Declared> {
+    tracer: Tracer,
+    _declared: PhantomData<fn(T)>,
+}
+
+impl<T: Declared> DeclaredTracer<T> {
+    /// Finds the event, whoever has made it. Sleeps: takes `event_mutex`. See [`Tracer::open`].
+    ///
+    /// If its fields are other ones than those declared, values are refused.
+    pub fn open(instance: Option<&CStr>) -> Result<Self> {
+        Ok(Self {
+            tracer: Tracer::open(instance, T::NAME)?,
+            _declared: PhantomData,
+        })
+    }
+
+    /// The tracer, whatever the fields are.
+    pub fn tracer(&self) -> &Tracer {
+        &self.tracer
+    }
+
+    /// Makes the event happen in the instance. See [`Tracer::trace`].
+    #[inline]
+    pub fn trace(&self, values: &T::Values<'_>) -> Result {
+        T::with_args(values, |args| self.tracer.trace(args))
+    }
+
+    /// Makes the event happen, for all who listen. See [`Tracer::emit`].
+    #[inline]
+    pub fn emit(&self, values: &T::Values<'_>) -> Result {
+        T::with_args(values, |args| self.tracer.emit(args))
+    }
+}
+
+/// Declares a synthetic event, and a struct of values for its fields.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::{
+///     synth_event,
+///     trace::synth::{
+///         FixedString,
+///         Pid, //
+///     },
+/// };
+///
+/// synth_event! {
+///     /// A task that was seen.
+///     struct Seen: c"rust_example_seen" {
+///         /// Its number.
+///         pid: Pid,
+///         comm: FixedString<16>,
+///         times: u64,
+///     }
+/// }
+///
+/// let event = Seen::create()?;
+///
+/// event.event().set_enabled(true)?;
+/// event.emit(&Seen { pid: 1, comm: c"init", times: 3 })?;
+/// event.event().set_enabled(false)?;
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// What is not given, or is of another kind, is an error of the compiler:
+///
+/// ```ignore,compile_fail
+/// event.emit(&Seen { pid: 1, comm: c"init" })?;
+/// event.emit(&Seen { pid: c"1", comm: c"init", times: 3 })?;
+/// ```
+///
+/// So is a string of a size that there is not:
+///
+/// ```ignore,compile_fail
+/// synth_event! {
+///     struct Long: c"rust_example_long" {
+///         text: FixedString<257>,
+///     }
+/// }
+/// ```
+#[macro_export]
+// The module is that of who declares the event.
+#[expect(clippy::crate_in_macro_def)]
+macro_rules! synth_event {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $event:ident: $name:literal {
+            $($(#[$field_meta:meta])* $field:ident: $ty:ty),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $event<'v> {
+            $(
+                $(#[$field_meta])*
+                $vis $field: <$ty as $crate::trace::synth::FieldType>::Value<'v>,
+            )+
+        }
+
+        impl $crate::trace::synth::Declared for $event<'static> {
+            const NAME: &'static $crate::str::CStr = $name;
+            const FIELDS: &'static [(
+                $crate::trace::synth::Type,
+                &'static $crate::str::CStr,
+            )] = &[$((
+                <$ty as $crate::trace::synth::FieldType>::TYPE,
+                $crate::c_str!(::core::stringify!($field)),
+            )),+];
+            type Values<'v> = $event<'v>;
+
+            #[inline]
+            fn with_args<R>(
+                values: &Self::Values<'_>,
+                f: impl ::core::ops::FnOnce(&[$crate::trace::synth::Arg<'_>]) -> R,
+            ) -> R {
+                f(&[$(
+                    ::core::convert::Into::<$crate::trace::synth::Arg<'_>>::into(values.$field)
+                ),+])
+            }
+        }
+
+        impl $event<'static> {
+            /// Makes the event. Sleeps: takes `event_mutex`.
+            $vis fn create() -> $crate::error::Result<$crate::trace::synth::DeclaredEvent<Self>> {
+                $crate::trace::synth::DeclaredEvent::create(
+                    $crate::module::this_module::<crate::LocalModule>(),
+                )
+            }
+        }
+    };
+}

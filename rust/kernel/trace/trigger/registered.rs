@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Commands that come and go.
+
+use super::{
+    super::event_mutex,
+    Command,
+    Registration, //
+};
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*, //
+};
+
+/// A command that trigger files understand, until this is dropped.
+///
+/// The triggers that it has made stay, and keep its module; only new ones cannot be made, and these
+/// not be removed by a line. So a module drops this when it is unloaded, which it cannot be as long
+/// as there are triggers.
+///
+/// The drop sleeps: it takes `event_mutex`, which must not be held, and so waits for a line that is
+/// being obeyed.
+///
+/// # Invariants
+///
+/// `command` is registered.
+#[must_use = "the command is unregistered if this is dropped"]
+pub struct Registered {
+    command: *mut bindings::event_command,
+}
+
+// SAFETY: It can be unregistered by any thread.
+unsafe impl Send for Registered {}
+// SAFETY: There is nothing to do with a shared reference.
+unsafe impl Sync for Registered {}
+
+impl<T: Command> Registration<T> {
+    /// Has trigger files understand the command. Sleeps: takes `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if there is a command of this name.
+    pub fn register(&'static self) -> Result<Registered> {
+        // SAFETY: It is complete, and there as long as the code of the module that it is in, which
+        // drops what is returned before it goes.
+        unsafe { register(self.as_raw()) }
+    }
+}
+
+impl Drop for Registered {
+    #[inline(never)]
+    fn drop(&mut self) {
+        // Who opens a trigger file walks the list of commands with this held.
+        let _guard = event_mutex::lock();
+
+        // SAFETY: By the type invariant it is registered; names are unique, so it is the one that
+        // is found by its own.
+        unsafe { bindings::unregister_event_command(self.command) };
+    }
+}
+
+/// Not exported, so it must not get inlined into modules.
+///
+/// # Safety
+///
+/// `command` must be complete, and stay until what is returned is dropped.
+#[inline(never)]
+unsafe fn register(command: *mut bindings::event_command) -> Result<Registered> {
+    let _guard = event_mutex::lock();
+
+    // SAFETY: Promised by the caller.
+    to_result(unsafe { bindings::register_event_command(command) })?;
+    // INVARIANT: Just registered.
+    Ok(Registered { command })
+}
