@@ -31,11 +31,6 @@ __rust_helper void rust_helper_trace_module_put(struct module *module)
 	module_put(module);
 }
 
-__rust_helper void rust_helper_trace_unpin_module(struct module *module)
-{
-	module_put(module);
-}
-
 /* The module that @call goes with; NULL if there is none. */
 __rust_helper struct module *
 rust_helper_trace_event_module(struct trace_event_call *call)

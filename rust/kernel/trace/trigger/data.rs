@@ -56,44 +56,21 @@ pub struct Trigger<T: Command> {
     /// The event that it is attached to, if that is a synthetic one: it must not be removed.
     source: UnsafeCell<Option<SynthEvent>>,
     /// The module of that event: it must not be unloaded.
-    module: UnsafeCell<Option<EventModule>>,
+    module: UnsafeCell<Option<ModuleRef>>,
 }
 
 /// Keeps the module of an event loaded. Without it the event would go with the module, whatever is
 /// attached to it.
 ///
-/// # Invariants
+/// # Errors
 ///
-/// A reference to `module` is counted that belongs to this, unless it is null.
-struct EventModule {
-    module: *mut bindings::module,
-}
+/// `ENODEV` if the module is on its way out.
+fn pin_module(file: EventFile<'_>) -> Result<ModuleRef> {
+    // SAFETY: The event of a file is valid.
+    let module = unsafe { bindings::trace_event_module(file.call()) };
 
-impl EventModule {
-    /// # Errors
-    ///
-    /// `ENODEV` if the module is on its way out.
-    fn pin(file: EventFile<'_>) -> Result<Self> {
-        // SAFETY: The event of a file is valid.
-        let module = unsafe { bindings::trace_event_module(file.call()) };
-
-        // SAFETY: The module is there as long as its event. Null stands for one that is always
-        // there.
-        if unsafe { bindings::trace_pin_module(module) } {
-            // INVARIANT: The reference was just taken.
-            Ok(Self { module })
-        } else {
-            Err(ENODEV)
-        }
-    }
-}
-
-impl Drop for EventModule {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariant there is a reference, which is given up here; null is
-        // ignored.
-        unsafe { bindings::trace_unpin_module(self.module) };
-    }
+    // SAFETY: The module is there as long as its event. Null stands for one that is always there.
+    unsafe { ModuleRef::get_raw(module) }.ok_or(ENODEV)
 }
 
 /// The module whose command a trigger is of, and what it does when the trigger is detached by C, and
@@ -347,7 +324,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     pub fn attach(self, lists: &mut Lists<'_>) -> Result<(), NotAttached<'h, T>> {
         let held = lists.held();
         let file = self.file;
-        let module = match EventModule::pin(file) {
+        let module = match pin_module(file) {
             Ok(module) => module,
             Err(error) => {
                 return Err(NotAttached {

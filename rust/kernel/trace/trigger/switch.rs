@@ -2,10 +2,7 @@
 
 //! The commands `enable_hist` and `disable_hist`.
 
-use super::{
-    set_filter,
-    UNLINKED, //
-};
+use super::UNLINKED;
 use crate::{
     bindings,
     container_of,
@@ -60,7 +57,7 @@ impl Switch {
             reg: Some(bindings::event_enable_register_trigger),
             unreg: Some(bindings::event_enable_unregister_trigger),
             unreg_all: Some(remove_all),
-            set_filter: Some(set_filter),
+            set_filter: Some(bindings::set_trigger_filter),
             trigger: Some(hit),
             count_func: Some(bindings::event_trigger_count),
             init: Some(bindings::event_trigger_init),
