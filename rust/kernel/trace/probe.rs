@@ -120,8 +120,8 @@ where
     ///
     /// # Errors
     ///
-    /// `ENOENT` if there is no such tracepoint, `ENOMEM`, or what the tracepoint has to say when its
-    /// first probe comes.
+    /// `ENOENT` if there is no such tracepoint, `ENOMEM`, or what the tracepoint has to say when
+    /// its first probe comes.
     pub fn new(closure: F) -> impl PinInit<Self, Error> {
         Self::with_priority(closure, DEFAULT_PRIORITY)
     }
