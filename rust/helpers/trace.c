@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include <linux/cleanup.h>
+#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
@@ -51,6 +52,38 @@ __rust_helper void rust_helper_tracepoint_read_unlock(struct srcu_ctr __percpu *
 {
 	preempt_enable_notrace();
 	srcu_read_unlock_fast_notrace(&tracepoint_srcu, scp);
+}
+
+__rust_helper struct srcu_ctr __percpu *rust_helper_tracepoint_call_lock(void)
+{
+	return srcu_read_lock_fast_notrace(&tracepoint_srcu);
+}
+
+__rust_helper void rust_helper_tracepoint_call_unlock(struct srcu_ctr __percpu *scp)
+{
+	srcu_read_unlock_fast_notrace(&tracepoint_srcu, scp);
+}
+
+/* What every tracepoint without a condition of its own is called on. */
+__rust_helper bool rust_helper_tracepoint_cpu_online(void)
+{
+	return cpu_online(raw_smp_processor_id());
+}
+
+__rust_helper void rust_helper_trace_preempt_disable(void)
+{
+	preempt_disable_notrace();
+}
+
+__rust_helper void rust_helper_trace_preempt_enable(void)
+{
+	preempt_enable_notrace();
+}
+
+/* How many words the mask of a __cpumask field has. */
+__rust_helper size_t rust_helper_trace_cpumask_words(void)
+{
+	return BITS_TO_LONGS(nr_cpumask_bits);
 }
 
 __rust_helper void rust_helper_tracepoint_synchronize_unregister(void)

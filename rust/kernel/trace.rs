@@ -2,12 +2,47 @@
 
 //! Trace events.
 //!
-//! This module is for kernel code that makes trace events at run time: events that appear under
-//! `events/` in tracefs, that ftrace and perf record, that filters, triggers and histograms work
-//! on, and that are listed in `dynamic_events`. And it is for code that does something when events
-//! happen.
+//! This module is for kernel code that has trace events: events that appear under `events/` in
+//! tracefs, that ftrace and perf record, and that filters, triggers and histograms work on. They
+//! are declared, or made at run time and then listed in `dynamic_events`. And it is for code that
+//! does something when events happen.
 //!
-//! # Making an event
+//! # Declaring an event
+//!
+//! [`trace_event!`] does what `TRACE_EVENT()` does in C: a tracepoint that costs nothing when it
+//! is off, a record with typed fields, and a print format that is checked against them.
+//!
+//! ```ignore
+//! use kernel::trace::{
+//!     trace,
+//!     trace_event, //
+//! };
+//!
+//! trace_event! {
+//!     system: "my_driver";
+//!
+//!     /// A request has come.
+//!     pub event request(id: u32, name: &CStr) {
+//!         fields {
+//!             id: u32 = id,
+//!             name: str = name,
+//!         }
+//!         print("id=%u name=%s", id, name)
+//!     }
+//! }
+//!
+//! trace_request(1, c"first");
+//! // Does not evaluate the arguments if the event is off.
+//! trace!(request(2, next_name()));
+//! ```
+//!
+//! `Documentation/trace/rust/static_events.rst` is a guide, with the macros of C beside each step.
+//!
+//! # Probes
+//!
+//! A [`probe::Registration`] attaches a closure to a tracepoint, of Rust or of C.
+//!
+//! # Making an event at run time
 //!
 //! - Embed an [`event::Event`] in a type of your own and say so with [`impl_has_event!`].
 //! - Implement [`event::Operations`] and [`dynevent::Operations`] for that type.
@@ -202,6 +237,8 @@
 //!
 //! | Here | C |
 //! | --- | --- |
+//! | [`trace_event!`] | `TRACE_EVENT()`, `DECLARE_EVENT_CLASS()`, `DEFINE_EVENT()` |
+//! | [`probe::Registration`] | `register_trace_*()`, `unregister_trace_*()` |
 //! | [`event::Event`] | `trace_event_call`, `tracepoint` and `dyn_event` in one |
 //! | [`event::Class`] | `trace_event_class` |
 //! | [`field::FieldDef`] | `ftrace_event_field` |
@@ -243,7 +280,7 @@ pub mod event_mutex;
 pub mod event_text;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod field;
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[cfg(CONFIG_EVENT_TRACING)]
 pub mod file;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod instance;
@@ -252,17 +289,21 @@ pub mod kprobe;
 mod module_ref;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod output;
-#[cfg(all(CONFIG_DYNAMIC_EVENTS, CONFIG_PERF_EVENTS))]
+#[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
 pub mod perf;
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[cfg(CONFIG_EVENT_TRACING)]
+pub mod probe;
+#[cfg(CONFIG_EVENT_TRACING)]
 pub mod ring_buffer;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod snapshot;
+#[cfg(CONFIG_EVENT_TRACING)]
+pub mod static_event;
 pub mod symbol;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod synth;
 pub mod tracefs;
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[cfg(CONFIG_EVENT_TRACING)]
 pub mod tracepoint;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod trigger;
@@ -272,8 +313,26 @@ mod tests;
 
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub use crate::impl_has_event;
+pub use macros::trace_event;
 
 use crate::bindings;
 
 /// Size of what C puts in front of the payload of every record, `struct trace_entry`.
 pub const HEADER_SIZE: usize = size_of::<bindings::trace_entry>();
+
+/// Hits a tracepoint, and evaluates the arguments only if it is on.
+///
+/// # Examples
+///
+/// ```ignore
+/// trace!(events::request(queue, describe(&request)));
+/// ```
+#[macro_export]
+macro_rules! trace {
+    ($($event:ident)::+ ( $($arg:expr),* $(,)? )) => {
+        if $($event)::+::enabled() {
+            $($event)::+::call($($arg),*);
+        }
+    };
+}
+pub use trace;

@@ -1,8 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Probe on a tracepoint.
+//! Rust tracepoint probe sample.
+//!
+//! Attaches a probe to the tracepoint `sched_switch`, which is defined in C. The probe counts, and
+//! has an event of its own happen for each time that the idle task starts to run.
+//!
+//! ```sh
+//! modprobe rust_trace_probe
+//! cd /sys/kernel/tracing
+//! echo 1 > events/rust_probe/idle/enable
+//! sleep 1
+//! tail trace
+//! cat /sys/kernel/debug/rust_trace_probe/switches
+//!
+//! # The probe is gone when this returns.
+//! rmmod rust_trace_probe
+//! ```
 
-use kernel::prelude::*;
+use kernel::{
+    debugfs::{
+        Dir,
+        File, //
+    },
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    task::Task,
+    trace::{
+        probe::{
+            foreign_tracepoint,
+            Registration, //
+        },
+        trace,
+        trace_event, //
+    }, //
+};
 
 module! {
     type: Sample,
@@ -12,10 +46,57 @@ module! {
     license: "GPL",
 }
 
-struct Sample;
+foreign_tracepoint! {
+    // SAFETY: This is the prototype in `include/trace/events/sched.h`.
+    unsafe tracepoint sched_switch(preempt: bool, prev: &Task, next: &Task, state: u32);
+}
 
-impl kernel::Module for Sample {
-    fn init(_module: &'static ThisModule) -> Result<Self> {
-        Ok(Sample)
+trace_event! {
+    system: "rust_probe";
+
+    /// There is nothing to do after a task.
+    event idle(prev: &Task, switches: u64) {
+        fields {
+            pid: i32 as "pid_t" = prev.pid(),
+            switches: u64 = switches,
+        }
+        print("prev_pid=%d switches=%llu", pid, switches)
+    }
+}
+
+/// A closure has a type without a name, which this gives it.
+type Probe = fn((bool, &Task, &Task, u32));
+
+static SWITCHES: Atomic<u64> = Atomic::new(0);
+
+/// Called for each switch, with preemption disabled and the lock of the run queue held.
+fn switched((_preempt, prev, next, _state): (bool, &Task, &Task, u32)) {
+    let switches = SWITCHES.fetch_add(1, Relaxed) + 1;
+
+    if next.pid() == 0 {
+        trace!(idle(prev, switches));
+    }
+}
+
+#[pin_data]
+struct Sample {
+    #[pin]
+    probe: Registration<sched_switch, Probe>,
+    #[pin]
+    switches: File<()>,
+    _dir: Dir,
+}
+
+impl kernel::InPlaceModule for Sample {
+    fn init(_module: &'static ThisModule) -> impl PinInit<Self, Error> {
+        let dir = Dir::new(c"rust_trace_probe");
+
+        try_pin_init!(Self {
+            probe <- Registration::new(switched as Probe),
+            switches <- dir.read_callback_file(c"switches", (), &|(), f| {
+                writeln!(f, "{}", SWITCHES.load(Relaxed))
+            }),
+            _dir: dir.clone(),
+        })
     }
 }

@@ -1,5 +1,107 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The events of the test module that are defined in C.
+ *
+ * The module starts in Rust, so the files of this part are module parameters:
+ * fire_c, cost_c and hooks_c in /sys/module/rust_event_test/parameters.
  */
+#include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/stdarg.h>
+
+#define CREATE_TRACE_POINTS
+#include "event_test.h"
+
+static const char * const names[] = { "", "alpha", "beta gamma", NULL };
+static const char * const notes[] = { "short", "a much longer note" };
+
+static unsigned int attached, detached;
+static bool refuse;
+
+int event_test_attach(void)
+{
+	if (refuse)
+		return -EBUSY;
+	attached++;
+	return 0;
+}
+
+void event_test_detach(void)
+{
+	detached++;
+}
+
+static void __printf(4, 5) fire_strings(const char *name, const char *note, u32 n,
+					const char *fmt, ...)
+{
+	va_list va;
+
+	va_start(va, fmt);
+	trace_c_strings(name, note, n, fmt, &va);
+	va_end(va);
+}
+
+static int fire_c(const char *val, const struct kernel_param *kp)
+{
+	u32 list[8];
+	u32 i, n;
+	int ret;
+
+	ret = kstrtou32(val, 0, &n);
+	if (ret)
+		return ret;
+	for (i = 0; i < ARRAY_SIZE(list); i++)
+		list[i] = i * 0x1111;
+
+	for (i = 0; i < n; i++) {
+		trace_c_numbers(i);
+		fire_strings(names[i % ARRAY_SIZE(names)], notes[i % ARRAY_SIZE(notes)], i,
+			     "message %u of %u", i, n);
+		trace_c_arrays(list, i % 8, cpumask_of(i % 2));
+		trace_c_relative(list, i % 8, cpumask_of(i % 2));
+		trace_c_names(i, i * 1500000000ULL);
+		trace_c_pair_first(i, 3);
+		trace_c_pair_second(i, 3);
+		trace_c_pair_third(i, 3);
+		trace_c_hooked(i);
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops fire_ops = { .set = fire_c };
+module_param_cb(fire_c, &fire_ops, NULL, 0200);
+
+/* What a hit costs, of the events c_cost and c_cost_string, in ps. */
+static int cost_c(char *buffer, const struct kernel_param *kp)
+{
+	static const char name[16] = "fifteen letters";
+	const u32 count = 100000;
+	u64 start, one, two;
+	u32 i;
+
+	start = ktime_get_ns();
+	for (i = 0; i < count; i++)
+		trace_c_cost(i, i, name);
+	one = ktime_get_ns() - start;
+
+	start = ktime_get_ns();
+	for (i = 0; i < count; i++)
+		trace_c_cost_string(i, name);
+	two = ktime_get_ns() - start;
+
+	return sysfs_emit(buffer, "%llu %llu\n", div_u64(one * 1000, count),
+			  div_u64(two * 1000, count));
+}
+
+static const struct kernel_param_ops cost_ops = { .get = cost_c };
+module_param_cb(cost_c, &cost_ops, NULL, 0400);
+
+static int hooks_c(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u %u\n", attached, detached);
+}
+
+static const struct kernel_param_ops hooks_ops = { .get = hooks_c };
+module_param_cb(hooks_c, &hooks_ops, NULL, 0400);
+module_param_named(refuse_c, refuse, bool, 0600);

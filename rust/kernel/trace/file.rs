@@ -5,7 +5,11 @@
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
 use super::{
-    ring_buffer::Reservation,
+    ring_buffer::{
+        InSlot,
+        Reservation,
+        Slot, //
+    },
     tracepoint::ReadGuard,
     HEADER_SIZE, //
 };
@@ -62,11 +66,16 @@ impl File {
     /// happens.
     #[inline]
     pub fn is_recording(&self) -> bool {
+        self.flags() & ENABLED != 0 && self.wants_record()
+    }
+
+    /// Whether a record has to be written, for the probe of the file.
+    ///
+    /// As [`is_recording`](Self::is_recording), for who knows that the file is enabled.
+    #[inline]
+    pub(super) fn wants_record(&self) -> bool {
         let flags = self.flags();
 
-        if flags & ENABLED == 0 {
-            return false;
-        }
         // Triggers that need the record run when it is committed.
         if flags & CHECK == 0 || flags & TRIGGER_COND != 0 {
             return true;
@@ -114,5 +123,27 @@ impl File {
         }
         // SAFETY: The file is valid during `'g` by the type invariant.
         unsafe { Reservation::new(self.0.get(), guard, payload_len) }
+    }
+
+    /// Reserves a record of `len` bytes with the header, as C does for an event with a tracepoint.
+    ///
+    /// `None` for the reasons of [`reserve`](Self::reserve), and if `len` has no room for the
+    /// header. `slot` is where C keeps what the reservation is about.
+    ///
+    /// # Safety
+    ///
+    /// Preemption must be disabled during `'g`.
+    #[inline(always)]
+    pub(super) unsafe fn reserve_in_probe<'g>(
+        &'g self,
+        len: usize,
+        slot: &'g mut Slot,
+    ) -> Option<InSlot<'g>> {
+        if len < HEADER_SIZE {
+            return None;
+        }
+        // SAFETY: The file is valid during `'g` by the type invariant; the rest is as the caller
+        // promises and as was just checked.
+        unsafe { InSlot::new(self.0.get(), len, slot) }
     }
 }

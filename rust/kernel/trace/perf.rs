@@ -77,6 +77,21 @@ impl<'g> Listener<'g> {
         !first.load(Relaxed).is_null()
     }
 
+    /// Whether a BPF program wants to see records of the event.
+    #[inline]
+    pub(super) fn has_program(&self) -> bool {
+        #[cfg(CONFIG_BPF_EVENTS)]
+        {
+            // SAFETY: By the type invariant the call is valid. C changes the pointer with one
+            // store.
+            let programs = unsafe { Atomic::from_ptr(&raw mut (*self.call).prog_array) };
+
+            !programs.load(Relaxed).is_null()
+        }
+        #[cfg(not(CONFIG_BPF_EVENTS))]
+        false
+    }
+
     /// Starts a record with room for `payload_len` bytes behind the header.
     ///
     /// `None` if that is more than [`MAX_PAYLOAD`], or if a record is being put together already in
@@ -87,18 +102,33 @@ impl<'g> Listener<'g> {
             return None;
         }
         let len = HEADER_SIZE + payload_len;
+
+        self.alloc(len, len.next_multiple_of(size_of::<u64>()))
+    }
+
+    /// Starts a record of at least `len` bytes, with the header, whose length makes the sample
+    /// even. What is behind `len` bytes is zeroes.
+    #[inline]
+    pub(super) fn reserve_sample(self, len: usize) -> Option<Reservation<'g>> {
+        if len > MAX_RECORD - size_of::<u64>() {
+            return None;
+        }
+        // perf puts the length in front, in four bytes.
+        let len = (len + size_of::<u32>()).next_multiple_of(size_of::<u64>()) - size_of::<u32>();
+
+        self.alloc(len, len)
+    }
+
+    /// Takes a buffer of `size` bytes, which is at most `MAX_RECORD`, for a record of `len` bytes.
+    #[inline]
+    fn alloc(self, len: usize, size: usize) -> Option<Reservation<'g>> {
         let mut regs = ptr::null_mut();
         let mut context: c_int = -1;
 
         // SAFETY: By the type invariant perf's buffers are there, and the guard has preemption
         // disabled. The size is at most that of a buffer.
-        let record = unsafe {
-            bindings::perf_trace_buf_alloc(
-                len.next_multiple_of(size_of::<u64>()) as c_int,
-                &mut regs,
-                &mut context,
-            )
-        };
+        let record =
+            unsafe { bindings::perf_trace_buf_alloc(size as c_int, &mut regs, &mut context) };
         if record.is_null() {
             return None;
         }
@@ -152,6 +182,35 @@ impl Reservation<'_> {
         // SAFETY: By the type invariant there are `len` bytes of our own; the borrow of `self`
         // keeps them from being written to.
         unsafe { slice::from_raw_parts(self.record, self.len) }
+    }
+
+    /// The start of the record.
+    #[inline]
+    pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.record
+    }
+
+    /// Has the BPF programs of the event look at the record, and hands it to the perf events of
+    /// this CPU, as C does for events with a tracepoint.
+    #[inline]
+    pub(super) fn submit(self) {
+        let this = ManuallyDrop::new(self);
+
+        // SAFETY: By the type invariant the record and the registers are our own, and `len` fits in
+        // an `int`. This gives back the context; `this` is not used or dropped any more. The perf
+        // events of the head and the programs are kept by the disabled preemption.
+        unsafe {
+            bindings::perf_trace_run_bpf_submit(
+                this.record.cast(),
+                this.len as c_int,
+                this.context,
+                this.listener.call,
+                1,
+                this.regs,
+                this.listener.head(),
+                ptr::null_mut(),
+            )
+        };
     }
 
     /// Hands the record to the perf events of this CPU.

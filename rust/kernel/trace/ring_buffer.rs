@@ -105,6 +105,75 @@ impl Drop for Reservation<'_> {
     }
 }
 
+/// Where C keeps what a record is about that is being written.
+pub struct Slot(MaybeUninit<bindings::trace_event_buffer>);
+
+impl Slot {
+    /// A slot without record.
+    #[inline(always)]
+    pub(super) const fn new() -> Self {
+        Self(MaybeUninit::uninit())
+    }
+}
+
+/// A [`Reservation`] that is never moved, and so never copied.
+///
+/// # Invariants
+///
+/// As those of [`Reservation`] for `0`, of as many bytes as were asked for.
+#[must_use = "the record is discarded if it is not committed"]
+pub struct InSlot<'g>(&'g mut bindings::trace_event_buffer);
+
+impl<'g> InSlot<'g> {
+    /// Reserves a record of `len` bytes, which has to have room for the header.
+    ///
+    /// # Safety
+    ///
+    /// `file` must be valid, and preemption be disabled, during `'g`; `len` must be at least
+    /// [`HEADER_SIZE`].
+    #[inline(always)]
+    pub(super) unsafe fn new(
+        file: *mut bindings::trace_event_file,
+        len: usize,
+        slot: &'g mut Slot,
+    ) -> Option<Self> {
+        // SAFETY: The caller promises a valid file and that preemption is disabled.
+        let entry = unsafe { bindings::trace_event_buffer_reserve(slot.0.as_mut_ptr(), file, len) };
+        if entry.is_null() {
+            return None;
+        }
+
+        // INVARIANT: C has reserved `len` bytes at `entry`, which it has filled the header of.
+        //
+        // SAFETY: C has set every field as it has returned an entry.
+        Some(Self(unsafe { slot.0.assume_init_mut() }))
+    }
+
+    /// The start of the record.
+    #[inline(always)]
+    pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.0.entry.cast()
+    }
+
+    /// Hands the record over: filters and triggers look at it, then it is for readers.
+    #[inline(always)]
+    pub(super) fn commit(self) {
+        let mut this = mem::ManuallyDrop::new(self);
+
+        // SAFETY: By the type invariant the record is reserved and neither committed nor discarded;
+        // `this` is not used or dropped any more.
+        unsafe { bindings::trace_event_buffer_commit(&mut *this.0) };
+    }
+}
+
+impl Drop for InSlot<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the record is reserved and neither committed nor discarded.
+        unsafe { discard(self.0) };
+    }
+}
+
 /// Not inlined as it needs a per-CPU variable that modules cannot have.
 ///
 /// # Safety

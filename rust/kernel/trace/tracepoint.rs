@@ -68,6 +68,71 @@ impl Drop for ReadGuard {
     }
 }
 
+/// Keeps the probes of a tracepoint while it calls them.
+///
+/// An SRCU-fast reader of `tracepoint_srcu`. Other than a [`ReadGuard`] it leaves preemption alone,
+/// as tracepoints in C do: each probe disables it for itself.
+///
+/// # Invariants
+///
+/// The current task is in a read-side section of `tracepoint_srcu` that was entered with `section`.
+#[must_use = "the probes are only kept while the guard is"]
+pub struct CallGuard {
+    section: *mut bindings::srcu_ctr,
+    _not_thread_safe: NotThreadSafe,
+}
+
+impl CallGuard {
+    /// Starts a section in which probes can be called.
+    #[inline(always)]
+    #[expect(clippy::new_without_default)]
+    pub fn new() -> Self {
+        // INVARIANT: This enters a section.
+        Self {
+            // SAFETY: `tracepoint_srcu` is initialised at build time; there are no other
+            // requirements.
+            section: unsafe { bindings::tracepoint_call_lock() },
+            _not_thread_safe: NotThreadSafe,
+        }
+    }
+}
+
+impl Drop for CallGuard {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the section was entered with this value, in this task.
+        unsafe { bindings::tracepoint_call_unlock(self.section) };
+    }
+}
+
+/// Disabled preemption, for a probe.
+///
+/// # Invariants
+///
+/// Preemption was disabled once for this instance.
+#[must_use = "preemption is only disabled while the guard is there"]
+pub struct ProbeGuard(NotThreadSafe);
+
+impl ProbeGuard {
+    /// Disables preemption, without being traced.
+    #[inline(always)]
+    #[expect(clippy::new_without_default)]
+    pub fn new() -> Self {
+        // SAFETY: There are no requirements.
+        unsafe { bindings::trace_preempt_disable() };
+        // INVARIANT: Just done.
+        Self(NotThreadSafe)
+    }
+}
+
+impl Drop for ProbeGuard {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant preemption was disabled once for this instance.
+        unsafe { bindings::trace_preempt_enable() };
+    }
+}
+
 /// When all [`ReadGuard`]s are gone that may have seen a listener which is not there any more.
 ///
 /// Holds a cookie of `tracepoint_srcu`, or 0 if there is nothing to wait for.
@@ -101,7 +166,8 @@ impl Readers {
     }
 }
 
-/// A tracepoint without static call: whoever hits it walks the probes.
+/// A tracepoint: of an event that is made at run time, of one that is
+/// [declared](crate::trace_event) in Rust, or of one in C.
 ///
 /// # Invariants
 ///
@@ -123,8 +189,35 @@ impl Tracepoint {
         Self(Opaque::zeroed())
     }
 
+    /// What `DEFINE_TRACE` makes, for a static in the section of tracepoints.
+    ///
+    /// # Safety
+    ///
+    /// `name` must be a string, `iterator`, `stub` and the static call be for the prototype that
+    /// all probes of this tracepoint have, and `ext` be null or valid, for good.
+    #[doc(hidden)]
+    pub const unsafe fn declared(
+        name: *const c_char,
+        static_call: (*mut bindings::static_call_key, *const ()),
+        iterator: *const (),
+        stub: *const (),
+        ext: *mut bindings::tracepoint_ext,
+    ) -> Self {
+        let mut tp: bindings::tracepoint = pin_init::zeroed();
+
+        tp.name = name;
+        tp.static_call_key = static_call.0;
+        tp.static_call_tramp = static_call.1.cast_mut().cast();
+        tp.iterator = iterator.cast_mut().cast();
+        tp.probestub = stub.cast_mut().cast();
+        tp.ext = ext;
+
+        // INVARIANT: As `DEFINE_TRACE` gives it.
+        Self(Opaque::new(tp))
+    }
+
     #[inline]
-    pub(super) fn as_raw(&self) -> *mut bindings::tracepoint {
+    pub(super) const fn as_raw(&self) -> *mut bindings::tracepoint {
         self.0.get()
     }
 
@@ -146,7 +239,6 @@ impl Tracepoint {
     ///
     /// `ptr` must be a tracepoint that is there during `'a`.
     #[inline]
-    #[cfg(CONFIG_SYNTH_EVENTS)]
     pub(super) unsafe fn from_raw<'a>(ptr: *mut bindings::tracepoint) -> &'a Self {
         // SAFETY: Promised by the caller; the type is transparent.
         unsafe { &*ptr.cast() }
@@ -165,7 +257,8 @@ impl Tracepoint {
     ///
     /// During `'g` this CPU must be in a section that probes are kept for.
     #[inline]
-    pub(super) unsafe fn probes_unguarded<'g>(&self) -> Probes<'g> {
+    #[doc(hidden)]
+    pub unsafe fn probes_unguarded<'g>(&self) -> Probes<'g> {
         // SAFETY: By the type invariant the tracepoint is initialised, and C stores the pointer
         // with `rcu_assign_pointer()`. The load is relaxed as `rcu_dereference()` is: what is read
         // through the pointer depends on it by address.
@@ -177,6 +270,24 @@ impl Tracepoint {
             next: funcs,
             _guard: PhantomData,
         }
+    }
+
+    /// What the first probe has to be called with.
+    ///
+    /// # Safety
+    ///
+    /// This CPU must be in a section that probes are kept for.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn first_data(&self) -> Option<*mut c_void> {
+        // SAFETY: As for `probes_unguarded`.
+        let funcs = unsafe { Atomic::from_ptr(&raw mut (*self.0.get()).funcs) }.load(Relaxed);
+
+        if funcs.is_null() {
+            return None;
+        }
+        // SAFETY: The caller promises that the array is kept. It has one probe at least.
+        Some(unsafe { (*funcs).data })
     }
 
     /// Attaches a probe. Sleeps.
@@ -191,6 +302,29 @@ impl Tracepoint {
         to_result(unsafe { bindings::tracepoint_probe_register(self.0.get(), func, data) })
     }
 
+    /// Attaches a probe that is called before those of a lower priority. Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; what the function returns that the tracepoint has for its first probe.
+    ///
+    /// # Safety
+    ///
+    /// `func` must be a function of the prototype of this tracepoint with `data` in front, which
+    /// can be called until [`synchronize`] was called after the probe was removed.
+    pub(super) unsafe fn add_probe_prio(
+        &self,
+        func: *mut c_void,
+        data: *mut c_void,
+        priority: i32,
+    ) -> Result {
+        // SAFETY: By the type invariant the tracepoint is initialised; the rest is promised by the
+        // caller.
+        to_result(unsafe {
+            bindings::tracepoint_probe_register_prio(self.0.get(), func, data, priority)
+        })
+    }
+
     /// Detaches a probe. Sleeps. Readers may see it until they are [waited for](Readers::wait).
     pub(super) fn remove_probe(&self, func: *mut c_void, data: *mut c_void) {
         // C warns if there is none, which is all that can be done about it.
@@ -200,11 +334,20 @@ impl Tracepoint {
     }
 }
 
+/// Waits until no probe is running that was removed before. Sleeps.
+pub(super) fn synchronize() {
+    // SAFETY: There are no requirements but a context that can sleep, else C warns.
+    unsafe { bindings::tracepoint_synchronize_unregister() };
+}
+
 /// A probe that was attached when it was read.
 #[derive(Clone, Copy)]
-pub(super) struct Probe {
-    pub(super) func: *mut c_void,
-    pub(super) data: *mut c_void,
+#[doc(hidden)]
+pub struct Probe {
+    /// The function.
+    pub func: *mut c_void,
+    /// What it is called with first.
+    pub data: *mut c_void,
 }
 
 /// Iterator over the probes of a [`Tracepoint`].
@@ -213,7 +356,8 @@ pub(super) struct Probe {
 ///
 /// `next` is null or points to an entry of an array of probes that is valid during `'g` and whose
 /// last entry has no function.
-pub(super) struct Probes<'g> {
+#[doc(hidden)]
+pub struct Probes<'g> {
     next: *mut bindings::tracepoint_func,
     _guard: PhantomData<&'g ReadGuard>,
 }

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The static objects that C knows an event by.
+//!
+//! They are what the C macros make in their last stages. C links them to each other, and changes
+//! them, when it finds them by the sections they are in.
+//!
+//! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
+//! [`include/trace/trace_events.h`](srctree/include/trace/trace_events.h).
+
+use super::{
+    super::tracepoint::Tracepoint,
+    print::{
+        Functions,
+        Scalar, //
+    }, //
+};
+use crate::{
+    bindings,
+    prelude::*,
+    str::as_char_ptr_in_const_context,
+    transmute::AsBytes,
+    types::Opaque, //
+};
+
+/// How filters and histograms take a field, other than by its type.
+#[derive(Clone, Copy)]
+pub enum Filter {
+    /// As its type says.
+    Auto = bindings::FILTER_OTHER as isize,
+    /// A pointer to a string, which is read with care.
+    PtrString = bindings::FILTER_PTR_STRING as isize,
+    /// The address of a function.
+    Function = bindings::FILTER_TRACE_FN as isize,
+    /// The name of a task.
+    Comm = bindings::FILTER_COMM as isize,
+    /// The number of a CPU.
+    Cpu = bindings::FILTER_CPU as isize,
+    /// A stack.
+    Stacktrace = bindings::FILTER_STACKTRACE as isize,
+}
+
+/// A field of an event, or the end of its fields.
+#[repr(transparent)]
+pub struct Field(bindings::trace_event_fields);
+
+// SAFETY: It is not written to.
+unsafe impl Sync for Field {}
+
+impl Field {
+    const fn new(
+        ty: *const c_char,
+        name: &'static CStr,
+        size: usize,
+        align: usize,
+        signed: bool,
+        filter: Filter,
+        len: usize,
+    ) -> Self {
+        assert!(size <= u16::MAX as usize && len <= u16::MAX as usize);
+
+        let field = bindings::trace_event_fields__bindgen_ty_1__bindgen_ty_1 {
+            name: as_char_ptr_in_const_context(name),
+            size: size as c_int,
+            align: align as c_int,
+            _bitfield_align_1: [],
+            // `is_signed` is the first bit.
+            _bitfield_1: bindings::__BindgenBitfieldUnit::new([if signed { SIGNED } else { 0 }]),
+            filter_type: filter as c_int,
+            len: len as c_int,
+        };
+
+        Self(bindings::trace_event_fields {
+            type_: ty,
+            __bindgen_anon_1: bindings::trace_event_fields__bindgen_ty_1 {
+                __bindgen_anon_1: field,
+            },
+        })
+    }
+
+    /// A field of type `T`, which C calls `ty`.
+    pub const fn value<T: Scalar>(ty: *const c_char, name: &'static CStr, filter: Filter) -> Self {
+        Self::new(
+            ty,
+            name,
+            size_of::<T>(),
+            align_of::<T>(),
+            T::SIGNED,
+            filter,
+            0,
+        )
+    }
+
+    /// A field that is a structure, which C calls `ty`.
+    pub const fn structure<T: AsBytes + Copy>(
+        ty: *const c_char,
+        name: &'static CStr,
+        filter: Filter,
+    ) -> Self {
+        Self::new(ty, name, size_of::<T>(), align_of::<T>(), false, filter, 0)
+    }
+
+    /// An array of `N` of type `T`.
+    pub const fn array<T: Scalar, const N: usize>(
+        ty: *const c_char,
+        name: &'static CStr,
+        signed: bool,
+        filter: Filter,
+    ) -> Self {
+        assert!(N > 0, "an array field has no elements");
+        Self::new(
+            ty,
+            name,
+            size_of::<[T; N]>(),
+            align_of::<T>(),
+            signed,
+            filter,
+            N,
+        )
+    }
+
+    /// The field that says where something of variable size is.
+    pub const fn span(
+        ty: *const c_char,
+        name: &'static CStr,
+        signed: bool,
+        filter: Filter,
+    ) -> Self {
+        Self::new(ty, name, 4, 4, signed, filter, 0)
+    }
+
+    /// Behind the last field.
+    pub const fn end() -> Self {
+        Self(pin_init::zeroed())
+    }
+}
+
+/// The bit of `is_signed` in its byte.
+const SIGNED: u8 = if cfg!(target_endian = "big") { 0x80 } else { 1 };
+
+/// What several events have in common.
+///
+/// # Invariants
+///
+/// Only C writes to it.
+#[repr(transparent)]
+pub struct Class(Opaque<bindings::trace_event_class>);
+
+// SAFETY: By the type invariant it is C's.
+unsafe impl Sync for Class {}
+
+impl Class {
+    /// A class for a static.
+    ///
+    /// # Safety
+    ///
+    /// `this` must be the address of the static. `probe` and `perf_probe` must be functions of the
+    /// prototype of all events of the class with, in front, the `trace_event_file` and the
+    /// `trace_event_call` they were registered with.
+    pub const unsafe fn new<const N: usize>(
+        this: *const Self,
+        system: &'static CStr,
+        fields: &'static [Field; N],
+        probe: *const (),
+        perf_probe: *const (),
+    ) -> Self {
+        let mut class: bindings::trace_event_class = pin_init::zeroed();
+        let head = this
+            .cast::<u8>()
+            .wrapping_add(core::mem::offset_of!(bindings::trace_event_class, fields))
+            .cast_mut()
+            .cast();
+
+        class.system = as_char_ptr_in_const_context(system);
+        class.fields_array = fields.as_ptr().cast_mut().cast();
+        class.fields.next = head;
+        class.fields.prev = head;
+        class.raw_init = Some(bindings::trace_event_raw_init);
+        class.probe = probe.cast_mut().cast();
+        class.reg = Some(bindings::trace_event_reg);
+        #[cfg(CONFIG_PERF_EVENTS)]
+        {
+            class.perf_probe = perf_probe.cast_mut().cast();
+        }
+        #[cfg(not(CONFIG_PERF_EVENTS))]
+        let _ = perf_probe;
+
+        // INVARIANT: Nobody has accessed it yet.
+        Self(Opaque::new(class))
+    }
+}
+
+/// An event.
+///
+/// # Invariants
+///
+/// Only C writes to it.
+#[repr(transparent)]
+pub struct Call(Opaque<bindings::trace_event_call>);
+
+// SAFETY: By the type invariant it is C's.
+unsafe impl Sync for Call {}
+
+impl Call {
+    /// An event for a static.
+    pub const fn new(
+        class: &'static Class,
+        tracepoint: &'static Tracepoint,
+        functions: &'static Functions,
+        print_fmt: *const c_char,
+    ) -> Self {
+        let mut call: bindings::trace_event_call = pin_init::zeroed();
+
+        call.class = class.0.get();
+        call.__bindgen_anon_1.tp = tracepoint.as_raw();
+        call.event.funcs = functions.as_raw();
+        call.print_fmt = print_fmt.cast_mut();
+        call.flags = bindings::TRACE_EVENT_FL_TRACEPOINT as c_int;
+
+        // INVARIANT: Nobody has accessed it yet.
+        Self(Opaque::new(call))
+    }
+}
+
+/// What C calls when the first probe comes and after the last one went.
+#[repr(transparent)]
+pub struct Hooks(Opaque<bindings::tracepoint_ext>);
+
+// SAFETY: It is not written to.
+unsafe impl Sync for Hooks {}
+
+impl Hooks {
+    /// The hooks of a tracepoint.
+    pub const fn new(
+        attach: Option<unsafe extern "C" fn() -> c_int>,
+        detach: Option<unsafe extern "C" fn()>,
+    ) -> Self {
+        let mut ext: bindings::tracepoint_ext = pin_init::zeroed();
+
+        ext.regfunc = attach;
+        ext.unregfunc = detach;
+        Self(Opaque::new(ext))
+    }
+
+    /// For [`Tracepoint::declared`].
+    pub const fn as_raw(&'static self) -> *mut bindings::tracepoint_ext {
+        self.0.get()
+    }
+}
+
+/// The result of a hook, for C.
+pub fn hook_result(result: Result) -> c_int {
+    match result {
+        Ok(()) => 0,
+        Err(e) => e.to_errno(),
+    }
+}
+
+/// A pointer in a section that C takes for an array.
+#[repr(transparent)]
+pub struct Pointer<T: 'static>(&'static T);
+
+// SAFETY: It is a reference.
+unsafe impl<T: Sync> Sync for Pointer<T> {}
+
+impl<T> Pointer<T> {
+    /// A pointer to a static.
+    pub const fn new(to: &'static T) -> Self {
+        Self(to)
+    }
+}
+
+/// The target of a static call.
+#[repr(transparent)]
+pub struct StaticCall(Opaque<bindings::static_call_key>);
+
+// SAFETY: Only C accesses it after it was made.
+unsafe impl Sync for StaticCall {}
+
+impl StaticCall {
+    /// A static call that calls `target` to begin with.
+    pub const fn new(target: *const ()) -> Self {
+        let mut key: bindings::static_call_key = pin_init::zeroed();
+
+        key.func = target.cast_mut().cast();
+        // There are no call sites yet.
+        #[cfg(CONFIG_HAVE_STATIC_CALL_INLINE)]
+        {
+            key.__bindgen_anon_1.type_ = 1;
+        }
+        Self(Opaque::new(key))
+    }
+
+    /// For [`Tracepoint::declared`].
+    pub const fn as_raw(&'static self) -> *mut bindings::static_call_key {
+        self.0.get()
+    }
+}
+
+/// How BPF programs are attached to a tracepoint.
+#[cfg(CONFIG_BPF_EVENTS)]
+#[repr(transparent)]
+pub struct BpfMap(Opaque<bindings::bpf_raw_event_map>);
+
+#[cfg(CONFIG_BPF_EVENTS)]
+// SAFETY: It is not written to.
+unsafe impl Sync for BpfMap {}
+
+#[cfg(CONFIG_BPF_EVENTS)]
+impl BpfMap {
+    /// Has `run` called for a program that is attached to `tracepoint`, which has as many
+    /// arguments.
+    pub const fn new(tracepoint: &'static Tracepoint, run: *const (), arguments: u32) -> Self {
+        Self(Opaque::new(bindings::bpf_raw_event_map {
+            tp: tracepoint.as_raw(),
+            bpf_func: run.cast_mut().cast(),
+            num_args: arguments,
+            writable_size: 0,
+        }))
+    }
+}

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Printing a record of a static event.
+//!
+//! The output is made by the `printk` of C, with the format that is in the `format` file, so both
+//! tell the same. What a conversion takes is checked by the traits here when the event is compiled.
+//! Records are read with all bounds checked: they may come from a buffer that survived a boot.
+//!
+//! C header:
+//! [`include/trace/stages/stage3_trace_output.h`](srctree/include/trace/stages/stage3_trace_output.h).
+
+use crate::{
+    bindings,
+    prelude::*,
+    types::{
+        NotThreadSafe,
+        Opaque, //
+    },
+};
+use core::{
+    marker::PhantomData,
+    slice, //
+};
+
+/// A type that a field can have.
+///
+/// # Safety
+///
+/// Every bit pattern is a value of [`Bits`](Self::Bits), which has the size and the alignment of
+/// this type and no padding, and this type has no padding.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the type of a field",
+    note = "a field has an integer, `bool`, a raw pointer, or a `struct` that has no padding"
+)]
+pub unsafe trait Scalar: Copy {
+    /// What is read from a record.
+    type Bits: Copy;
+    /// The type in C.
+    const NAME: &'static str;
+    /// Whether it is signed.
+    const SIGNED: bool;
+
+    /// The value of what was read.
+    fn from_bits(bits: Self::Bits) -> Self;
+}
+
+macro_rules! scalar {
+    ($($ty:ty: $name:literal, $signed:literal;)*) => {$(
+        // SAFETY: It is an integer.
+        unsafe impl Scalar for $ty {
+            type Bits = Self;
+            const NAME: &'static str = $name;
+            const SIGNED: bool = $signed;
+
+            #[inline(always)]
+            fn from_bits(bits: Self) -> Self {
+                bits
+            }
+        }
+    )*};
+}
+
+scalar! {
+    u8: "u8", false;
+    i8: "s8", true;
+    u16: "u16", false;
+    i16: "s16", true;
+    u32: "u32", false;
+    i32: "s32", true;
+    u64: "u64", false;
+    i64: "s64", true;
+    usize: "unsigned long", false;
+    isize: "long", true;
+}
+
+// SAFETY: A byte, none of which has padding.
+unsafe impl Scalar for bool {
+    type Bits = u8;
+    const NAME: &'static str = "bool";
+    const SIGNED: bool = false;
+
+    #[inline(always)]
+    fn from_bits(bits: u8) -> Self {
+        bits != 0
+    }
+}
+
+// SAFETY: A pointer, which may have any value.
+unsafe impl<T> Scalar for *const T {
+    type Bits = Self;
+    const NAME: &'static str = "const void *";
+    const SIGNED: bool = false;
+
+    #[inline(always)]
+    fn from_bits(bits: Self) -> Self {
+        bits
+    }
+}
+
+// SAFETY: A pointer, which may have any value.
+unsafe impl<T> Scalar for *mut T {
+    type Bits = Self;
+    const NAME: &'static str = "void *";
+    const SIGNED: bool = false;
+
+    #[inline(always)]
+    fn from_bits(bits: Self) -> Self {
+        bits
+    }
+}
+
+macro_rules! conversion {
+    ($(#[$attr:meta])* $trait:ident, $function:ident: $($ty:ty => $to:ty),* $(,)?) => {
+        $(#[$attr])*
+        pub trait $trait {
+            /// What C is given.
+            type To;
+
+            /// The argument for C.
+            fn argument(self) -> Self::To;
+        }
+
+        $(impl $trait for $ty {
+            type To = $to;
+
+            #[inline(always)]
+            fn argument(self) -> $to {
+                <$to>::from(self)
+            }
+        })*
+
+        /// The argument for C of a value that is printed.
+        #[inline(always)]
+        pub fn $function<T: $trait>(value: T) -> T::To {
+            value.argument()
+        }
+    };
+}
+
+conversion! {
+    /// What `%d`, `%u`, `%x` and the like can print.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be printed with a conversion for `int`",
+        note = "use `%lld` or `%llu` for 64 bits, `%ld` or `%lu` for `isize` and `usize`"
+    )]
+    Int, int: u8 => u32, i8 => i32, u16 => u32, i16 => i32, u32 => u32, i32 => i32, bool => u32
+}
+
+conversion! {
+    /// What `%ld`, `%lu`, `%lx`, `%zu` and the like can print.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be printed with a conversion for `long`",
+        note = "that is for `isize` and `usize`: use `%lld` or `%llu` for 64 bits"
+    )]
+    Long, long: usize => usize, isize => isize
+}
+
+conversion! {
+    /// What `%lld`, `%llu`, `%llx` and the like can print.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be printed with a conversion for `long long`",
+        note = "that is for `i64` and `u64`"
+    )]
+    LongLong, long_long: u64 => u64, i64 => i64
+}
+
+/// What `%p`, `%px`, `%pS` and the like can print.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be printed as an address",
+    note = "that is for `usize` and raw pointers"
+)]
+pub trait Address {
+    /// The address, which is not accessed.
+    fn address(self) -> *const c_void;
+}
+
+impl Address for usize {
+    #[inline(always)]
+    fn address(self) -> *const c_void {
+        core::ptr::without_provenance(self)
+    }
+}
+
+impl<T> Address for *const T {
+    #[inline(always)]
+    fn address(self) -> *const c_void {
+        self.cast()
+    }
+}
+
+impl<T> Address for *mut T {
+    #[inline(always)]
+    fn address(self) -> *const c_void {
+        self.cast_const().cast()
+    }
+}
+
+/// The argument for C of an address that is printed.
+#[inline(always)]
+pub fn address<T: Address>(value: T) -> *const c_void {
+    value.address()
+}
+
+/// Integers that a print format can calculate with: those that C does not promote.
+#[diagnostic::on_unimplemented(
+    message = "a print format cannot calculate with `{Self}`",
+    note = "C would promote it: cast it to `u32`, `i32`, `u64` or `i64`"
+)]
+pub trait Number: Copy {
+    /// `a + b`, which wraps.
+    fn add(self, other: Self) -> Self;
+    /// `a - b`, which wraps.
+    fn sub(self, other: Self) -> Self;
+    /// `a * b`, which wraps.
+    fn mul(self, other: Self) -> Self;
+    /// `a / b`, and 0 for no result.
+    fn div(self, other: Self) -> Self;
+    /// `a % b`, and 0 for no result.
+    fn rem(self, other: Self) -> Self;
+    /// `a << n`, of the last bits of `n`.
+    fn shl(self, n: u32) -> Self;
+    /// `a >> n`, of the last bits of `n`.
+    fn shr(self, n: u32) -> Self;
+    /// `-a`, which wraps.
+    fn neg(self) -> Self;
+}
+
+macro_rules! number {
+    ($($ty:ty)*) => {$(
+        impl Number for $ty {
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            fn sub(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            fn mul(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+
+            fn div(self, other: Self) -> Self {
+                self.checked_div(other).unwrap_or(0)
+            }
+
+            fn rem(self, other: Self) -> Self {
+                self.checked_rem(other).unwrap_or(0)
+            }
+
+            fn shl(self, n: u32) -> Self {
+                self.wrapping_shl(n)
+            }
+
+            fn shr(self, n: u32) -> Self {
+                self.wrapping_shr(n)
+            }
+
+            fn neg(self) -> Self {
+                self.wrapping_neg()
+            }
+        }
+    )*};
+}
+
+number! { u32 i32 u64 i64 usize isize }
+
+/// What flags and symbols are looked up by.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number that has names",
+    note = "names are for integers of at most the size of `usize`"
+)]
+pub trait Named {
+    /// As C takes it.
+    fn named(self) -> usize;
+}
+
+macro_rules! named {
+    ($($ty:ty)*) => {$(
+        impl Named for $ty {
+            #[inline(always)]
+            fn named(self) -> usize {
+                // CAST: As C does: the sign is extended.
+                self as usize
+            }
+        }
+    )*};
+}
+
+named! { u8 i8 u16 i16 u32 i32 usize isize }
+#[cfg(CONFIG_64BIT)]
+named! { u64 i64 }
+
+/// A number and its name.
+#[repr(transparent)]
+pub struct Name(bindings::trace_print_flags);
+
+// SAFETY: It is not written to.
+unsafe impl Sync for Name {}
+
+impl Name {
+    /// A number and its name.
+    pub const fn new(value: i128, name: &'static CStr) -> Self {
+        // CAST: As C does: what is too large loses its high bits, and a sign is extended.
+        Self(bindings::trace_print_flags {
+            mask: value as usize,
+            name: crate::str::as_char_ptr_in_const_context(name),
+        })
+    }
+}
+
+/// What stands for what is not in the record as it has to be.
+const BROKEN: &CStr = c"(broken)";
+
+/// The line that a record of type `R` is printed to.
+///
+/// # Invariants
+///
+/// `iter` is valid during `'a`, accessed by this thread only, and its entry is a record of at least
+/// the size of `R`, and of `len` bytes.
+pub struct Line<'a, R> {
+    iter: *mut bindings::trace_iterator,
+    entry: *const u8,
+    len: usize,
+    _record: PhantomData<(&'a mut bindings::trace_iterator, R)>,
+    _not_thread_safe: NotThreadSafe,
+}
+
+impl<'a, R> Line<'a, R> {
+    /// Prints the name of the event.
+    ///
+    /// # Errors
+    ///
+    /// What C wants to know if that is all there is to print.
+    ///
+    /// # Safety
+    ///
+    /// As for a `trace_print_func`: `iter` must have a record of `event`, and be this thread's
+    /// during `'a`.
+    pub unsafe fn new(
+        iter: *mut bindings::trace_iterator,
+        event: *mut bindings::trace_event,
+    ) -> core::result::Result<Self, bindings::print_line_t> {
+        // SAFETY: Promised by the caller.
+        let prepared = unsafe { bindings::trace_raw_output_prep(iter, event) };
+        // It is one of that enumeration, which C returns as an `int`.
+        let prepared = bindings::print_line_t(prepared);
+
+        if prepared != bindings::print_line_t::TRACE_TYPE_HANDLED {
+            return Err(prepared);
+        }
+        // SAFETY: The caller promises a valid iterator.
+        let (entry, len) = unsafe { ((*iter).ent.cast::<u8>(), (*iter).ent_size) };
+        let len = usize::try_from(len).unwrap_or(0);
+
+        if len < size_of::<R>() {
+            // SAFETY: As above; the format has no conversion.
+            unsafe { bindings::trace_event_printf(iter, c"(broken)\n".as_char_ptr()) };
+            // SAFETY: As above.
+            return Err(unsafe { bindings::trace_handle_return(&raw mut (*iter).seq) });
+        }
+
+        // INVARIANT: Promised by the caller, and as was just checked.
+        Ok(Self {
+            iter,
+            entry,
+            len,
+            _record: PhantomData,
+            _not_thread_safe: NotThreadSafe,
+        })
+    }
+
+    /// The iterator, to print with.
+    pub fn as_raw(&mut self) -> *mut bindings::trace_iterator {
+        self.iter
+    }
+
+    /// What C wants to know at the end.
+    pub fn finish(self) -> bindings::print_line_t {
+        // SAFETY: By the type invariant the iterator is valid.
+        unsafe { bindings::trace_handle_return(&raw mut (*self.iter).seq) }
+    }
+
+    /// The buffer for texts that are made to be printed.
+    fn scratch(&self) -> *mut bindings::trace_seq {
+        // SAFETY: By the type invariant the iterator is valid.
+        unsafe { &raw mut (*self.iter).tmp_seq }
+    }
+
+    /// Bytes of the record.
+    fn bytes(&self, offset: usize, len: usize) -> Option<&[u8]> {
+        if offset.checked_add(len)? > self.len {
+            return None;
+        }
+        // SAFETY: By the type invariant there are as many bytes, and nobody writes to them.
+        Some(unsafe { slice::from_raw_parts(self.entry.add(offset), len) })
+    }
+
+    /// The flags in the header.
+    pub fn flags_of_header(&self) -> u32 {
+        const OFFSET: usize = core::mem::offset_of!(bindings::trace_entry, flags);
+
+        self.bytes(OFFSET, 1)
+            .and_then(|flags| flags.first())
+            .map_or(0, |flags| u32::from(*flags))
+    }
+
+    /// The value of a field.
+    #[inline(always)]
+    pub fn get<T: Scalar>(&self, offset: usize) -> T {
+        build_assert!(offset + size_of::<T>() <= size_of::<R>());
+        // SAFETY: By the type invariant there is a record, which has these bytes as just checked.
+        // All of them are a value by the safety requirements of the trait.
+        T::from_bits(unsafe { self.entry.add(offset).cast::<T::Bits>().read_unaligned() })
+    }
+
+    /// The bytes of a field that is an array.
+    pub fn array(&self, offset: usize, len: usize) -> &[u8] {
+        self.bytes(offset, len).unwrap_or_default()
+    }
+
+    /// The bytes of something of variable size.
+    pub fn data(&self, offset: usize, relative: bool) -> &[u8] {
+        let mut loc = 0;
+        if let Some(bytes) = self.bytes(offset, size_of::<u32>()) {
+            loc = u32::from_ne_bytes(bytes.try_into().unwrap_or_default());
+        }
+        // CAST: These are 16 bits each.
+        let (mut start, len) = ((loc & 0xffff) as usize, (loc >> 16) as usize);
+
+        if relative {
+            start += offset + size_of::<u32>();
+        }
+        self.bytes(start, len).unwrap_or_default()
+    }
+
+    /// A string, of bytes of the record.
+    pub fn string(&self, bytes: &[u8]) -> *const c_char {
+        if bytes.contains(&0) {
+            bytes.as_ptr().cast()
+        } else {
+            BROKEN.as_char_ptr()
+        }
+    }
+
+    /// The names of flags, with `delimiter` between them.
+    pub fn flags(
+        &self,
+        value: impl Named,
+        delimiter: &CStr,
+        names: &'static [Name],
+    ) -> *const c_char {
+        // SAFETY: By the type invariant the buffer is valid and ours. A `Name` is what C has.
+        unsafe {
+            bindings::trace_print_flags_seq(
+                self.scratch(),
+                delimiter.as_char_ptr(),
+                value.named(),
+                names.as_ptr().cast(),
+                names.len(),
+            )
+        }
+    }
+
+    /// The name of a number.
+    pub fn symbol(&self, value: impl Named, names: &'static [Name]) -> *const c_char {
+        // SAFETY: By the type invariant the buffer is valid and ours. A `Name` is what C has.
+        unsafe {
+            bindings::trace_print_symbols_seq(
+                self.scratch(),
+                value.named(),
+                names.as_ptr().cast(),
+                names.len(),
+            )
+        }
+    }
+
+    /// Bytes in hexadecimal, with spaces between them or not.
+    pub fn hex(&self, bytes: &[u8], joined: bool) -> *const c_char {
+        // SAFETY: By the type invariant the buffer is valid and ours. The length fits as the one of
+        // the record, of which the bytes are.
+        unsafe {
+            bindings::trace_print_hex_seq(
+                self.scratch(),
+                bytes.as_ptr(),
+                bytes.len() as c_int,
+                joined,
+            )
+        }
+    }
+
+    /// Numbers of `size` bytes, which must be 1, 2, 4 or 8, in hexadecimal.
+    pub fn numbers(&self, bytes: &[u8], size: usize) -> *const c_char {
+        // SAFETY: By the type invariant the buffer is valid and ours. There are as many numbers.
+        unsafe {
+            bindings::trace_print_array_seq(
+                self.scratch(),
+                bytes.as_ptr().cast(),
+                (bytes.len() / size.max(1)) as c_int,
+                size,
+            )
+        }
+    }
+
+    /// Lines as `print_hex_dump()` makes them.
+    pub fn hex_dump(
+        &self,
+        prefix: &CStr,
+        kind: u32,
+        row: i32,
+        group: i32,
+        bytes: &[u8],
+        ascii: bool,
+    ) -> *const c_char {
+        // SAFETY: By the type invariant the buffer is valid and ours.
+        unsafe {
+            bindings::trace_print_hex_dump_seq(
+                self.scratch(),
+                prefix.as_char_ptr(),
+                kind as c_int,
+                row,
+                group,
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                ascii,
+            )
+        }
+    }
+
+    /// Bits, as the options of the instance want them.
+    pub fn bits(&self, bytes: &[u8]) -> *const c_char {
+        let words = bytes.len() / size_of::<usize>() * size_of::<usize>();
+
+        // SAFETY: By the type invariant the iterator is valid and ours. C only reads the words.
+        unsafe {
+            bindings::trace_print_bitmask_seq(
+                self.iter,
+                bytes.as_ptr().cast_mut().cast(),
+                words as c_uint,
+            )
+        }
+    }
+}
+
+/// The functions that print records of an event. C fills in those that are not set.
+#[repr(transparent)]
+pub struct Functions(Opaque<bindings::trace_event_functions>);
+
+// SAFETY: Rust code never accesses it after it was made.
+unsafe impl Sync for Functions {}
+
+impl Functions {
+    /// Has `trace` print the records.
+    pub const fn new(trace: bindings::trace_print_func) -> Self {
+        let mut functions: bindings::trace_event_functions = pin_init::zeroed();
+
+        functions.trace = trace;
+        Self(Opaque::new(functions))
+    }
+
+    pub(super) const fn as_raw(&'static self) -> *mut bindings::trace_event_functions {
+        self.0.get()
+    }
+}

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Writing the record of a static event.
+//!
+//! The size of what has no fixed size is summed up in a [`Layout`], then the record is reserved
+//! where it goes to, and its fields are written there.
+//!
+//! C headers: [`include/trace/trace_events.h`](srctree/include/trace/trace_events.h),
+//! [`include/trace/perf.h`](srctree/include/trace/perf.h).
+
+#[cfg(CONFIG_PERF_EVENTS)]
+use super::super::perf;
+use super::super::{
+    file::File,
+    ring_buffer::{
+        InSlot,
+        Slot, //
+    },
+    tracepoint::ProbeGuard, //
+};
+use crate::{
+    bindings,
+    bitmap::Bitmap,
+    cpumask::Cpumask,
+    fmt,
+    prelude::*, //
+};
+use core::{
+    fmt::Write,
+    marker::PhantomData,
+    ptr,
+    slice, //
+};
+
+/// The longest text of a `fmt` field, with its NUL, as for `__vstring`.
+const TEXT_MAX: usize = bindings::TRACE_EVENT_STR_MAX as usize;
+
+/// Where records go to.
+///
+/// # Safety
+///
+/// What [`reserve`](Self::reserve) returns is a record as its [`Room`] describes.
+pub unsafe trait Target {
+    /// A record that is being written.
+    type Room<'s>: Room
+    where
+        Self: 's;
+
+    /// Reserves `len` bytes, of which [`HEADER_SIZE`](super::super::HEADER_SIZE) are the header's.
+    ///
+    /// `slot` is for what a target has to keep meanwhile.
+    fn reserve<'s>(self, len: usize, slot: &'s mut Slot) -> Option<Self::Room<'s>>
+    where
+        Self: 's;
+}
+
+/// Room for what a target has to keep while a record is written.
+#[inline(always)]
+pub fn slot() -> Slot {
+    Slot::new()
+}
+
+/// A record that is being written.
+///
+/// # Safety
+///
+/// The pointer that [`base`](Self::base) returns is valid for as many bytes as were reserved, which
+/// nobody else accesses.
+pub unsafe trait Room {
+    /// The start of the record, its header.
+    fn base(&mut self) -> *mut u8;
+
+    /// Hands the record over.
+    fn commit(self);
+}
+
+/// The file of an event in a trace instance, as the target of its probe.
+pub struct ToFile<'g>(&'g File);
+
+impl<'g> ToFile<'g> {
+    /// `None` if no record is wanted.
+    ///
+    /// # Safety
+    ///
+    /// `data` must be the `trace_event_file` that the probe was registered with, and the tracepoint
+    /// be calling the probe.
+    #[inline(always)]
+    pub unsafe fn new(data: *mut c_void, _guard: &'g ProbeGuard) -> Option<Self> {
+        // SAFETY: The caller promises a file, which C keeps until its readers are gone; the
+        // tracepoint is one and the guard has preemption disabled.
+        let file = unsafe { File::from_raw(data.cast()) };
+
+        file.wants_record().then_some(Self(file))
+    }
+}
+
+// SAFETY: A reservation in the ring buffer is for its writer alone until it is committed.
+unsafe impl<'g> Target for ToFile<'g> {
+    type Room<'s>
+        = InSlot<'s>
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn reserve<'s>(self, len: usize, slot: &'s mut Slot) -> Option<InSlot<'s>>
+    where
+        Self: 's,
+    {
+        // SAFETY: As `new` was called this is in a probe, with preemption disabled.
+        unsafe { self.0.reserve_in_probe(len, slot) }
+    }
+}
+
+// SAFETY: By the invariant of `InSlot` there are as many bytes at the entry.
+unsafe impl Room for InSlot<'_> {
+    #[inline(always)]
+    fn base(&mut self) -> *mut u8 {
+        self.as_mut_ptr()
+    }
+
+    #[inline(always)]
+    fn commit(self) {
+        self.commit()
+    }
+}
+
+/// perf, as the target of its probe.
+#[cfg(CONFIG_PERF_EVENTS)]
+pub struct ToPerf<'g>(perf::Listener<'g>);
+
+#[cfg(CONFIG_PERF_EVENTS)]
+impl<'g> ToPerf<'g> {
+    /// `None` if no perf event and no BPF program wants a record on this CPU.
+    ///
+    /// # Safety
+    ///
+    /// `data` must be the `trace_event_call` that the probe was registered with, and the tracepoint
+    /// be calling the probe.
+    #[inline(always)]
+    pub unsafe fn new(data: *mut c_void, _guard: &'g ProbeGuard) -> Option<Self> {
+        // SAFETY: The caller promises the call of an event that perf is attached to, and that the
+        // tracepoint is one of the readers which perf waits for; the guard has preemption disabled.
+        let listener = unsafe { perf::Listener::new(data.cast()) };
+
+        (listener.has_program() || listener.is_active()).then_some(Self(listener))
+    }
+}
+
+#[cfg(CONFIG_PERF_EVENTS)]
+// SAFETY: The buffer of the context is for its writer alone until it is committed.
+unsafe impl<'g> Target for ToPerf<'g> {
+    type Room<'s>
+        = PerfRoom<'g>
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn reserve<'s>(self, len: usize, _slot: &'s mut Slot) -> Option<PerfRoom<'g>>
+    where
+        Self: 's,
+    {
+        Some(PerfRoom(self.0.reserve_sample(len)?))
+    }
+}
+
+/// A record for perf that is being written.
+#[cfg(CONFIG_PERF_EVENTS)]
+pub struct PerfRoom<'g>(perf::Reservation<'g>);
+
+#[cfg(CONFIG_PERF_EVENTS)]
+// SAFETY: By the invariant of `Reservation` there are `len` bytes at the record.
+unsafe impl Room for PerfRoom<'_> {
+    #[inline(always)]
+    fn base(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr()
+    }
+
+    #[inline(always)]
+    fn commit(self) {
+        self.0.submit()
+    }
+}
+
+/// Where in a record something of variable size is.
+#[derive(Clone, Copy)]
+pub struct Span {
+    start: usize,
+    len: usize,
+}
+
+impl Span {
+    /// The value of a `__data_loc` field.
+    #[inline(always)]
+    fn data_loc(self) -> u32 {
+        // CAST: A layout is reserved only if it ends within 16 bits.
+        (self.len as u32) << 16 | self.start as u32
+    }
+
+    /// The value of a `__rel_loc` field that ends at `end`.
+    #[inline(always)]
+    fn rel_loc(self, end: usize) -> u32 {
+        // CAST: As above.
+        (self.len as u32) << 16 | self.start.wrapping_sub(end) as u32
+    }
+}
+
+/// What a record of type `R` consists of.
+pub struct Layout<R> {
+    /// Where the next thing of variable size would start.
+    end: usize,
+    /// Where the first one does.
+    start: usize,
+    _record: PhantomData<R>,
+}
+
+impl<R> Layout<R> {
+    /// A record whose fields end at `start`.
+    #[inline(always)]
+    pub fn new(start: usize) -> Self {
+        Self {
+            end: start,
+            start,
+            _record: PhantomData,
+        }
+    }
+
+    /// Adds something of `len` bytes.
+    #[inline(always)]
+    pub fn add(&mut self, len: usize) -> Span {
+        let start = self.end;
+
+        self.end = start.saturating_add(len);
+        Span { start, len }
+    }
+
+    /// Reserves the record.
+    ///
+    /// `None` if the target has no room for it, or if its size does not fit in 16 bits.
+    #[inline(always)]
+    pub fn reserve<'s, T: Target + 's>(
+        self,
+        target: T,
+        slot: &'s mut Slot,
+    ) -> Option<Entry<R, T::Room<'s>>> {
+        let len = size_of::<R>().saturating_add(self.end.wrapping_sub(self.start));
+
+        // Without anything of variable size this is known when it is compiled.
+        if len > usize::from(u16::MAX) {
+            return None;
+        }
+        let mut room = target.reserve(len, slot)?;
+
+        // INVARIANT: There are as many bytes as just asked for.
+        Some(Entry {
+            base: room.base(),
+            len,
+            room,
+            _record: PhantomData,
+        })
+    }
+}
+
+/// A record of type `R` that is being written.
+///
+/// # Invariants
+///
+/// `base` is the start of the record, whose `len` bytes are valid for writes and nobody else's.
+pub struct Entry<R, M> {
+    base: *mut u8,
+    len: usize,
+    room: M,
+    _record: PhantomData<R>,
+}
+
+impl<R, M: Room> Entry<R, M> {
+    /// Writes zeroes to all but the header of a record that has gaps between its fields.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        let header = super::super::HEADER_SIZE;
+
+        // SAFETY: By the type invariant there are as many bytes, and a record has a header.
+        unsafe {
+            ptr::write_bytes(self.base.add(header), 0, size_of::<R>() - header);
+            // What is behind the last thing of variable size.
+            ptr::write_bytes(
+                self.base.add(self.len - align_of::<R>()),
+                0,
+                align_of::<R>(),
+            );
+        }
+    }
+
+    /// Writes a field.
+    ///
+    /// # Safety
+    ///
+    /// The record must have a field of this type and offset.
+    #[inline(always)]
+    pub unsafe fn put<T: Copy>(&mut self, offset: usize, value: T) {
+        // SAFETY: By the type invariant and as the caller promises this is in the record. A record
+        // need not be aligned for its fields.
+        unsafe { self.base.add(offset).cast::<T>().write_unaligned(value) };
+    }
+
+    /// Writes a string to a field that is an array of `len` characters, and fills it with NULs. Of
+    /// a string that is too long the start is written.
+    ///
+    /// # Safety
+    ///
+    /// The record must have a field of this offset and size.
+    #[inline(always)]
+    pub unsafe fn put_chars(&mut self, offset: usize, len: usize, string: &[u8]) {
+        let used = string.len().min(len.saturating_sub(1));
+
+        // SAFETY: By the type invariant and as the caller promises this is in the record.
+        unsafe {
+            let field = self.base.add(offset);
+            ptr::copy_nonoverlapping(string.as_ptr(), field, used);
+            ptr::write_bytes(field.add(used), 0, len - used);
+        }
+    }
+
+    /// Writes the field that says where something is.
+    ///
+    /// # Safety
+    ///
+    /// The record must have a field of four bytes at this offset.
+    #[inline(always)]
+    pub unsafe fn put_span(&mut self, offset: usize, relative: bool, span: Span) {
+        let loc = if relative {
+            span.rel_loc(offset + size_of::<u32>())
+        } else {
+            span.data_loc()
+        };
+
+        // SAFETY: Promised by the caller.
+        unsafe { self.put(offset, loc) };
+    }
+
+    /// Writes what is at `span`, which may be longer by a NUL.
+    ///
+    /// # Safety
+    ///
+    /// `span` must be one of the layout that this was reserved for, and have been added with the
+    /// size of `source`, or one more.
+    #[inline(always)]
+    pub unsafe fn put_data<T: Copy>(&mut self, span: Span, source: &[T]) {
+        let len = size_of_val(source);
+
+        // SAFETY: By the type invariant and as the caller promises this is in the record.
+        unsafe {
+            let data = self.base.add(span.start);
+            ptr::copy_nonoverlapping(source.as_ptr().cast::<u8>(), data, len);
+            if span.len > len {
+                data.add(len).write(0);
+            }
+        }
+    }
+
+    /// Writes a text and its NUL to `span`.
+    ///
+    /// # Safety
+    ///
+    /// `span` must be one of the layout that this was reserved for.
+    #[inline(always)]
+    pub unsafe fn put_text(&mut self, span: Span, text: fmt::Arguments<'_>) {
+        // SAFETY: By the type invariant and as the caller promises this is in the record. It is
+        // initialised before there is a reference.
+        let room = unsafe {
+            let data = self.base.add(span.start);
+            ptr::write_bytes(data, 0, span.len);
+            slice::from_raw_parts_mut(data, span.len)
+        };
+
+        write_text(room, text);
+    }
+
+    /// Hands the record over.
+    #[inline(always)]
+    pub fn commit(self) {
+        self.room.commit();
+    }
+}
+
+/// Counts bytes.
+struct Count(usize);
+
+impl Write for Count {
+    fn write_str(&mut self, s: &str) -> core::fmt::Result {
+        self.0 = self.0.saturating_add(s.len());
+        Ok(())
+    }
+}
+
+/// Takes what fits, and leaves one byte.
+struct Fill<'a>(&'a mut [u8]);
+
+impl Write for Fill<'_> {
+    fn write_str(&mut self, s: &str) -> core::fmt::Result {
+        let room = core::mem::take(&mut self.0);
+        let len = s.len().min(room.len().saturating_sub(1));
+        let (to, rest) = room.split_at_mut_checked(len).ok_or(core::fmt::Error)?;
+
+        for (to, from) in to.iter_mut().zip(s.as_bytes()) {
+            *to = *from;
+        }
+        self.0 = rest;
+        Ok(())
+    }
+}
+
+/// Size of a text with its NUL, of which the rest is cut if it is too long.
+#[inline(never)]
+pub fn text_len(text: fmt::Arguments<'_>) -> usize {
+    let mut count = Count(1);
+
+    let _ = count.write_fmt(text);
+    count.0.min(TEXT_MAX)
+}
+
+/// Writes a text to `room`, which is all zeroes.
+#[inline(never)]
+fn write_text(room: &mut [u8], text: fmt::Arguments<'_>) {
+    let _ = Fill(room).write_fmt(text);
+}
+
+/// What a `str` field can be written from.
+///
+/// What is written is what C code takes for the string, so it should not have a NUL inside.
+#[diagnostic::on_unimplemented(
+    message = "a string field cannot be written from `{Self}`",
+    note = "it takes a `&CStr`, a `&str`, a `&[u8]`, or an `Option` of one"
+)]
+pub trait StrSource<'a> {
+    /// The bytes without NUL.
+    fn bytes(self) -> &'a [u8];
+}
+
+impl<'a> StrSource<'a> for &'a CStr {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        self.to_bytes()
+    }
+}
+
+impl<'a> StrSource<'a> for &'a str {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        self.as_bytes()
+    }
+}
+
+impl<'a> StrSource<'a> for &'a [u8] {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        self
+    }
+}
+
+impl<'a, const N: usize> StrSource<'a> for &'a [u8; N] {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        self
+    }
+}
+
+/// `None` is written as `(null)`, as C does with a null pointer.
+impl<'a, T: StrSource<'a>> StrSource<'a> for Option<T> {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        match self {
+            Some(string) => string.bytes(),
+            None => b"(null)",
+        }
+    }
+}
+
+/// The bytes of what a `str` field is written from.
+#[inline(always)]
+pub fn str_source<'a>(source: impl StrSource<'a>) -> &'a [u8] {
+    source.bytes()
+}
+
+/// What a `bitmask` field can be written from.
+#[diagnostic::on_unimplemented(
+    message = "a bitmask field cannot be written from `{Self}`",
+    note = "it takes a `&Bitmap` or a `&[usize]`"
+)]
+pub trait BitmaskSource<'a> {
+    /// The bits, in words.
+    fn words(self) -> &'a [usize];
+}
+
+impl<'a> BitmaskSource<'a> for &'a [usize] {
+    #[inline(always)]
+    fn words(self) -> &'a [usize] {
+        self
+    }
+}
+
+impl<'a, const N: usize> BitmaskSource<'a> for &'a [usize; N] {
+    #[inline(always)]
+    fn words(self) -> &'a [usize] {
+        self
+    }
+}
+
+impl<'a> BitmaskSource<'a> for &'a Bitmap {
+    #[inline(always)]
+    fn words(self) -> &'a [usize] {
+        // Bits of a bitmap may be changed at any time, which makes this the snapshot that C takes.
+        //
+        // SAFETY: A bitmap has full words.
+        unsafe { slice::from_raw_parts(self.as_ptr(), self.len().div_ceil(usize::BITS as usize)) }
+    }
+}
+
+/// The words of what a `bitmask` field is written from.
+#[inline(always)]
+pub fn bitmask_source<'a>(source: impl BitmaskSource<'a>) -> &'a [usize] {
+    source.words()
+}
+
+/// The words of what a `cpumask` field is written from.
+#[inline(always)]
+pub fn cpumask_source(mask: &Cpumask) -> &[usize] {
+    // SAFETY: A mask has full words for all CPU numbers there can be.
+    unsafe {
+        slice::from_raw_parts(
+            mask.as_raw().cast_const().cast(),
+            bindings::trace_cpumask_words(),
+        )
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Texts that are put together when the code is compiled.
+//!
+//! The types and the print format of an event are C strings in which the values of constants have
+//! to appear: the length of an array, the number of a flag. A constant has no spelling that a macro
+//! could know, so the macro leaves pieces, and the compiler makes the string.
+
+use crate::ffi::c_char;
+use core::cell::UnsafeCell;
+
+/// A part of a text.
+#[derive(Clone, Copy)]
+pub enum Piece {
+    /// As it is.
+    Text(&'static str),
+    /// A number, in decimal.
+    Num(i128),
+}
+
+/// The decimal digits of a number, from the last one on, and how many there are with the sign.
+const fn digits(value: i128) -> ([u8; 40], usize) {
+    let mut buf = [0; 40];
+    // A division of 128 bits would be a function that the kernel does not have.
+    assert!(value.unsigned_abs() <= u64::MAX as u128);
+    let mut rest = value.unsigned_abs() as u64;
+    let mut len = 0;
+
+    loop {
+        buf[len] = b'0' + (rest % 10) as u8;
+        len += 1;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        buf[len] = b'-';
+        len += 1;
+    }
+    (buf, len)
+}
+
+/// Size of a text with its NUL.
+pub const fn size(pieces: &[Piece]) -> usize {
+    let mut size = 1;
+    let mut i = 0;
+
+    while i < pieces.len() {
+        size += match pieces[i] {
+            Piece::Text(text) => text.len(),
+            Piece::Num(value) => digits(value).1,
+        };
+        i += 1;
+    }
+    size
+}
+
+/// A string for C of `N` bytes with its NUL.
+///
+/// C replaces the names of enumerators in a print format in place, so it is not constant.
+///
+/// # Invariants
+///
+/// The last byte is NUL.
+#[repr(transparent)]
+pub struct Text<const N: usize>(UnsafeCell<[u8; N]>);
+
+// SAFETY: Rust code never reads or writes it after it was made.
+unsafe impl<const N: usize> Sync for Text<N> {}
+
+impl<const N: usize> Text<N> {
+    /// Puts the pieces together, of which `N` must be the [`size`].
+    pub const fn new(pieces: &[Piece]) -> Self {
+        let mut text = [0; N];
+        let mut at = 0;
+        let mut i = 0;
+
+        while i < pieces.len() {
+            match pieces[i] {
+                Piece::Text(part) => {
+                    let part = part.as_bytes();
+                    let mut j = 0;
+                    while j < part.len() {
+                        assert!(part[j] != 0, "a NUL in a text of an event");
+                        text[at] = part[j];
+                        at += 1;
+                        j += 1;
+                    }
+                }
+                Piece::Num(value) => {
+                    let (digits, mut len) = digits(value);
+                    while len > 0 {
+                        len -= 1;
+                        text[at] = digits[len];
+                        at += 1;
+                    }
+                }
+            }
+            i += 1;
+        }
+        assert!(at + 1 == N);
+
+        // INVARIANT: There is one byte more than was put.
+        Self(UnsafeCell::new(text))
+    }
+
+    /// The string.
+    pub const fn as_char_ptr(&'static self) -> *const c_char {
+        self.0.get().cast_const().cast()
+    }
+}

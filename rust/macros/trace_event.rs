@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Trace events that are declared in Rust.
+//!
+//! [`parse`] has the grammar. What is made of a declaration is little, and the rest is in
+//! `kernel::trace::static_event`: [`class`] makes what a class consists of, [`event`] a tracepoint
+//! and an event, [`print`] the print format and the code that prints, [`format`] takes a format
+//! apart.
+
+mod class;
+mod event;
+mod format;
+mod parse;
+mod print;
+
+use proc_macro2::{
+    Span,
+    TokenStream, //
+};
+use quote::{
+    format_ident,
+    quote,
+    quote_spanned, //
+};
+use syn::{
+    Error,
+    Ident,
+    Result, //
+};
+
+use self::parse::{
+    Class,
+    Event,
+    Item, //
+};
+pub(crate) use self::parse::{
+    Foreign,
+    Input, //
+};
+
+/// Where the generic part is.
+fn root() -> TokenStream {
+    root_at(Span::call_site())
+}
+
+/// The same for code whose errors are about what is at this place.
+fn root_at(at: Span) -> TokenStream {
+    quote_spanned!(at=> ::kernel::trace::static_event)
+}
+
+/// What all items that are not for the user to see have.
+fn hidden() -> TokenStream {
+    quote! {
+        #[cfg(CONFIG_EVENT_TRACING)]
+        #[doc(hidden)]
+        #[allow(
+            non_upper_case_globals,
+            non_camel_case_types,
+            non_snake_case,
+            improper_ctypes,
+            improper_ctypes_definitions,
+            unused_braces,
+            unused_parens,
+            clippy::cast_lossless,
+            clippy::double_parens,
+            clippy::too_many_arguments
+        )]
+    }
+}
+
+/// The name of something that belongs to a class or an event.
+fn name(prefix: &str, of: &Ident) -> Ident {
+    format_ident!("__{}_{}", prefix, of, span = of.span())
+}
+
+/// Expands `trace_event!`.
+pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
+    let mut out = TokenStream::new();
+    let mut classes: Vec<&Class> = Vec::new();
+
+    for item in &input.items {
+        match item {
+            Item::Class(class) => {
+                out.extend(class::class(class, &input.system)?);
+                classes.push(class);
+            }
+            Item::Event(event) => {
+                let class = match event {
+                    Event { own: Some(own), .. } => {
+                        out.extend(class::class(own, &input.system)?);
+                        own
+                    }
+                    Event { of, .. } => *classes
+                        .iter()
+                        .find(|class| class.name == *of)
+                        .ok_or_else(|| {
+                            Error::new(of.span(), format!("there is no class `{of}` above"))
+                        })?,
+                };
+                out.extend(event::event(event, class)?);
+            }
+            Item::Tracepoint(tracepoint) => out.extend(event::tracepoint(tracepoint)?),
+        }
+    }
+    Ok(out)
+}
+
+/// Expands `foreign_tracepoint!`.
+pub(crate) fn foreign_tracepoint(input: Foreign) -> Result<TokenStream> {
+    input.tracepoints.iter().map(event::foreign).collect()
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a class of events consists of: the record, its fields, and the probes that write it.
+
+use proc_macro2::{
+    Span,
+    TokenStream, //
+};
+use quote::{
+    format_ident,
+    quote,
+    quote_spanned, //
+};
+use std::ffi::CString;
+use syn::{
+    spanned::Spanned,
+    Error,
+    Ident,
+    LitCStr,
+    LitStr,
+    Result, //
+};
+
+use super::{
+    hidden,
+    name,
+    parse::{
+        Arg,
+        Class,
+        Dynamic,
+        Field,
+        Kind, //
+    },
+    print::{
+        self,
+        Piece, //
+    },
+    root, //
+};
+
+/// A string for C.
+pub(super) fn c_string(text: &str, span: Span) -> Result<LitCStr> {
+    let text = CString::new(text).map_err(|_| Error::new(span, "there is a NUL in this"))?;
+
+    Ok(LitCStr::new(&text, span))
+}
+
+/// The arguments, as a function declares them.
+pub(super) fn declared(args: &[Arg]) -> TokenStream {
+    let args = args.iter().map(|Arg { name, ty }| quote!(#name: #ty));
+
+    quote!(#(#args),*)
+}
+
+/// The arguments, as a function is called with them.
+pub(super) fn passed(args: &[Arg]) -> TokenStream {
+    let args = args.iter().map(|Arg { name, .. }| name);
+
+    quote!(#(#args),*)
+}
+
+impl Field {
+    /// The name of what the record has for this field.
+    pub(super) fn member(&self) -> Ident {
+        let name = syn::ext::IdentExt::unraw(&self.name);
+
+        match self.kind {
+            Kind::Dynamic { relative: true, .. } => {
+                format_ident!("__rel_loc_{}", name, span = self.name.span())
+            }
+            Kind::Dynamic { .. } => format_ident!("__data_loc_{}", name, span = self.name.span()),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// The type of that.
+    fn ty(&self) -> TokenStream {
+        match &self.kind {
+            Kind::Value(ty) | Kind::Struct(ty) => quote!(#ty),
+            Kind::Array(ty, len) => quote!([#ty; #len]),
+            Kind::Chars(len) => quote!([u8; #len]),
+            Kind::Dynamic { .. } => quote!(u32),
+        }
+    }
+
+    /// The `trace_event_fields` of it.
+    fn description(&self) -> Result<TokenStream> {
+        let root = root();
+        let span = self.name.span();
+        let name = c_string(&syn::ext::IdentExt::unraw(&self.name).to_string(), span)?;
+        let named = |ty: &syn::Type| match &self.ty {
+            Some(text) => Piece::Text(text.value()),
+            None => Piece::Str(quote_spanned!(ty.span()=> <#ty as #root::Scalar>::NAME)),
+        };
+        let plain = |text: &str| match &self.ty {
+            Some(text) => Piece::Text(text.value()),
+            None => Piece::Text(text.into()),
+        };
+        let filter = match &self.filter {
+            None => quote!(Auto),
+            Some(ident) => {
+                let variant =
+                    match ident.to_string().as_str() {
+                        "ptr_string" => "PtrString",
+                        "function" => "Function",
+                        "comm" => "Comm",
+                        "cpu" => "Cpu",
+                        "stacktrace" => "Stacktrace",
+                        _ => return Err(Error::new(
+                            ident.span(),
+                            "there are `ptr_string`, `function`, `comm`, `cpu` and `stacktrace`",
+                        )),
+                    };
+                let variant = Ident::new(variant, ident.span());
+                quote!(#variant)
+            }
+        };
+        let filter = quote!(#root::Filter::#filter);
+
+        let (pieces, make) = match &self.kind {
+            Kind::Value(ty) => (
+                vec![named(ty)],
+                quote_spanned!(ty.span()=>
+                    #root::Field::value::<#ty>(TYPE.as_char_ptr(), #name, #filter)),
+            ),
+            Kind::Struct(ty) => (
+                vec![plain(&format!("struct {}", quote!(#ty)))],
+                quote_spanned!(ty.span()=>
+                    #root::Field::structure::<#ty>(TYPE.as_char_ptr(), #name, #filter)),
+            ),
+            Kind::Array(ty, len) => (
+                vec![
+                    named(ty),
+                    Piece::Text("[".into()),
+                    Piece::Num(quote!((#len) as i128)),
+                    Piece::Text("]".into()),
+                ],
+                quote_spanned!(ty.span()=> #root::Field::array::<#ty, { #len }>(
+                    TYPE.as_char_ptr(), #name, <#ty as #root::Scalar>::SIGNED, #filter)),
+            ),
+            Kind::Chars(len) => (
+                vec![
+                    plain("char"),
+                    Piece::Text("[".into()),
+                    Piece::Num(quote!((#len) as i128)),
+                    Piece::Text("]".into()),
+                ],
+                quote!(#root::Field::array::<u8, { #len }>(
+                    TYPE.as_char_ptr(), #name, false, #filter)),
+            ),
+            Kind::Dynamic { what, relative } => {
+                let prefix = if *relative {
+                    "__rel_loc "
+                } else {
+                    "__data_loc "
+                };
+                let mut pieces = vec![Piece::Text(prefix.into())];
+                let mut signed = quote!(false);
+                pieces.push(match what {
+                    Dynamic::Array(ty) => {
+                        signed = quote!(<#ty as #root::Scalar>::SIGNED);
+                        named(ty)
+                    }
+                    Dynamic::Str | Dynamic::Text => plain("char"),
+                    Dynamic::Bitmask => plain("unsigned long"),
+                    Dynamic::Cpumask => plain("cpumask_t"),
+                });
+                if !matches!(what, Dynamic::Cpumask) {
+                    pieces.push(Piece::Text("[]".into()));
+                }
+                (
+                    pieces,
+                    quote!(#root::Field::span(TYPE.as_char_ptr(), #name, #signed, #filter)),
+                )
+            }
+        };
+        let text = print::text(&pieces);
+
+        Ok(quote!({
+            static TYPE: #text;
+            #make
+        }))
+    }
+}
+
+/// The function that writes a record to wherever it goes.
+fn write(class: &Class) -> TokenStream {
+    let root = root();
+    let hidden = hidden();
+    let write = name("write", &class.name);
+    let record = name("record", &class.name);
+    let args = declared(&class.args);
+    let site = Span::mixed_site();
+    let (layout, slot, entry, target) = (
+        Ident::new("layout", site),
+        Ident::new("slot", site),
+        Ident::new("entry", site),
+        Ident::new("target", site),
+    );
+    let mut sources = Vec::new();
+    let mut names = Vec::new();
+    let mut spans = Vec::new();
+    let mut puts = Vec::new();
+
+    for (i, field) in class.fields.iter().enumerate() {
+        let value = &field.value;
+        let at = value.span();
+        let member = field.member();
+        let offset = quote!(::core::mem::offset_of!(#record, #member));
+        let local = format_ident!("value_{}", i, span = site);
+        let span = format_ident!("span_{}", i, span = site);
+
+        let Kind::Dynamic { what, relative } = &field.kind else {
+            puts.push(match &field.kind {
+                Kind::Chars(len) => quote! {
+                    let #local: &[u8] = #root::str_source(#value);
+                    // SAFETY: This is the offset and the size of the field.
+                    unsafe { #entry.put_chars(#offset, #len, #local) };
+                },
+                _ => {
+                    let ty = field.ty();
+                    quote_spanned! { at=>
+                        let #local: #ty = #value;
+                        // SAFETY: This is the offset and the type of the field.
+                        unsafe { #entry.put::<#ty>(#offset, #local) };
+                    }
+                }
+            });
+            continue;
+        };
+
+        let (source, len, put) = match what {
+            Dynamic::Array(ty) => (
+                quote_spanned!(at=> #root::array_source::<#ty>(#value)),
+                quote!(::core::mem::size_of_val(#local)),
+                quote!(put_data),
+            ),
+            Dynamic::Str => (
+                quote_spanned!(at=> #root::str_source(#value)),
+                quote!(#local.len().saturating_add(1)),
+                quote!(put_data),
+            ),
+            Dynamic::Text => (
+                quote_spanned!(at=> #root::text_source(#value)),
+                quote!(#root::text_len(#local)),
+                quote!(put_text),
+            ),
+            Dynamic::Bitmask => (
+                quote_spanned!(at=> #root::bitmask_source(#value)),
+                quote!(::core::mem::size_of_val(#local)),
+                quote!(put_data),
+            ),
+            Dynamic::Cpumask => (
+                quote_spanned!(at=> #root::cpumask_source(#value)),
+                quote!(::core::mem::size_of_val(#local)),
+                quote!(put_data),
+            ),
+        };
+        sources.push(source);
+        names.push(local.clone());
+        spans.push(quote!(let #span = #layout.add(#len);));
+        puts.push(quote! {
+            // SAFETY: This is the offset of the field, and the span was added for this source.
+            unsafe {
+                #entry.put_span(#offset, #relative, #span);
+                #entry.#put(#span, #local);
+            }
+        });
+    }
+    // What is never changed need not be `mut`.
+    let mutable = (!spans.is_empty()).then(|| quote!(mut));
+    let types = class.fields.iter().map(Field::ty);
+
+    quote! {
+        #hidden
+        #[inline(always)]
+        fn #write<T: #root::Target>(#target: T, #args) {
+            const GAPS: bool = ::core::mem::size_of::<#record>()
+                != ::core::mem::size_of::<#root::Header>()
+                    #( + ::core::mem::size_of::<#types>() )*;
+
+            // A `match` keeps what the sources borrow from.
+            match (#(#sources,)*) {
+                (#(#names,)*) => {
+                    let #mutable #layout = #root::Layout::<#record>::new(
+                        ::core::mem::offset_of!(#record, __data)
+                    );
+                    #(#spans)*
+                    let mut #slot = #root::slot();
+                    let Some(mut #entry) = #layout.reserve(#target, &mut #slot) else {
+                        return;
+                    };
+                    if GAPS {
+                        #entry.clear();
+                    }
+                    #(#puts)*
+                    #entry.commit();
+                }
+            }
+        }
+    }
+}
+
+/// A function that the tracepoint calls.
+fn probe(class: &Class, prefix: &str, target: &str) -> TokenStream {
+    let root = root();
+    let hidden = hidden();
+    let probe = name(prefix, &class.name);
+    let write = name("write", &class.name);
+    let target = Ident::new(target, Span::call_site());
+    let (args, passed) = (declared(&class.args), passed(&class.args));
+    let site = Span::mixed_site();
+    let (data, guard, to) = (
+        Ident::new("data", site),
+        Ident::new("guard", site),
+        Ident::new("to", site),
+    );
+    let cfg = (prefix == "perf").then(|| quote!(#[cfg(CONFIG_PERF_EVENTS)]));
+
+    quote! {
+        #cfg
+        #hidden
+        unsafe extern "C" fn #probe(#data: *mut #root::c_void, #args) {
+            let #guard = #root::ProbeGuard::new();
+
+            // SAFETY: C registers this as the probe of the class, with what the type is about.
+            if let Some(#to) = unsafe { #root::#target::new(#data, &#guard) } {
+                #write(#to, #passed);
+            }
+        }
+    }
+}
+
+/// Makes what a class consists of.
+pub(super) fn class(class: &Class, system: &LitStr) -> Result<TokenStream> {
+    let root = root();
+    let hidden = hidden();
+    let record = name("record", &class.name);
+    let fields = name("fields", &class.name);
+    let object = name("event_class", &class.name);
+    let (file, perf) = (name("probe", &class.name), name("perf", &class.name));
+    let members = class.fields.iter().map(|field| {
+        let (name, ty) = (field.member(), field.ty());
+        quote!(#name: #ty)
+    });
+    let descriptions = class
+        .fields
+        .iter()
+        .map(Field::description)
+        .collect::<Result<Vec<_>>>()?;
+    let count = descriptions.len() + 1;
+    let system = c_string(&system.value(), system.span())?;
+    let write = write(class);
+    let file_probe = probe(class, "probe", "ToFile");
+    let perf_probe = probe(class, "perf", "ToPerf");
+    let print = print::output(&class.name, class, &class.print)?;
+
+    Ok(quote! {
+        #hidden
+        #[repr(C)]
+        #[allow(dead_code)]
+        struct #record {
+            __header: #root::Header,
+            #(#members,)*
+            __data: [u8; 0],
+        }
+
+        #hidden
+        static #fields: [#root::Field; #count] = [
+            #(#descriptions,)*
+            #root::Field::end(),
+        ];
+
+        #write
+        #file_probe
+        #perf_probe
+        #print
+
+        #hidden
+        static #object: #root::Class = {
+            #[cfg(CONFIG_PERF_EVENTS)]
+            const PERF: *const () = #perf as *const ();
+            #[cfg(not(CONFIG_PERF_EVENTS))]
+            const PERF: *const () = ::core::ptr::null();
+
+            // SAFETY: This is the address of the static, and the probes are those of the class.
+            unsafe {
+                #root::Class::new(
+                    &raw const #object,
+                    #system,
+                    &#fields,
+                    #file as *const (),
+                    PERF,
+                )
+            }
+        };
+    })
+}

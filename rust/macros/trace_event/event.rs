@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tracepoints, and the events that are made of them.
+
+use proc_macro2::{
+    Span,
+    TokenStream, //
+};
+use quote::{
+    quote,
+    quote_spanned, //
+};
+use syn::{
+    spanned::Spanned,
+    visit_mut::{
+        self,
+        VisitMut, //
+    },
+    Attribute,
+    Ident,
+    Lifetime,
+    Result,
+    Type,
+    TypeReference,
+    Visibility, //
+};
+
+use super::{
+    class::{
+        c_string,
+        declared,
+        passed, //
+    },
+    hidden,
+    name,
+    parse::{
+        Arg,
+        Class,
+        Event,
+        Options,
+        Tracepoint, //
+    },
+    print,
+    root, //
+};
+
+/// Gives all lifetimes that are left out the name `'a`.
+struct NameLifetimes;
+
+impl VisitMut for NameLifetimes {
+    fn visit_type_reference_mut(&mut self, reference: &mut TypeReference) {
+        if reference.lifetime.is_none() {
+            reference.lifetime = Some(Lifetime::new("'a", reference.and_token.span()));
+        }
+        visit_mut::visit_type_reference_mut(self, reference);
+    }
+
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        if lifetime.ident == "_" {
+            *lifetime = Lifetime::new("'a", lifetime.span());
+        }
+    }
+
+    // The lifetimes in there are bound there.
+    fn visit_type_bare_fn_mut(&mut self, _: &mut syn::TypeBareFn) {}
+}
+
+/// The arguments as a tuple type with the lifetime `'a`.
+fn tuple(args: &[Arg]) -> TokenStream {
+    let types = args.iter().map(|arg| {
+        let mut ty: Type = arg.ty.clone();
+        NameLifetimes.visit_type_mut(&mut ty);
+        ty
+    });
+
+    quote!((#(#types,)*))
+}
+
+/// The implementation of `Event` for `name`.
+fn implementation(name: &Ident, args: &[Arg], tracepoint: TokenStream) -> TokenStream {
+    let root = root();
+    let tuple = tuple(args);
+    let (declared, passed) = (declared(args), passed(args));
+    let data = Ident::new("data", Span::mixed_site());
+
+    quote! {
+        #[cfg(CONFIG_EVENT_TRACING)]
+        #[allow(improper_ctypes_definitions, clippy::too_many_arguments)]
+        // SAFETY: The function has the prototype of the tracepoint, and calls what its data is.
+        unsafe impl ::kernel::trace::probe::Event for #name {
+            type Args<'a> = #tuple;
+
+            fn tracepoint() -> ::kernel::error::Result<&'static #root::Tracepoint> {
+                #tracepoint
+            }
+
+            fn function<F>() -> *const ()
+            where
+                F: for<'a> ::core::ops::Fn(Self::Args<'a>) + ::core::marker::Sync + 'static,
+            {
+                unsafe extern "C" fn call<F>(#data: *mut #root::c_void, #declared)
+                where
+                    F: for<'a> ::core::ops::Fn(
+                            <#name as ::kernel::trace::probe::Event>::Args<'a>,
+                        ) + ::core::marker::Sync + 'static,
+                {
+                    let _guard = #root::ProbeGuard::new();
+
+                    // SAFETY: A registration registers this with its closure, which it keeps.
+                    unsafe { (*#data.cast_const().cast::<F>())((#passed,)) };
+                }
+                call::<F> as *const ()
+            }
+        }
+    }
+}
+
+/// What is there about a tracepoint whether events are configured or not.
+struct Public<'a> {
+    attrs: &'a [Attribute],
+    vis: &'a Visibility,
+    name: &'a Ident,
+    args: &'a [Arg],
+    options: &'a Options,
+    has_bpf: bool,
+}
+
+/// The tracepoint and what hits it.
+fn hit(public: Public<'_>) -> Result<TokenStream> {
+    let Public {
+        attrs,
+        vis,
+        name: of,
+        args,
+        options,
+        has_bpf,
+    } = public;
+    let root = root();
+    let hidden = hidden();
+    let text = of.to_string();
+    let text = text.trim_start_matches("r#");
+    let string = c_string(text, of.span())?;
+    let tracepoint = name("tracepoint", of);
+    let (iterator, stub) = (name("traceiter", of), name("probestub", of));
+    let hooks = name("hooks", of);
+    let (pointer, string_static) = (name("tracepoint_ptr", of), name("tpstrtab", of));
+    let check =
+        format!("\t.section \"__tracepoint_check\", \"a\"\n\t.asciz \"{text}\"\n\t.previous");
+    let (key, trampoline) = (
+        Ident::new(&format!("__SCK__tp_func_{text}"), of.span()),
+        Ident::new(&format!("__SCT__tp_func_{text}"), of.span()),
+    );
+    let (declared_args, passed_args) = (declared(args), passed(args));
+    let types = args.iter().map(|arg| &arg.ty);
+    let names = args.iter().map(|arg| &arg.name).collect::<Vec<_>>();
+    let function = quote!(unsafe extern "C" fn(*mut #root::c_void #(, #types)*));
+    let size = text.len() + 1;
+    let bytes = proc_macro2::Literal::byte_string(format!("{text}\0").as_bytes());
+    let (trace, enabled) = (
+        Ident::new(&format!("trace_{text}"), of.span()),
+        Ident::new(&format!("trace_{text}_enabled"), of.span()),
+    );
+    let site = Span::mixed_site();
+    let (probe, data) = (Ident::new("probe", site), Ident::new("data", site));
+    let asm = format!(
+        "\t.section \"__tracepoints_ptrs\", \"a\"\n\t.balign 4\n\t.long {{tp}} - .\n\t.previous"
+    );
+    let tramp_begin = format!(
+        "\t.pushsection .static_call.text, \"ax\"\n\t.align 4\n\t.globl {trampoline}\n{trampoline}:"
+    );
+    let tramp_end = format!(
+        "\t.byte 0xe9\n\t.long {{iter}} - (. + 4)\n\t.byte 0x0f, 0xb9, 0xcc\n\
+         \t.type {trampoline}, @function\n\t.size {trampoline}, . - {trampoline}\n\t.popsection"
+    );
+    let annotate = "911:\t.pushsection .discard.annotate_insn, \"M\", @progbits, 8\n\
+                    \t.long 911b - ., {noendbr}\n\t.popsection";
+
+    let condition = match &options.condition {
+        Some(condition) => quote_spanned!(condition.span()=> && (#condition)),
+        None => TokenStream::new(),
+    };
+    let unused = match &options.condition {
+        Some(condition) => quote!(let _: bool = #condition;),
+        None => TokenStream::new(),
+    };
+
+    let (hooks_static, ext) = if options.attach.is_some() || options.detach.is_some() {
+        let attach = match &options.attach {
+            Some(path) => quote!({
+                unsafe extern "C" fn __attach() -> #root::c_int {
+                    #root::hook_result(#path())
+                }
+                Some(__attach)
+            }),
+            None => quote!(None),
+        };
+        let detach = match &options.detach {
+            Some(path) => quote!({
+                unsafe extern "C" fn __detach() {
+                    #path()
+                }
+                Some(__detach)
+            }),
+            None => quote!(None),
+        };
+        (
+            quote! {
+                #hidden
+                static #hooks: #root::Hooks = #root::Hooks::new(#attach, #detach);
+            },
+            quote!(#hooks.as_raw()),
+        )
+    } else {
+        (TokenStream::new(), quote!(::core::ptr::null_mut()))
+    };
+
+    let bpf = if has_bpf {
+        let (map, run) = (name("bpf_raw_tp_map", of), name("bpf_trace", of));
+        let count = args.len() as u32;
+        quote! {
+            #[cfg(CONFIG_BPF_EVENTS)]
+            #hidden
+            unsafe extern "C" fn #run(#data: *mut #root::c_void, #declared_args) {
+                // SAFETY: C registers this with the link of a program.
+                unsafe { #root::run_bpf(#data, [#(#root::bpf_argument(#names)),*]) };
+            }
+
+            #[cfg(CONFIG_BPF_EVENTS)]
+            #hidden
+            #[used]
+            #[link_section = "__bpf_raw_tp_map"]
+            static #map: #root::BpfMap =
+                #root::BpfMap::new(&#tracepoint, #run as *const (), #count);
+        }
+    } else {
+        TokenStream::new()
+    };
+    let implementation = implementation(of, args, quote!(Ok(&#tracepoint)));
+    let static_call = quote!(#[cfg(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86))]);
+    let no_static_call = quote!(#[cfg(not(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86)))]);
+
+    Ok(quote! {
+        #hidden
+        #[used]
+        #[link_section = "__tracepoints_strings"]
+        static #string_static: [u8; #size] = *#bytes;
+
+        // No symbol, as the section is only for a tool that looks at objects.
+        #[cfg(CONFIG_EVENT_TRACING)]
+        ::core::arch::global_asm!(#check);
+
+        #hooks_static
+
+        #hidden
+        #[used]
+        #[link_section = "__tracepoints"]
+        static #tracepoint: #root::Tracepoint = {
+            #static_call
+            let call = (#key.as_raw(), #trampoline as *const ());
+            #no_static_call
+            let call = (::core::ptr::null_mut(), ::core::ptr::null());
+
+            // SAFETY: The functions are for the arguments of this tracepoint.
+            unsafe {
+                #root::Tracepoint::declared(
+                    (&raw const #string_static).cast(),
+                    call,
+                    #iterator as *const (),
+                    #stub as *const (),
+                    #ext,
+                )
+            }
+        };
+
+        #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_HAVE_ARCH_PREL32_RELOCATIONS))]
+        ::core::arch::global_asm!(#asm, tp = sym #tracepoint);
+
+        #[cfg(not(CONFIG_HAVE_ARCH_PREL32_RELOCATIONS))]
+        #hidden
+        #[used]
+        #[link_section = "__tracepoints_ptrs"]
+        static #pointer: #root::Pointer<#root::Tracepoint> = #root::Pointer::new(&#tracepoint);
+
+        #hidden
+        unsafe extern "C" fn #iterator(_: *mut #root::c_void, #declared_args) -> #root::c_int {
+            // SAFETY: Who hits the tracepoint keeps its probes.
+            for #probe in unsafe { #tracepoint.probes_unguarded() } {
+                // SAFETY: All probes of this tracepoint are such functions.
+                let function = unsafe {
+                    ::core::mem::transmute::<*mut #root::c_void, #function>(#probe.func)
+                };
+                // SAFETY: This is what the probe was registered with.
+                unsafe { function(#probe.data, #passed_args) };
+            }
+            0
+        }
+
+        #hidden
+        unsafe extern "C" fn #stub(_: *mut #root::c_void, #declared_args) {
+            let _ = (#passed_args,);
+        }
+
+        // Only data that objtool does not look at has its address.
+        #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_X86_KERNEL_IBT))]
+        ::core::arch::global_asm!(
+            "\t.pushsection .discard.ibt_endbr_noseal",
+            "\t.quad {stub}",
+            "\t.popsection",
+            stub = sym #stub,
+        );
+
+        #static_call
+        #hidden
+        #[export_name = stringify!(#key)]
+        static #key: #root::StaticCall = #root::StaticCall::new(#iterator as *const ());
+
+        #static_call
+        #hidden
+        extern "C" {
+            fn #trampoline(data: *mut #root::c_void, #declared_args);
+        }
+
+        #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL, CONFIG_X86, CONFIG_OBJTOOL))]
+        ::core::arch::global_asm!(
+            #tramp_begin,
+            #annotate,
+            #tramp_end,
+            iter = sym #iterator,
+            noendbr = const #root::ANNOTYPE_NOENDBR,
+        );
+        #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL, CONFIG_X86, not(CONFIG_OBJTOOL)))]
+        ::core::arch::global_asm!(#tramp_begin, #tramp_end, iter = sym #iterator);
+
+        #bpf
+
+        #(#attrs)*
+        #[allow(non_camel_case_types)]
+        #vis struct #of;
+
+        #[allow(dead_code, clippy::too_many_arguments)]
+        impl #of {
+            /// The name.
+            #vis const NAME: &'static ::kernel::str::CStr = #string;
+
+            /// Whether a probe is attached.
+            ///
+            /// A branch that is patched.
+            #[inline(always)]
+            #vis fn enabled() -> bool {
+                #[cfg(CONFIG_EVENT_TRACING)]
+                {
+                    #root::check_rcu();
+                    #root::__tracepoint_branch!(#tracepoint)
+                }
+                #[cfg(not(CONFIG_EVENT_TRACING))]
+                false
+            }
+
+            /// Calls the probes, whether any is attached or not.
+            #[inline(always)]
+            #vis fn call(#declared_args) {
+                #[cfg(CONFIG_EVENT_TRACING)]
+                if #root::cpu_is_online() #condition {
+                    let _guard = #root::CallGuard::new();
+
+                    #static_call
+                    // SAFETY: The guard keeps the probes.
+                    if let Some(#data) = unsafe { #tracepoint.first_data() } {
+                        // SAFETY: The target is the function of that probe, or the iterator.
+                        unsafe { #trampoline(#data, #passed_args) };
+                    }
+                    #no_static_call
+                    // SAFETY: The guard keeps the probes.
+                    unsafe { #iterator(::core::ptr::null_mut(), #passed_args) };
+                }
+                #[cfg(not(CONFIG_EVENT_TRACING))]
+                {
+                    #unused
+                    let _ = (#passed_args,);
+                }
+            }
+        }
+
+        #(#attrs)*
+        ///
+        /// The arguments are evaluated even if no probe is attached, other than by
+        #[doc = concat!("`trace!(", stringify!(#of), "(..))`.")]
+        #[inline(always)]
+        #[allow(dead_code, clippy::too_many_arguments)]
+        #vis fn #trace(#declared_args) {
+            if #of::enabled() {
+                #of::call(#passed_args);
+            }
+        }
+
+        #[doc = concat!("Whether a probe is attached to [`", stringify!(#of), "`].")]
+        #[inline(always)]
+        #[allow(dead_code)]
+        #vis fn #enabled() -> bool {
+            #of::enabled()
+        }
+
+        #implementation
+    })
+}
+
+/// Makes an event of a class, which was made before.
+pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
+    let root = root();
+    let hidden = hidden();
+    let of = &event.name;
+    let call = name("event", of);
+    let (begin, end) = ("\t.section \"_ftrace_events\", \"aw\"", "\t.previous");
+    let (tracepoint, object) = (name("tracepoint", of), name("event_class", &class.name));
+    let hit = hit(Public {
+        attrs: &event.attrs,
+        vis: &event.vis,
+        name: of,
+        args: &class.args,
+        options: &event.options,
+        has_bpf: true,
+    })?;
+    let (prints, output) = match &event.print {
+        Some(print) => (of, print::output(of, class, print)?),
+        None => (&class.name, TokenStream::new()),
+    };
+    let (functions, format) = (name("functions", prints), name("print_fmt", prints));
+
+    Ok(quote! {
+        #output
+
+        #hidden
+        static #call: #root::Call = #root::Call::new(
+            &#object,
+            &#tracepoint,
+            &#functions,
+            #format.as_char_ptr(),
+        );
+
+        // No symbol, as C forgets the section when it has booted.
+        #[cfg(all(CONFIG_EVENT_TRACING, target_pointer_width = "64"))]
+        ::core::arch::global_asm!(#begin, "\t.balign 8", "\t.quad {call}", #end, call = sym #call);
+        #[cfg(all(CONFIG_EVENT_TRACING, target_pointer_width = "32"))]
+        ::core::arch::global_asm!(#begin, "\t.balign 4", "\t.long {call}", #end, call = sym #call);
+
+        #hit
+    })
+}
+
+/// Makes a tracepoint without event.
+pub(super) fn tracepoint(tracepoint: &Tracepoint) -> Result<TokenStream> {
+    hit(Public {
+        attrs: &tracepoint.attrs,
+        vis: &tracepoint.vis,
+        name: &tracepoint.name,
+        args: &tracepoint.args,
+        options: &Options::default(),
+        has_bpf: false,
+    })
+}
+
+/// Makes a type for a tracepoint that is defined elsewhere.
+pub(super) fn foreign(tracepoint: &Tracepoint) -> Result<TokenStream> {
+    let root = root();
+    let Tracepoint {
+        attrs,
+        vis,
+        name: of,
+        args,
+    } = tracepoint;
+    let text = of.to_string();
+    let string = c_string(text.trim_start_matches("r#"), of.span())?;
+    let implementation = implementation(
+        of,
+        args,
+        quote! {
+            #root::find(#string).ok_or(::kernel::error::code::ENOENT)
+        },
+    );
+
+    Ok(quote! {
+        #(#attrs)*
+        #[allow(non_camel_case_types)]
+        #vis struct #of;
+
+        #implementation
+    })
+}

@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The print format of events, and the code that prints them.
+//!
+//! Both come from the same expressions: [`Printer`] makes of each its text for tools and its code.
+
+mod helper;
+
+use proc_macro2::{
+    Span,
+    TokenStream, //
+};
+use quote::{
+    quote,
+    quote_spanned, //
+};
+use syn::{
+    spanned::Spanned,
+    BinOp,
+    Error,
+    Expr,
+    Ident,
+    Lit,
+    Result,
+    UnOp, //
+};
+
+use super::{
+    class::c_string,
+    format::{
+        self,
+        Takes, //
+    },
+    hidden,
+    name,
+    parse::{
+        Class,
+        Dynamic,
+        Field,
+        Kind,
+        Print, //
+    },
+    root,
+    root_at, //
+};
+
+/// A part of a text that is put together by the compiler.
+#[derive(Clone)]
+pub(super) enum Piece {
+    Text(String),
+    /// A constant string.
+    Str(TokenStream),
+    /// A constant number, of type `i128`.
+    Num(TokenStream),
+}
+
+/// A static of a text, without its name: the type and the value.
+pub(super) fn text(pieces: &[Piece]) -> TokenStream {
+    let root = root();
+    let pieces = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => quote!(#root::Piece::Text(#text)),
+        Piece::Str(text) => quote!(#root::Piece::Text(#text)),
+        Piece::Num(value) => quote!(#root::Piece::Num(#value)),
+    });
+    let pieces = quote!(&[#(#pieces),*]);
+
+    quote!(#root::Text<{ #root::text_size(#pieces) }> = #root::Text::new(#pieces))
+}
+
+/// What an expression is in code.
+enum Code {
+    Number(TokenStream),
+    /// The result of a comparison.
+    Truth(TokenStream),
+    /// A pointer to a string.
+    Str(TokenStream),
+    /// An array of so many bytes, as a slice.
+    Bytes(TokenStream, TokenStream),
+}
+
+/// An expression.
+struct Value {
+    text: Vec<Piece>,
+    code: Code,
+    /// Whether the text needs parentheses inside of another expression.
+    open: bool,
+}
+
+fn plain(text: impl Into<String>) -> Piece {
+    Piece::Text(text.into())
+}
+
+impl Value {
+    fn number(text: Vec<Piece>, code: TokenStream) -> Self {
+        Self {
+            text,
+            code: Code::Number(code),
+            open: false,
+        }
+    }
+
+    fn string(text: Vec<Piece>, code: TokenStream) -> Self {
+        Self {
+            text,
+            code: Code::Str(code),
+            open: false,
+        }
+    }
+
+    /// The text as a part of another expression.
+    fn inner(&self) -> Vec<Piece> {
+        if self.open {
+            let mut text = vec![plain("(")];
+            text.extend(self.text.iter().cloned());
+            text.push(plain(")"));
+            text
+        } else {
+            self.text.clone()
+        }
+    }
+}
+
+/// Makes the arguments of a print format.
+struct Printer<'a> {
+    class: &'a Class,
+    line: Ident,
+}
+
+impl<'a> Printer<'a> {
+    fn field(&self, ident: &Ident) -> Option<&'a Field> {
+        self.class.fields.iter().find(|field| field.name == *ident)
+    }
+
+    /// The line, for code whose errors are about what is at this place.
+    fn line_at(&self, at: Span) -> Ident {
+        Ident::new(&self.line.to_string(), self.line.span().located_at(at))
+    }
+
+    fn offset(&self, field: &Field) -> TokenStream {
+        let (record, member) = (name("record", &self.class.name), field.member());
+
+        quote!(::core::mem::offset_of!(#record, #member))
+    }
+
+    /// The value of a field by its name alone.
+    fn plain_field(&self, field: &Field, at: Span) -> Result<Value> {
+        let line = &self.line_at(at);
+        let offset = self.offset(field);
+        let record = format!("REC->{}", field.name);
+
+        Ok(match &field.kind {
+            Kind::Value(ty) => Value::number(
+                vec![plain(record)],
+                quote_spanned!(at=> #line.get::<#ty>(#offset)),
+            ),
+            Kind::Struct(_) => {
+                return Err(Error::new(at, "a structure cannot be printed"));
+            }
+            Kind::Chars(len) => Value::string(
+                vec![plain(record)],
+                quote!(#line.string(#line.array(#offset, #len))),
+            ),
+            Kind::Array(ty, len) => Value {
+                text: vec![plain(record)],
+                code: Code::Bytes(
+                    quote!(#line.array(#offset, ::core::mem::size_of::<[#ty; #len]>())),
+                    quote!(::core::mem::size_of::<[#ty; #len]>()),
+                ),
+                open: false,
+            },
+            Kind::Dynamic { what, relative } => {
+                let rel = if *relative { "rel_" } else { "" };
+                let data = quote!(#line.data(#offset, #relative));
+                let (get, code) = match what {
+                    Dynamic::Str | Dynamic::Text => ("str", quote!(#line.string(#data))),
+                    Dynamic::Bitmask => ("bitmask", quote!(#line.bits(#data))),
+                    Dynamic::Cpumask => ("cpumask", quote!(#line.bits(#data))),
+                    Dynamic::Array(_) => {
+                        return Err(Error::new(
+                            at,
+                            "print this by `array`, `hex`, `hex_str` or `hex_dump`",
+                        ))
+                    }
+                };
+                Value::string(
+                    vec![plain(format!("__get_{rel}{get}({})", field.name))],
+                    code,
+                )
+            }
+        })
+    }
+
+    /// A number, with a comparison as 0 or 1.
+    fn number(&self, expr: &Expr) -> Result<(Value, TokenStream)> {
+        let value = self.value(expr)?;
+        let code = match &value.code {
+            Code::Number(code) => code.clone(),
+            Code::Truth(code) => quote!(u32::from(#code)),
+            _ => return Err(Error::new(expr.span(), "a number is wanted")),
+        };
+
+        Ok((value, code))
+    }
+
+    /// `a + b` and the like.
+    fn binary(&self, expr: &syn::ExprBinary) -> Result<Value> {
+        let at = expr.op.span();
+        let root = root_at(at);
+        let (left, right) = (self.value(&expr.left)?, self.value(&expr.right)?);
+        let (op, method) = match &expr.op {
+            BinOp::Add(_) => ("+", Some("add")),
+            BinOp::Sub(_) => ("-", Some("sub")),
+            BinOp::Mul(_) => ("*", Some("mul")),
+            BinOp::Div(_) => ("/", Some("div")),
+            BinOp::Rem(_) => ("%", Some("rem")),
+            BinOp::Shl(_) => ("<<", Some("shl")),
+            BinOp::Shr(_) => (">>", Some("shr")),
+            BinOp::BitAnd(_) => ("&", None),
+            BinOp::BitOr(_) => ("|", None),
+            BinOp::BitXor(_) => ("^", None),
+            BinOp::Eq(_) => ("==", None),
+            BinOp::Ne(_) => ("!=", None),
+            BinOp::Lt(_) => ("<", None),
+            BinOp::Le(_) => ("<=", None),
+            BinOp::Gt(_) => (">", None),
+            BinOp::Ge(_) => (">=", None),
+            BinOp::And(_) => ("&&", None),
+            BinOp::Or(_) => ("||", None),
+            _ => return Err(Error::new(at, "a print format cannot assign")),
+        };
+        let mut text = left.inner();
+        text.push(plain(format!(" {op} ")));
+        text.extend(right.inner());
+
+        let operator = &expr.op;
+        let code = match (left.code, right.code, &expr.op) {
+            (Code::Truth(a), Code::Truth(b), BinOp::And(_) | BinOp::Or(_)) => {
+                Code::Truth(quote!((#a #operator #b)))
+            }
+            (_, _, BinOp::And(_) | BinOp::Or(_)) => {
+                return Err(Error::new(at, "comparisons are wanted on both sides"))
+            }
+            (
+                Code::Number(a),
+                Code::Number(b),
+                BinOp::Eq(_)
+                | BinOp::Ne(_)
+                | BinOp::Lt(_)
+                | BinOp::Le(_)
+                | BinOp::Gt(_)
+                | BinOp::Ge(_),
+            ) => Code::Truth(quote_spanned!(at=> (#a #operator #b))),
+            (Code::Number(a), Code::Number(b), _) => Code::Number(match method {
+                Some(method) => {
+                    let method = Ident::new(method, at);
+                    quote_spanned!(at=> #root::Number::#method(#a, #b))
+                }
+                None => quote_spanned!(at=> (#a #operator #b)),
+            }),
+            _ => return Err(Error::new(at, "numbers are wanted on both sides")),
+        };
+        Ok(Value {
+            text,
+            code,
+            open: true,
+        })
+    }
+
+    /// The single expression of a branch.
+    fn branch<'e>(&self, block: &'e syn::Block) -> Result<&'e Expr> {
+        match block.stmts.as_slice() {
+            [syn::Stmt::Expr(expr, None)] => Ok(expr),
+            _ => Err(Error::new(block.span(), "one expression is wanted here")),
+        }
+    }
+
+    fn value(&self, expr: &Expr) -> Result<Value> {
+        let root = root();
+        let at = expr.span();
+
+        Ok(match expr {
+            Expr::Path(path) => match path.path.get_ident().and_then(|ident| self.field(ident)) {
+                Some(field) => self.plain_field(field, at)?,
+                None => Value::number(
+                    vec![Piece::Num(quote!((#path) as i128))],
+                    quote_spanned!(at=> (#path)),
+                ),
+            },
+            Expr::Lit(lit) => match &lit.lit {
+                Lit::Int(int) => Value::number(
+                    vec![plain(c_number(&int.to_string(), int.suffix()))],
+                    quote!(#int),
+                ),
+                Lit::Str(text) => {
+                    let value = text.value();
+                    if value.contains(['"', '\\', '\n']) {
+                        return Err(Error::new(at, "a string cannot have this character"));
+                    }
+                    let literal = c_string(&value, at)?;
+                    Value::string(
+                        vec![plain(format!("\"{value}\""))],
+                        quote!(#root::c_str(#literal)),
+                    )
+                }
+                _ => return Err(Error::new(at, "a number or a string is wanted")),
+            },
+            Expr::Paren(paren) => {
+                let value = self.value(&paren.expr)?;
+                Value {
+                    text: {
+                        let mut text = vec![plain("(")];
+                        text.extend(value.text);
+                        text.push(plain(")"));
+                        text
+                    },
+                    code: value.code,
+                    open: false,
+                }
+            }
+            Expr::Group(group) => self.value(&group.expr)?,
+            Expr::Unary(unary) => {
+                let value = self.value(&unary.expr)?;
+                let (sign, code) = match (&unary.op, &value.code) {
+                    (UnOp::Neg(_), Code::Number(code)) => (
+                        "-",
+                        Code::Number(quote_spanned!(at=> #root::Number::neg(#code))),
+                    ),
+                    (UnOp::Not(_), Code::Number(code)) => {
+                        ("~", Code::Number(quote_spanned!(at=> (!#code))))
+                    }
+                    (UnOp::Not(_), Code::Truth(code)) => ("!", Code::Truth(quote!((!#code)))),
+                    _ => return Err(Error::new(at, "a number is wanted")),
+                };
+                let mut text = vec![plain(sign)];
+                text.extend(value.inner());
+                Value {
+                    text,
+                    code,
+                    open: true,
+                }
+            }
+            Expr::Cast(cast) => {
+                let (value, code) = self.number(&cast.expr)?;
+                let ty = &cast.ty;
+                let mut text = vec![
+                    plain("("),
+                    Piece::Str(quote_spanned!(ty.span()=> <#ty as #root::Scalar>::NAME)),
+                    plain(")"),
+                ];
+                text.extend(value.inner());
+                Value {
+                    text,
+                    code: Code::Number(quote_spanned!(at=> (#code as #ty))),
+                    open: false,
+                }
+            }
+            Expr::Binary(binary) => self.binary(binary)?,
+            Expr::If(branch) => {
+                let condition = self.value(&branch.cond)?;
+                let Code::Truth(truth) = &condition.code else {
+                    return Err(Error::new(branch.cond.span(), "a comparison is wanted"));
+                };
+                let yes = self.value(self.branch(&branch.then_branch)?)?;
+                let no = match branch.else_branch.as_ref().map(|(_, expr)| &**expr) {
+                    Some(Expr::Block(block)) => self.value(self.branch(&block.block)?)?,
+                    Some(expr) => self.value(expr)?,
+                    None => return Err(Error::new(at, "an `else` is wanted")),
+                };
+                // A comparison binds stronger.
+                let mut text = condition.text.clone();
+                text.push(plain(" ? "));
+                text.extend(yes.inner());
+                text.push(plain(" : "));
+                text.extend(no.inner());
+                let code = match (yes.code, no.code) {
+                    (Code::Number(yes), Code::Number(no)) => {
+                        Code::Number(quote!((if #truth { #yes } else { #no })))
+                    }
+                    (Code::Str(yes), Code::Str(no)) => {
+                        Code::Str(quote!((if #truth { #yes } else { #no })))
+                    }
+                    _ => return Err(Error::new(at, "both branches are numbers or both strings")),
+                };
+                Value {
+                    text,
+                    code,
+                    open: true,
+                }
+            }
+            Expr::Call(call) => match &*call.func {
+                Expr::Path(path) if path.path.get_ident().is_some() => {
+                    let helper = path.path.require_ident()?;
+                    self.helper(helper, &call.args.iter().collect::<Vec<_>>())?
+                }
+                _ => return Err(Error::new(at, "only helpers can be called here")),
+            },
+            _ => return Err(Error::new(at, "a print format cannot have this")),
+        })
+    }
+
+    /// An argument, with the type that its conversion takes.
+    fn argument(
+        &self,
+        expr: &Expr,
+        conversion: &format::Conversion,
+    ) -> Result<(Vec<Piece>, TokenStream)> {
+        let at = expr.span();
+        let root = root_at(at);
+        let value = self.value(expr)?;
+        let mismatch = |what: &str| {
+            Err(Error::new(
+                at,
+                format!("`{}` takes {what}", conversion.text),
+            ))
+        };
+        let function = match conversion.takes {
+            Takes::Int => "int",
+            Takes::Long => "long",
+            Takes::LongLong => "long_long",
+            Takes::Address => "address",
+            Takes::Str => "",
+            Takes::Bytes(_) => "",
+        };
+        let function = Ident::new(if function.is_empty() { "int" } else { function }, at);
+
+        let code = match (conversion.takes, value.code) {
+            (Takes::Int, Code::Truth(code)) => quote!(u32::from(#code)),
+            (Takes::Address, Code::Number(code)) => {
+                let mut text = vec![plain("(void *)")];
+                text.extend(if value.open {
+                    let mut text = vec![plain("(")];
+                    text.extend(value.text);
+                    text.push(plain(")"));
+                    text
+                } else {
+                    value.text
+                });
+                return Ok((text, quote_spanned!(at=> #root::address(#code))));
+            }
+            (Takes::Int | Takes::Long | Takes::LongLong, Code::Number(code)) => {
+                quote_spanned!(at=> #root::#function(#code))
+            }
+            (Takes::Str, Code::Str(code)) => code,
+            (Takes::Bytes(want), Code::Bytes(code, len)) => quote_spanned!(at=> {
+                const { assert!(#len >= #want, "the array is too short for its conversion") };
+                (#code).as_ptr()
+            }),
+            (Takes::Int | Takes::Long | Takes::LongLong, _) => return mismatch("a number"),
+            (Takes::Address, _) => return mismatch("an address"),
+            (Takes::Str, _) => return mismatch("a string"),
+            (Takes::Bytes(n), _) => return mismatch(&format!("an array of {n} bytes")),
+        };
+        Ok((value.text, code))
+    }
+}
+
+/// A number of Rust for C.
+fn c_number(text: &str, suffix: &str) -> String {
+    let digits = text.strip_suffix(suffix).unwrap_or(text).replace('_', "");
+
+    if let Some(binary) = digits.strip_prefix("0b") {
+        u128::from_str_radix(binary, 2).map_or(digits.clone(), |value| format!("{value:#x}"))
+    } else if let Some(octal) = digits.strip_prefix("0o") {
+        format!("0{octal}")
+    } else {
+        digits
+    }
+}
+
+/// Makes the print format, the function that prints, and the object that has it.
+pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenStream> {
+    let root = root();
+    let hidden = hidden();
+    let record = name("record", &class.name);
+    let (format, output, functions) = (
+        name("print_fmt", of),
+        name("output", of),
+        name("functions", of),
+    );
+    let site = Span::mixed_site();
+    let printer = Printer {
+        class,
+        line: Ident::new("line", site),
+    };
+    let line = &printer.line;
+    let conversions = format::conversions(&print.format)?;
+
+    if conversions.len() != print.args.len() {
+        return Err(Error::new(
+            print.format.span(),
+            format!(
+                "this has {} conversions, but there are {} values to print",
+                conversions.len(),
+                print.args.len()
+            ),
+        ));
+    }
+    let mut pieces = vec![plain(format!("\"{}\", ", print.format.value()))];
+    let mut args = Vec::new();
+    for (i, (expr, conversion)) in print.args.iter().zip(&conversions).enumerate() {
+        let (text, code) = printer.argument(expr, conversion)?;
+        if i > 0 {
+            pieces.push(plain(", "));
+        }
+        pieces.extend(text);
+        args.push(code);
+    }
+    let text = text(&pieces);
+    let literal = c_string(&format!("{}\n", print.format.value()), print.format.span())?;
+
+    Ok(quote! {
+        #hidden
+        static #format: #text;
+
+        #hidden
+        unsafe extern "C" fn #output(
+            iter: *mut #root::RawIterator,
+            _flags: #root::c_int,
+            event: *mut #root::RawEvent,
+        ) -> #root::RawPrintLine {
+            // SAFETY: C calls this with a record of the event.
+            let mut #line = match unsafe { #root::Line::<#record>::new(iter, event) } {
+                Ok(line) => line,
+                Err(result) => return result,
+            };
+            let iter = #line.as_raw();
+
+            // SAFETY: The iterator is that of the line. Each argument is of the type that its
+            // conversion takes, and strings and arrays are in the record or static.
+            unsafe {
+                #root::trace_event_printf(iter, #root::c_str(#literal) #(, #args)*)
+            };
+            #line.finish()
+        }
+
+        #hidden
+        static #functions: #root::Functions = #root::Functions::new(Some(#output));
+    })
+}

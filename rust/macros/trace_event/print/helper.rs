@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a print format can call: names, arrays, times and the context.
+
+use proc_macro2::{
+    Span,
+    TokenStream, //
+};
+use quote::{
+    quote,
+    quote_spanned, //
+};
+use syn::{
+    spanned::Spanned,
+    Error,
+    Expr,
+    Ident,
+    Lit,
+    Result, //
+};
+
+use super::{
+    super::{
+        class::c_string,
+        parse::{
+            Dynamic,
+            Field,
+            Kind, //
+        },
+        root, //
+    },
+    c_number,
+    plain,
+    Code,
+    Piece,
+    Printer,
+    Value, //
+};
+
+impl<'a> Printer<'a> {
+    /// The bytes of an array or of something of variable size.
+    fn bytes(&self, field: &Field) -> Option<TokenStream> {
+        let (line, offset) = (&self.line, self.offset(field));
+
+        Some(match &field.kind {
+            Kind::Array(ty, len) => {
+                quote!(#line.array(#offset, ::core::mem::size_of::<[#ty; #len]>()))
+            }
+            Kind::Chars(len) => quote!(#line.array(#offset, #len)),
+            Kind::Dynamic { relative, .. } => quote!(#line.data(#offset, #relative)),
+            _ => return None,
+        })
+    }
+
+    /// The text of where an array is, and of how many bytes or elements it has.
+    fn array_text(&self, field: &Field, elements: bool) -> (Vec<Piece>, Vec<Piece>) {
+        match &field.kind {
+            Kind::Dynamic { relative, what } => {
+                let rel = if *relative { "rel_" } else { "" };
+                let mut len = vec![plain(format!(
+                    "__get_{rel}dynamic_array_len({})",
+                    field.name
+                ))];
+                if elements {
+                    len.push(plain(" / "));
+                    len.push(self.element_size(what));
+                }
+                (
+                    vec![plain(format!("__get_{rel}dynamic_array({})", field.name))],
+                    len,
+                )
+            }
+            Kind::Array(ty, len) => (
+                vec![plain(format!("REC->{}", field.name))],
+                vec![Piece::Num(if elements {
+                    quote!((#len) as i128)
+                } else {
+                    quote!(::core::mem::size_of::<[#ty; #len]>() as i128)
+                })],
+            ),
+            Kind::Chars(len) => (
+                vec![plain(format!("REC->{}", field.name))],
+                vec![Piece::Num(quote!((#len) as i128))],
+            ),
+            _ => (Vec::new(), Vec::new()),
+        }
+    }
+
+    fn element_size(&self, what: &Dynamic) -> Piece {
+        Piece::Num(match what {
+            Dynamic::Array(ty) => quote!(::core::mem::size_of::<#ty>() as i128),
+            Dynamic::Bitmask | Dynamic::Cpumask => quote!(::core::mem::size_of::<usize>() as i128),
+            Dynamic::Str | Dynamic::Text => quote!(1),
+        })
+    }
+
+    /// A field that a helper is about, and its bytes.
+    fn array_field(&self, expr: &Expr) -> Result<(&'a Field, TokenStream)> {
+        let field = match expr {
+            Expr::Path(path) => path.path.get_ident().and_then(|ident| self.field(ident)),
+            _ => None,
+        };
+
+        field
+            .and_then(|field| self.bytes(field).map(|bytes| (field, bytes)))
+            .ok_or_else(|| {
+                Error::new(
+                    expr.span(),
+                    "an array or a field of variable size is wanted",
+                )
+            })
+    }
+
+    /// The names in `[(1, "a"), (2, "b")]`.
+    fn names(&self, expr: &Expr) -> Result<(Vec<Piece>, TokenStream)> {
+        let wrong =
+            |at: Span| Error::new(at, "a list like `[(1, \"one\"), (2, \"two\")]` is wanted");
+        let root = root();
+        let Expr::Array(array) = expr else {
+            return Err(wrong(expr.span()));
+        };
+        let (mut pieces, mut names) = (Vec::new(), Vec::new());
+
+        for element in &array.elems {
+            let Expr::Tuple(tuple) = element else {
+                return Err(wrong(element.span()));
+            };
+            let mut parts = tuple.elems.iter();
+            let (Some(value), Some(Expr::Lit(lit)), None) =
+                (parts.next(), parts.next(), parts.next())
+            else {
+                return Err(wrong(element.span()));
+            };
+            let Lit::Str(label) = &lit.lit else {
+                return Err(wrong(lit.span()));
+            };
+            let number = match value {
+                Expr::Lit(lit) => match &lit.lit {
+                    Lit::Int(int) => plain(c_number(&int.to_string(), int.suffix())),
+                    _ => return Err(wrong(lit.span())),
+                },
+                value => Piece::Num(quote!((#value) as i128)),
+            };
+            let text = label.value();
+            if text.contains(['"', '\\', '\n']) {
+                return Err(Error::new(
+                    label.span(),
+                    "a name cannot have this character",
+                ));
+            }
+            pieces.push(plain(if pieces.is_empty() { "{ " } else { ", { " }));
+            pieces.push(number);
+            pieces.push(plain(format!(", \"{text}\" }}")));
+            let label = c_string(&text, label.span())?;
+            names.push(quote!(#root::Name::new((#value) as i128, #label)));
+        }
+        if names.is_empty() {
+            return Err(wrong(array.span()));
+        }
+        let count = names.len();
+        let table = quote!({
+            static NAMES: [#root::Name; #count] = [#(#names),*];
+            &NAMES
+        });
+        Ok((pieces, table))
+    }
+
+    /// A call of one of the helpers.
+    pub(super) fn helper(&self, helper: &Ident, args: &[&Expr]) -> Result<Value> {
+        let line = &self.line;
+        let at = helper.span();
+        let wants = |text: &str| Error::new(at, format!("this is `{text}`"));
+        let call = |function: &str, parts: Vec<Vec<Piece>>| {
+            let mut text = vec![plain(format!("{function}("))];
+            for (i, part) in parts.into_iter().enumerate() {
+                if i > 0 {
+                    text.push(plain(", "));
+                }
+                text.extend(part);
+            }
+            text.push(plain(")"));
+            text
+        };
+
+        Ok(match (helper.to_string().as_str(), args) {
+            ("flags", [value, Expr::Lit(delimiter), names]) => {
+                let Lit::Str(delimiter) = &delimiter.lit else {
+                    return Err(wants("flags(number, \"|\", [(1, \"one\")])"));
+                };
+                let (value, code) = self.number(value)?;
+                let (pieces, names) = self.names(names)?;
+                let quoted = vec![plain(format!("\"{}\"", delimiter.value()))];
+                let delimiter = c_string(&delimiter.value(), delimiter.span())?;
+                Value::string(
+                    call("__print_flags", vec![value.text, quoted, pieces]),
+                    quote!(#line.flags(#code, #delimiter, #names)),
+                )
+            }
+            ("symbolic", [value, names]) => {
+                let (value, code) = self.number(value)?;
+                let (pieces, names) = self.names(names)?;
+                Value::string(
+                    call("__print_symbolic", vec![value.text, pieces]),
+                    quote!(#line.symbol(#code, #names)),
+                )
+            }
+            (kind @ ("hex" | "hex_str"), [field]) => {
+                let (field, bytes) = self.array_field(field)?;
+                let (start, len) = self.array_text(field, false);
+                let joined = kind == "hex_str";
+                Value::string(
+                    call(&format!("__print_{kind}"), vec![start, len]),
+                    quote!(#line.hex(#bytes, #joined)),
+                )
+            }
+            ("array", [field]) => {
+                let (field, bytes) = self.array_field(field)?;
+                let (start, len) = self.array_text(field, true);
+                let (piece, size) = match &field.kind {
+                    Kind::Array(ty, _)
+                    | Kind::Dynamic {
+                        what: Dynamic::Array(ty),
+                        ..
+                    } => (
+                        Piece::Num(quote!(::core::mem::size_of::<#ty>() as i128)),
+                        quote!(::core::mem::size_of::<#ty>()),
+                    ),
+                    Kind::Dynamic { what, .. } => (
+                        self.element_size(what),
+                        quote!(::core::mem::size_of::<usize>()),
+                    ),
+                    _ => return Err(Error::new(at, "an array of numbers is wanted")),
+                };
+                Value::string(
+                    call("__print_array", vec![start, len, vec![piece]]),
+                    quote!(#line.numbers(#bytes, #size)),
+                )
+            }
+            (
+                "hex_dump",
+                [field, Expr::Lit(prefix), Expr::Path(kind), row, group, Expr::Lit(ascii)],
+            ) => {
+                let (field, bytes) = self.array_field(field)?;
+                let (start, len) = self.array_text(field, false);
+                let (Lit::Str(prefix), Lit::Bool(ascii)) = (&prefix.lit, &ascii.lit) else {
+                    return Err(wants("hex_dump(field, \"prefix\", none, 16, 1, false)"));
+                };
+                let (kind_text, kind) = match kind.path.get_ident().map(Ident::to_string).as_deref()
+                {
+                    Some("none") => ("DUMP_PREFIX_NONE", 0u32),
+                    Some("address") => ("DUMP_PREFIX_ADDRESS", 1),
+                    Some("offset") => ("DUMP_PREFIX_OFFSET", 2),
+                    _ => return Err(Error::new(kind.span(), "`none`, `address` or `offset`")),
+                };
+                let (row_text, row) = (self.value(row)?.text, row);
+                let (group_text, group) = (self.value(group)?.text, group);
+                let quoted = vec![plain(format!("\"{}\"", prefix.value()))];
+                let prefix = c_string(&prefix.value(), prefix.span())?;
+                Value::string(
+                    call(
+                        "__print_hex_dump",
+                        vec![
+                            quoted,
+                            vec![plain(kind_text)],
+                            row_text,
+                            group_text,
+                            start,
+                            len,
+                            vec![plain(ascii.value.to_string())],
+                        ],
+                    ),
+                    quote!(#line.hex_dump(#prefix, #kind, #row, #group, #bytes, #ascii)),
+                )
+            }
+            ("len", [field]) => {
+                let (field, bytes) = self.array_field(field)?;
+                // CAST: It is a part of a record.
+                Value::number(
+                    self.array_text(field, false).1,
+                    quote!((#bytes.len() as u32)),
+                )
+            }
+            (kind @ ("ns_to_secs" | "ns_without_secs"), [value]) => {
+                let (value, code) = self.number(value)?;
+                let mut text = vec![plain("(")];
+                text.extend(value.text);
+                let code = if kind == "ns_to_secs" {
+                    text.push(plain(") / 1000000000UL"));
+                    quote_spanned!(at=> ((#code as u64) / 1_000_000_000))
+                } else {
+                    text.push(plain(") % 1000000000UL"));
+                    quote_spanned!(at=> (((#code as u64) % 1_000_000_000) as u32))
+                };
+                Value {
+                    text,
+                    code: Code::Number(code),
+                    open: true,
+                }
+            }
+            (kind @ ("in_hardirq" | "in_softirq" | "in_irq"), []) => {
+                let (text, mask) = match kind {
+                    "in_hardirq" => ("0x8", 0x8u32),
+                    "in_softirq" => ("0x10", 0x10),
+                    _ => ("0x18", 0x18),
+                };
+                Value::number(
+                    vec![plain(format!("(REC->common_flags & {text})"))],
+                    quote!((#line.flags_of_header() & #mask)),
+                )
+            }
+            ("flags", _) => return Err(wants("flags(number, \"|\", [(1, \"one\")])")),
+            ("symbolic", _) => return Err(wants("symbolic(number, [(1, \"one\")])")),
+            ("hex" | "hex_str" | "array" | "len", _) => {
+                return Err(wants(&format!("{helper}(field)")))
+            }
+            ("hex_dump", _) => {
+                return Err(wants("hex_dump(field, \"prefix\", none, 16, 1, false)"))
+            }
+            _ => return Err(Error::new(at, "there is no such helper for print formats")),
+        })
+    }
+}
