@@ -77,8 +77,9 @@
 //! - [`instance::Instance`] and [`event_file::EventFile`] are what a command is about: a trace
 //!   instance, and an event in it. [`symbol`] has names for what is in the records.
 //!
-//! Commands can be those of modules, as files in [`tracefs`] can. [Kinds](dynevent::Kind) of dynamic
-//! events, and the files of events, are known to C for good, so these are for built-in code only.
+//! Commands can be those of modules, as files in [`tracefs`] can. [Kinds](dynevent::Kind) of
+//! dynamic events, and the files of events, are known to C for good, so these are for built-in code
+//! only.
 //!
 //! # Events that C knows how to make
 //!
@@ -86,8 +87,8 @@
 //!   [`synth_event!`](crate::synth_event) with the types of its fields, so that the compiler checks
 //!   what is given for them.
 //! - A [`kprobe::Event`] happens where a kernel function is entered or left.
-//! - An [`event_file::EventFileRef`] is any event in an instance, to be enabled and disabled, and an
-//!   [`instance::InstanceRef`] an instance that is found or made by its name.
+//! - An [`event_file::EventFileRef`] is any event in an instance, to be enabled and disabled, and
+//!   an [`instance::InstanceRef`] an instance that is found or made by its name.
 //!
 //! # Examples
 //!

@@ -275,8 +275,8 @@ impl PartialEq<InstanceRef> for Instance<'_> {
     }
 }
 
-/// Enables or disables events in the top instance, as [`InstanceRef::set_event`] does. Sleeps: takes
-/// `event_mutex`.
+/// Enables or disables events in the top instance, as [`InstanceRef::set_event`] does. Sleeps:
+/// takes `event_mutex`.
 ///
 /// # Errors
 ///

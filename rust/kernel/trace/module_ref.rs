@@ -54,9 +54,11 @@ impl ModuleRef {
     #[inline(never)]
     pub(super) unsafe fn get_raw(module: *mut bindings::module) -> Option<Self> {
         // SAFETY: Promised by the caller.
-        //
+        if !unsafe { bindings::trace_module_get(module) } {
+            return None;
+        }
         // INVARIANT: The reference was just taken.
-        unsafe { bindings::trace_module_get(module) }.then_some(Self { module })
+        Some(Self { module })
     }
 }
 

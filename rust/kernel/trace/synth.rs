@@ -329,8 +329,8 @@ impl SynthEvent {
         self.tracepoint().is_some_and(Tracepoint::is_enabled)
     }
 
-    /// The tracepoint, if the event can be used. To be called in hits, or by who keeps it from being
-    /// released.
+    /// The tracepoint, if the event can be used. To be called in hits, or by who keeps it from
+    /// being released.
     #[inline]
     fn tracepoint(&self) -> Option<&Tracepoint> {
         if self.state.load(Relaxed) != KEPT {

@@ -446,9 +446,9 @@ unsafe fn remove(event: &SynthEvent) -> Result {
     if event.state.load(Relaxed) == RELEASED {
         return Err(ENOENT);
     }
-    // SAFETY: By the invariant of `SynthEvent` the event is there, and a reference to it is counted;
-    // the count is only accessed with `event_mutex` held, which the caller promises. This is the
-    // function of C that removes an event of this kind, unless it is in use.
+    // SAFETY: By the invariant of `SynthEvent` the event is there, and a reference to it is
+    // counted; the count is only accessed with `event_mutex` held, which the caller promises. This
+    // is the function of C that removes an event of this kind, unless it is in use.
     unsafe {
         let Some(free) = (*(*raw).devent.ops).free else {
             return Err(EINVAL);

@@ -164,8 +164,8 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
     // The reference is that of `f_op` now: it is given back by `fops_put()`, after the release or
     // when opening fails.
     mem::forget(module);
-    // SAFETY: The file is the opener's; the operations it has had so far have no owner. The new ones
-    // are there as long as there is a reference to their owner.
+    // SAFETY: The file is the opener's; the operations it has had so far have no owner. The new
+    // ones are there as long as there is a reference to their owner.
     unsafe {
         (*file).f_op = entry.fops;
         match (*entry.fops).open {

@@ -73,8 +73,8 @@ fn pin_module(file: EventFile<'_>) -> Result<ModuleRef> {
     unsafe { ModuleRef::get_raw(module) }.ok_or(ENODEV)
 }
 
-/// The module whose command a trigger is of, and what it does when the trigger is detached by C, and
-/// to drop the data.
+/// The module whose command a trigger is of, and what it does when the trigger is detached by C,
+/// and to drop the data.
 struct Owner {
     detached: unsafe fn(*mut bindings::event_trigger_data),
     drop_data: unsafe fn(*mut bindings::event_trigger_data),
