@@ -139,6 +139,7 @@ impl<'m> Element<'m> {
     #[inline]
     pub(crate) fn write(&self) -> Option<Writer<'m>> {
         let lock = self.lock()?;
+        let vars = self.vars()?;
         let this_cpu = LockWord::this_cpu();
         let mut word = unlocked(lock)?;
 
@@ -152,7 +153,7 @@ impl<'m> Element<'m> {
                 smp_mb(Write);
                 return Some(Writer {
                     element: *self,
-                    vars: self.vars(),
+                    vars,
                     lock,
                     version: word.version(),
                     marks: word.marks(),
@@ -176,7 +177,7 @@ impl<'m> Element<'m> {
     /// Reads variables and, if `f` gives something, makes those of `once` unset, all in one step.
     ///
     /// `None` where [`Element::read`] gives it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take<R>(
         &self,
         once: Marks,
@@ -205,14 +206,14 @@ impl<'m> Element<'m> {
     }
 
     /// Reads variables until `still` says that nobody has written any.
-    #[inline]
+    #[inline(always)]
     fn read_then<R>(
         &self,
         mut f: impl FnMut(&Reader<'m>) -> R,
         still: impl Fn(&Atomic<u64>, LockWord, &R) -> bool,
     ) -> Option<R> {
         let lock = self.lock()?;
-        let vars = self.vars();
+        let vars = self.vars()?;
 
         for _ in 0..ROUNDS {
             let word = unlocked(lock)?;
@@ -237,8 +238,8 @@ impl<'m> Element<'m> {
     }
 
     #[inline]
-    fn vars(&self) -> &'m [Atomic<u64>] {
-        self.words(self.shape().vars, self.shape().layout.n_vars)
+    fn vars(&self) -> Option<&'m [Atomic<u64>]> {
+        self.words_at(self.shape().vars, self.shape().layout.n_vars)
     }
 
     /// The words of a string or a stack.

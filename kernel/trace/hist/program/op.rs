@@ -103,6 +103,8 @@ pub(crate) struct Code {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Value {
     Leaf(Leaf),
+    /// The result of this step of the program.
+    Step(u32),
     /// The result of the last of these steps of the program.
     Steps {
         from: u32,
