@@ -147,6 +147,9 @@ impl<'m> Element<'m> {
             return false;
         };
 
+        if key.len() < 4 {
+            return words.iter().zip(key).all(|(w, k)| w.load(Relaxed) == *k);
+        }
         same_words(words, key)
     }
 
