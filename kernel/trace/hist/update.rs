@@ -73,13 +73,14 @@ pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
 /// One field of the record is the key, and all else is numbers of this hit.
 #[inline(always)]
 fn plain(hist: &Hist, key: Leaf, hit: &Hit<'_>) {
-    let key = load(key, hit.record());
+    let record = hit.record();
+    let key = load(key, record);
 
     if let Some(element) = hist.map.insert_u64(key, |comm| *comm = hit.first_comm()) {
         if hist.program.counts_only {
             element.add(0, 1);
         } else {
-            plain_numbers(hist, hit, element);
+            plain_numbers(hist, hit, record, element);
         }
         wake_pollers();
     }
@@ -89,9 +90,9 @@ fn plain(hist: &Hist, key: Leaf, hit: &Hit<'_>) {
 ///
 /// Nothing else refers to its variables during the hit, so they need not be remembered.
 #[inline(never)]
-fn plain_numbers(hist: &Hist, hit: &Hit<'_>, element: Element<'_>) {
+fn plain_numbers(hist: &Hist, hit: &Hit<'_>, record: &[u8], element: Element<'_>) {
     let program = &hist.program;
-    let eval = Eval::new(hit, &program.code);
+    let eval = Eval::with_record(hit, record, &program.code);
 
     element.count(program.sums.iter().map(|sum| eval.value(sum, &[])));
     if program.stores && vars::store_plain(program, &eval, element).is_none() {

@@ -49,18 +49,24 @@ impl<'m> Element<'m> {
     /// Some words, counted likewise. None if not all of them exist.
     #[inline]
     pub(super) fn words(&self, at: usize, count: usize) -> &'m [Atomic<u64>] {
-        self.words
-            .get(at..)
-            .and_then(|words| words.get(..count))
-            .unwrap_or(&[])
+        self.words_at(at, count).unwrap_or(&[])
+    }
+
+    /// The same, for who has no use for a part of them.
+    #[inline(always)]
+    pub(super) fn words_at(&self, at: usize, count: usize) -> Option<&'m [Atomic<u64>]> {
+        self.words.get(at..)?.get(..count)
     }
 
     /// Counts a hit, and adds to the other sums what `values` gives.
     #[inline]
-    pub(crate) fn count(&self, values: impl Iterator<Item = u64>) {
-        let sums = self.words(self.shape().sums, self.shape().layout.n_sums);
+    pub(crate) fn count(&self, values: impl ExactSizeIterator<Item = u64>) {
+        if values.len() == 0 {
+            return self.add(0, 1);
+        }
+        let sums = self.words_at(self.shape().sums, self.shape().layout.n_sums);
 
-        if let Some((hits, sums)) = sums.split_first() {
+        if let Some((hits, sums)) = sums.and_then(<[_]>::split_first) {
             hits.add(1, Relaxed);
             for (sum, value) in sums.iter().zip(values) {
                 sum.add(value, Relaxed);
@@ -137,13 +143,14 @@ impl<'m> Element<'m> {
     /// Whether this is the key, which has as many words as all keys of the map.
     #[inline]
     pub(super) fn has_key(&self, key: &[u64]) -> bool {
-        let words = self.words(0, key.len());
+        let Some(words) = self.words_at(0, key.len()) else {
+            return false;
+        };
 
-        words.len() == key.len()
-            && words
-                .iter()
-                .zip(key)
-                .all(|(word, key)| word.load(Relaxed) == *key)
+        if key.len() < 4 {
+            return words.iter().zip(key).all(|(w, k)| w.load(Relaxed) == *k);
+        }
+        same_words(words, key)
     }
 
     /// Sets the key of an element that is being prepared.
@@ -164,4 +171,21 @@ impl<'m> Element<'m> {
             word.store(u64::from_ne_bytes(value), Relaxed);
         }
     }
+}
+
+/// Whether as many words are the same as the shorter of the two has: four at once, as long as there
+/// are so many.
+#[inline(always)]
+fn same_words(words: &[Atomic<u64>], key: &[u64]) -> bool {
+    let (fours, key_fours) = (words.chunks_exact(4), key.chunks_exact(4));
+    let (rest, key_rest) = (fours.remainder(), key_fours.remainder());
+
+    fours.zip(key_fours).all(|(words, key)| {
+        let differences = words.iter().zip(key).map(|(w, k)| w.load(Relaxed) ^ *k);
+
+        differences.fold(0, |all, difference| all | difference) == 0
+    }) && rest
+        .iter()
+        .zip(key_rest)
+        .all(|(w, k)| w.load(Relaxed) == *k)
 }

@@ -40,7 +40,7 @@ use super::{
 const WORD: usize = size_of::<u64>();
 
 // There is a mark for each variable.
-const _: () = assert!(VARS_MAX <= u16::BITS as usize);
+const _: () = assert!(VARS_MAX <= 16);
 
 /// How often the lock is looked at before giving up.
 const ROUNDS: u32 = 1 << 10;
@@ -55,39 +55,23 @@ const ROUNDS: u32 = 1 << 10;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct LockWord(pub(super) u64);
 
+/// What is added for each writer.
+const VERSION: u64 = 1 << 32;
+
+/// Where the marks begin.
+const MARKS: u32 = 16;
+
 impl LockWord {
-    #[inline]
-    fn new(version: u32, marks: u16, owner: u16) -> Self {
-        Self(u64::from(version) << 32 | u64::from(marks) << 16 | u64::from(owner))
-    }
-
-    #[inline]
-    fn version(self) -> u32 {
-        // CAST: The high half.
-        (self.0 >> 32) as u32
-    }
-
-    #[inline]
-    fn marks(self) -> u16 {
-        // CAST: These sixteen bits.
-        (self.0 >> 16) as u16
-    }
-
     /// Whether a variable is set.
     #[inline]
     pub(super) fn is_marked(self, var: usize) -> bool {
-        self.marks() & mark(var) != 0
+        self.0 & mark(var) != 0
     }
 
     #[inline]
     fn owner(self) -> u16 {
         // CAST: The low bits.
         self.0 as u16
-    }
-
-    #[inline]
-    fn with_marks(self, marks: u16) -> Self {
-        Self::new(self.version(), marks, self.owner())
     }
 
     /// The owner that stands for this CPU.
@@ -104,18 +88,18 @@ impl LockWord {
 
 /// The mark of a variable, of which there are at most [`VARS_MAX`].
 #[inline]
-fn mark(var: usize) -> u16 {
-    // CAST: It is small.
+fn mark(var: usize) -> u64 {
     if var < VARS_MAX {
-        1u16.wrapping_shl(var as u32)
+        // CAST: It is small.
+        1u64.wrapping_shl(MARKS.wrapping_add(var as u32))
     } else {
         0
     }
 }
 
-/// A set of variables.
+/// A set of variables: their marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Marks(u16);
+pub(crate) struct Marks(u64);
 
 impl Marks {
     pub(crate) const NONE: Self = Self(0);
@@ -139,23 +123,23 @@ impl<'m> Element<'m> {
     #[inline]
     pub(crate) fn write(&self) -> Option<Writer<'m>> {
         let lock = self.lock()?;
+        let vars = self.vars()?;
         let this_cpu = LockWord::this_cpu();
         let mut word = unlocked(lock)?;
 
         for _ in 0..ROUNDS {
-            let locked = LockWord::new(word.version(), word.marks(), this_cpu);
+            let locked = word.0 | u64::from(this_cpu);
 
             // Pairs with the store in `drop`: what the last writer wrote is seen.
-            if lock.cmpxchg(word.0, locked.0, Acquire).is_ok() {
+            if lock.cmpxchg(word.0, locked, Acquire).is_ok() {
                 // Pairs with the barrier in `read`: who sees what is written from here on sees that
                 // the lock is held.
                 smp_mb(Write);
                 return Some(Writer {
                     element: *self,
-                    vars: self.vars(),
+                    vars,
                     lock,
-                    version: word.version(),
-                    marks: word.marks(),
+                    word: LockWord(word.0.wrapping_add(VERSION)),
                 });
             }
             word = unlocked(lock)?;
@@ -176,20 +160,19 @@ impl<'m> Element<'m> {
     /// Reads variables and, if `f` gives something, makes those of `once` unset, all in one step.
     ///
     /// `None` where [`Element::read`] gives it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take<R>(
         &self,
         once: Marks,
         f: impl FnMut(&Reader<'m>) -> Option<R>,
     ) -> Option<Option<R>> {
         self.read_then(f, |lock, word, result| {
-            let marks = word.marks() & !once.0;
+            let taken = word.0 & !once.0;
 
-            if result.is_none() || marks == word.marks() {
+            if result.is_none() || taken == word.0 {
                 return lock.load(Relaxed) == word.0;
             }
-            lock.cmpxchg(word.0, word.with_marks(marks).0, Relaxed)
-                .is_ok()
+            lock.cmpxchg(word.0, taken, Relaxed).is_ok()
         })
     }
 
@@ -197,22 +180,19 @@ impl<'m> Element<'m> {
     pub(crate) fn untake(&self, once: Marks) {
         self.read_then(
             |_| (),
-            |lock, word, ()| {
-                lock.cmpxchg(word.0, word.with_marks(word.marks() | once.0).0, Relaxed)
-                    .is_ok()
-            },
+            |lock, word, ()| lock.cmpxchg(word.0, word.0 | once.0, Relaxed).is_ok(),
         );
     }
 
     /// Reads variables until `still` says that nobody has written any.
-    #[inline]
+    #[inline(always)]
     fn read_then<R>(
         &self,
         mut f: impl FnMut(&Reader<'m>) -> R,
         still: impl Fn(&Atomic<u64>, LockWord, &R) -> bool,
     ) -> Option<R> {
         let lock = self.lock()?;
-        let vars = self.vars();
+        let vars = self.vars()?;
 
         for _ in 0..ROUNDS {
             let word = unlocked(lock)?;
@@ -237,8 +217,8 @@ impl<'m> Element<'m> {
     }
 
     #[inline]
-    fn vars(&self) -> &'m [Atomic<u64>] {
-        self.words(self.shape().vars, self.shape().layout.n_vars)
+    fn vars(&self) -> Option<&'m [Atomic<u64>]> {
+        self.words_at(self.shape().vars, self.shape().layout.n_vars)
     }
 
     /// The words of a string or a stack.
@@ -289,15 +269,15 @@ pub(crate) struct Writer<'m> {
     element: Element<'m>,
     vars: &'m [Atomic<u64>],
     lock: &'m Atomic<u64>,
-    version: u32,
-    marks: u16,
+    /// What the word of the lock is to be next.
+    word: LockWord,
 }
 
 impl Writer<'_> {
     /// Whether a variable is set.
     #[inline]
     pub(crate) fn is_set(&self, var: usize) -> bool {
-        self.marks & mark(var) != 0
+        self.word.is_marked(var)
     }
 
     /// A variable: 0 if it was never set.
@@ -311,7 +291,7 @@ impl Writer<'_> {
     pub(crate) fn set_var(&mut self, var: usize, value: u64) {
         if let Some(word) = self.vars.get(var) {
             word.store(value, Relaxed);
-            self.marks |= mark(var);
+            self.word.0 |= mark(var);
         }
     }
 
@@ -326,7 +306,7 @@ impl Writer<'_> {
     /// Marks variables as set.
     #[inline]
     pub(crate) fn mark(&mut self, marks: Marks) {
-        self.marks |= marks.0;
+        self.word.0 |= marks.0;
     }
 
     /// Sets a string: what is in front of the first NUL, and not more than there is room for with a
@@ -373,10 +353,8 @@ impl Writer<'_> {
 impl Drop for Writer<'_> {
     #[inline]
     fn drop(&mut self) {
-        let word = LockWord::new(self.version.wrapping_add(1), self.marks, 0);
-
         // Pairs with the loads in `unlocked` and the compare-and-exchange in `write`.
-        self.lock.store(word.0, Release);
+        self.lock.store(self.word.0, Release);
     }
 }
 

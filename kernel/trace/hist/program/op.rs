@@ -103,6 +103,8 @@ pub(crate) struct Code {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Value {
     Leaf(Leaf),
+    /// The result of this step of the program.
+    Step(u32),
     /// The result of the last of these steps of the program.
     Steps {
         from: u32,
@@ -168,6 +170,7 @@ pub(crate) struct NumberVar {
 /// A variable of the histogram that is a number and stays in the element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KeptNumber {
+    pub(crate) value: Value,
     /// The slot that has it.
     pub(crate) slot: u32,
     /// Which variable of the element it is.

@@ -250,6 +250,8 @@ mod tests {
         let program = Program::compile(&spec)?;
 
         assert!(program.shape == Shape::Plain(Leaf::U32(8)));
+        // Variables do not matter, as long as nothing refers to them.
+        assert!(stamps()?.program.shape == Shape::Plain(Leaf::U32(0)));
         assert_eq!(Program::key_words(&spec), 1);
         assert!(
             *program.layout()

@@ -10,7 +10,6 @@ use crate::program::op::{
     Code,
     Leaf,
     Op,
-    Step,
     Value,
     REGISTERS, //
 };
@@ -29,9 +28,15 @@ pub(crate) struct Eval<'a, M> {
 impl<'a, M: Moment> Eval<'a, M> {
     #[inline(always)]
     pub(crate) fn new(moment: &'a M, code: &'a Code) -> Self {
+        Self::with_record(moment, moment.record(), code)
+    }
+
+    /// The same, with the record of the moment.
+    #[inline(always)]
+    pub(crate) fn with_record(moment: &'a M, record: &'a [u8], code: &'a Code) -> Self {
         Self {
             moment,
-            record: moment.record(),
+            record,
             code,
             timed: Cell::new(false),
             time: Cell::new(0),
@@ -53,32 +58,30 @@ impl<'a, M: Moment> Eval<'a, M> {
     pub(crate) fn value(&self, value: &Value, slots: &[u64]) -> u64 {
         match value {
             Value::Leaf(leaf) => self.leaf(leaf, slots, &[]),
+            Value::Step(n) => self.step(*n, slots),
             Value::Steps { from, to } => self.run(*from, *to, slots),
         }
+    }
+
+    /// An expression of one operator, as most are.
+    #[inline(never)]
+    fn step(&self, n: u32, slots: &[u64]) -> u64 {
+        let Some(step) = self.code.steps.get(n as usize) else {
+            return 0;
+        };
+        let left = self.leaf(&step.left, slots, &[]);
+        let right = self.leaf(&step.right, slots, &[]);
+
+        apply(&step.op, left, right)
     }
 
     #[inline(never)]
     fn run(&self, from: u32, to: u32, slots: &[u64]) -> u64 {
         let steps = self.code.steps.get(from as usize..to as usize);
-
-        match steps.unwrap_or(&[]) {
-            // Most expressions have one operator.
-            [step] => {
-                let left = self.leaf(&step.left, slots, &[]);
-                let right = self.leaf(&step.right, slots, &[]);
-
-                apply(&step.op, left, right)
-            }
-            steps => self.run_all(steps, slots),
-        }
-    }
-
-    #[inline(never)]
-    fn run_all(&self, steps: &[Step], slots: &[u64]) -> u64 {
         let mut registers = [0; REGISTERS];
         let mut result = 0;
 
-        for step in steps {
+        for step in steps.unwrap_or(&[]) {
             let left = self.leaf(&step.left, slots, &registers);
             let right = self.leaf(&step.right, slots, &registers);
 

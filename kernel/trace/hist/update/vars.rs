@@ -130,8 +130,8 @@ pub(crate) fn store_plain<M: Moment>(
 ) -> Option<()> {
     let mut vars = element.write()?;
 
-    for (number, kept) in program.numbers.iter().zip(&program.kept_numbers) {
-        vars.put(kept.place as usize, eval.value(&number.value, &[]));
+    for number in &program.kept_numbers {
+        vars.put(number.place as usize, eval.value(&number.value, &[]));
     }
     vars.mark(program.kept_marks);
     Some(())

@@ -48,10 +48,10 @@ impl Compiler<'_> {
         let leaf = self.number(field, 0, DEPTH_MAX)?;
         let to = index(self.steps.len())?;
 
-        Ok(if from == to {
-            Value::Leaf(leaf)
-        } else {
-            Value::Steps { from, to }
+        Ok(match to.wrapping_sub(from) {
+            0 => Value::Leaf(leaf),
+            1 => Value::Step(from),
+            _ => Value::Steps { from, to },
         })
     }
 

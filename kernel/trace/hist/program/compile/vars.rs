@@ -348,7 +348,7 @@ impl Compiler<'_> {
             let place = index(var)?;
 
             self.kept_numbers
-                .push(KeptNumber { slot, place }, GFP_KERNEL)?;
+                .push(KeptNumber { value, slot, place }, GFP_KERNEL)?;
             self.kept_marks = self.kept_marks.with(var);
         }
         Ok(())
