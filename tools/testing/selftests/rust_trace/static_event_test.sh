@@ -291,8 +291,7 @@ unload_while_perf() {
 }
 
 reload() {
-	local i
-	for i in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		unload && load && echo 1 >$R/enable && fire_rust 3 || return
 	done
 	fresh && unload && load
