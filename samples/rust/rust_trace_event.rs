@@ -19,7 +19,8 @@
 //! echo 'three words here' > /sys/kernel/debug/rust_trace_event/say
 //! cat trace events/rust_sample/foo_simple/hist
 //!
-//! perf record -e rust_sample:foo_bar -a -- sh -c 'echo perf > /sys/kernel/debug/rust_trace_event/say'
+//! perf record -e rust_sample:foo_bar -a -- sleep 5 &
+//! sleep 2; echo perf > /sys/kernel/debug/rust_trace_event/say; wait
 //! perf script
 //! ```
 //!

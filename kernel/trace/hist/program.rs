@@ -120,8 +120,8 @@ pub(crate) enum Param {
 /// How much a hit has to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// One field of the record is the key. There are only sums and variables that are numbers, which
-    /// nothing else of the histogram refers to.
+    /// One field of the record is the key. There are only sums and variables that are numbers,
+    /// which nothing else of the histogram refers to.
     Plain(op::Leaf),
     /// There is little to remember: it fits on the kernel stack, and nothing that runs can lead to
     /// another event.

@@ -57,23 +57,22 @@ TRACE_EVENT(c_numbers,
 		__entry->m = (void *)(unsigned long)n;
 		__entry->ip = 0;
 	),
-	TP_printk("a=%u b=%d c=%hx d=%d e=%08x f=%d g=%llu h=%lld i=%lu j=%ld k=%d l=%-5d| m=%px ip=%pS 100%%",
+	TP_printk("a=%u b=%d c=%hx d=%d e=%08x f=%d g=%llu h=%lld i=%lu j=%ld k=%d l=%-5d| m=%p ip=%pS 100%%",
 		  __entry->a, __entry->b, __entry->c, __entry->d, __entry->e,
 		  __entry->f, __entry->g, __entry->h, __entry->i, __entry->j,
 		  __entry->k, __entry->l, (void *)__entry->m, (void *)__entry->ip)
 );
 
 TRACE_EVENT(c_strings,
-	TP_PROTO(const char *name, const char *note, u32 n, const char *fmt,
-		 va_list *va),
-	TP_ARGS(name, note, n, fmt, va),
+	TP_PROTO(const char *name, const char *note, u32 n, struct va_format *vaf),
+	TP_ARGS(name, note, n, vaf),
 	TP_STRUCT__entry(
 		__array(char, comm, 8)
 		__string(name, name)
 		__field(u8, odd)
 		__string_len(part, note, n % 4)
 		__rel_string(note, note)
-		__vstring(message, fmt, va)
+		__vstring(message, vaf->fmt, vaf->va)
 	),
 	TP_fast_assign(
 		strscpy_pad(__entry->comm, note, 8);
@@ -81,7 +80,7 @@ TRACE_EVENT(c_strings,
 		__entry->odd = n & 1;
 		__assign_str(part);
 		__assign_rel_str(note);
-		__assign_vstr(message, fmt, va);
+		__assign_vstr(message, vaf->fmt, vaf->va);
 	),
 	TP_printk("comm=%s name=%s odd=%u part=%s note=%-12s| message=%s",
 		  __entry->comm, __get_str(name), __entry->odd,
@@ -143,7 +142,8 @@ TRACE_EVENT(c_relative,
 		__assign_rel_cpumask(cpus, cpumask_bits(cpus));
 	),
 	TP_printk("len=%u %s %s %s", __entry->len,
-		  __print_array(__get_rel_dynamic_array(list), __get_rel_dynamic_array_len(list) / 4, 4),
+		  __print_array(__get_rel_dynamic_array(list),
+				__get_rel_dynamic_array_len(list) / 4, 4),
 		  __get_rel_bitmask(bits), __get_rel_cpumask(cpus))
 );
 
@@ -165,8 +165,10 @@ TRACE_EVENT(c_names,
 		__entry->ns = ns;
 	),
 	TP_printk("%s %s %s %llu.%09u low=%u %s next=%u irq=%d",
-		  __print_flags(__entry->flags, "|", { 1, "READ" }, { 0x2, "WRITE" }, { 12, "BOTH" }),
-		  __print_symbolic(__entry->state, { TEST_IDLE, "idle" }, { TEST_BUSY, "busy" }, { TEST_DONE, "done" }),
+		  __print_flags(__entry->flags, "|",
+				{ 1, "READ" }, { 0x2, "WRITE" }, { 12, "BOTH" }),
+		  __print_symbolic(__entry->state,
+				   { TEST_IDLE, "idle" }, { TEST_BUSY, "busy" }, { TEST_DONE, "done" }),
 		  __print_symbolic(__entry->flags & 0x3, { 0, "none" }, { 3, "all" }),
 		  __print_ns_to_secs(__entry->ns), __print_ns_without_secs(__entry->ns),
 		  (__entry->flags >> 2) & 3,

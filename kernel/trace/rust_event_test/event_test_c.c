@@ -35,10 +35,12 @@ void event_test_detach(void)
 static void __printf(4, 5) fire_strings(const char *name, const char *note, u32 n,
 					const char *fmt, ...)
 {
+	struct va_format vaf = { .fmt = fmt };
 	va_list va;
 
 	va_start(va, fmt);
-	trace_c_strings(name, note, n, fmt, &va);
+	vaf.va = &va;
+	trace_c_strings(name, note, n, &vaf);
 	va_end(va);
 }
 

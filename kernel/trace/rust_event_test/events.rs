@@ -40,7 +40,7 @@ trace_event! {
             ip: usize = 0,
         }
         print(
-            "a=%u b=%d c=%hx d=%d e=%08x f=%d g=%llu h=%lld i=%lu j=%ld k=%d l=%-5d| m=%px ip=%pS 100%%",
+            "a=%u b=%d c=%hx d=%d e=%08x f=%d g=%llu h=%lld i=%lu j=%ld k=%d l=%-5d| m=%p ip=%pS 100%%",
             a, b, c, d, e, f, g, h, i, j, k, l, m, ip
         )
     }

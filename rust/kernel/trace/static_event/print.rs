@@ -7,7 +7,7 @@
 //! Records are read with all bounds checked: they may come from a buffer that survived a boot.
 //!
 //! C header:
-//! [`include/trace/stages/stage3_trace_output.h`](srctree/include/trace/stages/stage3_trace_output.h).
+//! [`stage3_trace_output.h`](srctree/include/trace/stages/stage3_trace_output.h).
 
 use crate::{
     bindings,
