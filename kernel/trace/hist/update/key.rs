@@ -54,7 +54,7 @@ pub(crate) fn build<M: Moment>(
 #[inline(never)]
 fn build_text<M: Moment>(part: &KeyPart, eval: &Eval<'_, M>, key: &mut [u64], texts: &Texts<'_>) {
     match *part {
-        KeyPart::Number { .. } => (),
+        KeyPart::Number { .. } | KeyPart::Saved => (),
         KeyPart::String { word, words, text } => {
             let start = word as usize;
             let end = start.wrapping_add(words as usize);
