@@ -66,10 +66,13 @@ use kernel::trace::{
 pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
     let hist = data.hist();
 
+    // One test for what is most frequent.
+    if let Shape::Plain(key) = hist.program.shape {
+        return plain(hist, key, hit);
+    }
     match hist.program.shape {
-        Shape::Plain(key) => plain(hist, key, hit),
         Shape::Small => small(hist, hit),
-        Shape::Large => large(hist, hit),
+        _ => large(hist, hit),
     }
 }
 

@@ -39,6 +39,11 @@ pub(crate) fn build<M: Moment>(
     key: &mut [u64],
     texts: &mut Texts<'_>,
 ) {
+    // Mostly that is all.
+    if let ([KeyPart::Number { value, .. }], [word]) = (program.key_parts.as_slice(), &mut *key) {
+        *word = eval.value(value, &[]);
+        return;
+    }
     for part in &program.key_parts {
         if let KeyPart::Number { word, value } = part {
             if let Some(word) = key.get_mut(*word as usize) {
