@@ -169,8 +169,8 @@ pub(crate) struct Program {
     /// The sums but for the first, which is the hit count.
     pub(crate) sums: KVec<Value>,
     pub(crate) sources: KVec<Source>,
-    /// The text of the scratch memory that gets the stack that led to the event.
-    pub(crate) stack: Option<u32>,
+    /// What gets the stack that led to the event.
+    pub(crate) stack: Option<op::SavedStack>,
     pub(crate) numbers: KVec<NumberVar>,
     /// Those of them that stay in the element.
     pub(crate) kept_numbers: KVec<KeptNumber>,

@@ -47,7 +47,10 @@ use super::{
         Element, //
     },
     program::{
-        op::Leaf,
+        op::{
+            Leaf,
+            SavedStack, //
+        },
         Shape, //
     },
     trigger::TriggerData,
@@ -63,10 +66,13 @@ use kernel::trace::{
 pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
     let hist = data.hist();
 
+    // One test for what is most frequent.
+    if let Shape::Plain(key) = hist.program.shape {
+        return plain(hist, key, hit);
+    }
     match hist.program.shape {
-        Shape::Plain(key) => plain(hist, key, hit),
         Shape::Small => small(hist, hit),
-        Shape::Large => large(hist, hit),
+        _ => large(hist, hit),
     }
 }
 
@@ -128,20 +134,27 @@ fn large(hist: &Hist, hit: &Hit<'_>) {
 /// Saves the stack that led to the event, if the histogram needs it.
 #[inline(always)]
 pub(crate) fn save_stack<M: Moment>(hist: &Hist, moment: &M, pad: &mut [u64]) {
-    let Some(stack) = hist.program.stack else {
+    let Some(mut scratch) = Scratch::new(pad, STACK_DEPTH) else {
         return;
     };
-    let text = Scratch::new(pad, 0).and_then(|scratch| scratch.into_text(stack));
+    let (count, words) = match hist.program.stack {
+        None => return,
+        Some(SavedStack::Key) => (None, scratch.key.first_chunk_mut()),
+        Some(SavedStack::Text(text)) => match scratch.texts.get_mut(text) {
+            Some([count, words @ ..]) => (Some(count), Some(words)),
+            None => return,
+        },
+    };
 
-    if let Some((count, words)) = text.and_then(|text| text.split_first_mut()) {
-        if let Some(words) = words.first_chunk_mut::<STACK_DEPTH>() {
-            let n = moment.stack(words);
+    if let Some(words) = words {
+        let n = moment.stack(words);
 
+        if let Some(rest) = words.get_mut(n..) {
+            rest.fill(0);
+        }
+        if let Some(count) = count {
             // CAST: It is small.
             *count = n as u64;
-            if let Some(rest) = words.get_mut(n..) {
-                rest.fill(0);
-            }
         }
     }
 }

@@ -59,7 +59,7 @@ impl<'m> Element<'m> {
     }
 
     /// Counts a hit, and adds to the other sums what `values` gives.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count(&self, values: impl ExactSizeIterator<Item = u64>) {
         if values.len() == 0 {
             return self.add(0, 1);
@@ -175,7 +175,7 @@ impl<'m> Element<'m> {
 
 /// Whether as many words are the same as the shorter of the two has: four at once, as long as there
 /// are so many.
-#[inline(always)]
+#[inline(never)]
 fn same_words(words: &[Atomic<u64>], key: &[u64]) -> bool {
     let (fours, key_fours) = (words.chunks_exact(4), key.chunks_exact(4));
     let (rest, key_rest) = (fours.remainder(), key_fours.remainder());

@@ -120,14 +120,15 @@ impl<'m> Element<'m> {
     ///
     /// `None` if somebody else holds the lock for too long, or if this CPU does, and for elements
     /// without variables.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&self) -> Option<Writer<'m>> {
         let lock = self.lock()?;
         let vars = self.vars()?;
         let this_cpu = LockWord::this_cpu();
-        let mut word = unlocked(lock)?;
+        let mut rounds = ROUNDS;
 
-        for _ in 0..ROUNDS {
+        loop {
+            let word = unlocked(lock)?;
             let locked = word.0 | u64::from(this_cpu);
 
             // Pairs with the store in `drop`: what the last writer wrote is seen.
@@ -142,9 +143,8 @@ impl<'m> Element<'m> {
                     word: LockWord(word.0.wrapping_add(VERSION)),
                 });
             }
-            word = unlocked(lock)?;
+            rounds = rounds.checked_sub(1)?;
         }
-        None
     }
 
     /// Reads variables.

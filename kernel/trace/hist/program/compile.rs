@@ -15,6 +15,7 @@ use super::{
         KeyPart,
         NumberVar,
         Save,
+        SavedStack,
         Step,
         TextVar,
         Value,
@@ -271,12 +272,26 @@ impl Compiler<'_> {
         }
     }
 
-    fn finish(self) -> Result<Program> {
+    /// Where the stack that led to the event is saved. If it is used once, as the key, that is
+    /// there.
+    fn saved_stack(&mut self) -> Option<SavedStack> {
+        let stack = self.stack?;
+        let only_key = self.texts.is_empty() && self.saves.is_empty() && self.n_scratch == 1;
+
+        if let ([part @ KeyPart::Stack { .. }], true) = (self.key_parts.as_mut_slice(), only_key) {
+            *part = KeyPart::Saved;
+            return Some(SavedStack::Key);
+        }
+        Some(SavedStack::Text(stack))
+    }
+
+    fn finish(mut self) -> Result<Program> {
         if self.n_slots > SLOTS_MAX {
             return Err(EINVAL);
         }
         let sort_by = self.sort_by()?;
         let shape = self.shape();
+        let stack = self.saved_stack();
         let pads = match shape {
             Shape::Large => Some(PadUse::new()?),
             _ => None,
@@ -313,7 +328,7 @@ impl Compiler<'_> {
             key_parts: self.key_parts,
             sums: self.sums,
             sources: self.sources,
-            stack: self.stack,
+            stack,
             numbers: self.numbers,
             kept_numbers: self.kept_numbers,
             kept_marks: self.kept_marks,

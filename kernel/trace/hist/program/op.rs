@@ -147,6 +147,8 @@ pub(crate) enum KeyPart {
         words: u32,
         text: Text,
     },
+    /// The addresses of the stack that led to the event, which are all of the key and there already.
+    Saved,
     /// The addresses of a stack that is in the scratch memory.
     Stack {
         word: u32,
@@ -157,6 +159,15 @@ pub(crate) enum KeyPart {
         word: u32,
         offset: u32,
     },
+}
+
+/// Where the stack that led to the event is saved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SavedStack {
+    /// It is the key, and nothing else.
+    Key,
+    /// This text of the scratch memory.
+    Text(u32),
 }
 
 /// A variable of the histogram that is a number.

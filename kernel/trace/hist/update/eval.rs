@@ -58,8 +58,16 @@ impl<'a, M: Moment> Eval<'a, M> {
     pub(crate) fn value(&self, value: &Value, slots: &[u64]) -> u64 {
         match value {
             Value::Leaf(leaf) => self.leaf(leaf, slots, &[]),
-            Value::Step(n) => self.step(*n, slots),
-            Value::Steps { from, to } => self.run(*from, *to, slots),
+            _ => self.expression(value, slots),
+        }
+    }
+
+    #[inline(never)]
+    fn expression(&self, value: &Value, slots: &[u64]) -> u64 {
+        match *value {
+            Value::Leaf(_) => 0,
+            Value::Step(n) => self.step(n, slots),
+            Value::Steps { from, to } => self.run(from, to, slots),
         }
     }
 

@@ -39,6 +39,11 @@ pub(crate) fn build<M: Moment>(
     key: &mut [u64],
     texts: &mut Texts<'_>,
 ) {
+    // Mostly that is all.
+    if let ([KeyPart::Number { value, .. }], [word]) = (program.key_parts.as_slice(), &mut *key) {
+        *word = eval.value(value, &[]);
+        return;
+    }
     for part in &program.key_parts {
         if let KeyPart::Number { word, value } = part {
             if let Some(word) = key.get_mut(*word as usize) {
@@ -54,7 +59,7 @@ pub(crate) fn build<M: Moment>(
 #[inline(never)]
 fn build_text<M: Moment>(part: &KeyPart, eval: &Eval<'_, M>, key: &mut [u64], texts: &Texts<'_>) {
     match *part {
-        KeyPart::Number { .. } => (),
+        KeyPart::Number { .. } | KeyPart::Saved => (),
         KeyPart::String { word, words, text } => {
             let start = word as usize;
             let end = start.wrapping_add(words as usize);

@@ -128,15 +128,6 @@ impl<'a> Scratch<'a> {
         })
     }
 
-    /// One of the texts.
-    #[inline(always)]
-    pub(crate) fn into_text(self, n: u32) -> Option<&'a mut [u64; TEXT_WORDS]> {
-        self.texts
-            .0
-            .get_mut((n as usize).wrapping_mul(TEXT_WORDS)..)?
-            .first_chunk_mut()
-    }
-
     /// The same memory, for a function that is called.
     ///
     /// What has never been lent is known to be used by nobody else, and can be kept in registers.
