@@ -94,7 +94,7 @@ dev_named_layout__refused() {
 	local c=hist:name=foo:keys=id
 	fresh && put dynamic_events 'u:moved u64 first; u32 id' | q grep ok && ok num $c || return
 	refused_clean moved $c 'Invalid argument' \
-		"$(entry moved "Named hist trigger doesn't match existing named trigger (includes variables)" $c foo:keys=id)"
+		"$(entry moved "Named hist trigger doesn't match existing named trigger (includes variables)" $c name=foo:keys=id)"
 }
 
 # The lower half is the number of read().
