@@ -115,8 +115,8 @@ pub(crate) enum Value {
 /// A text: a string or a stack.
 ///
 /// In the scratch memory a string is its bytes, a NUL, and zeros up to the end of that word; the
-/// last word ends with a NUL as well. A stack is the number of its addresses and then the addresses,
-/// with zeros behind them.
+/// last word ends with a NUL as well. A stack is the number of its addresses and then the
+/// addresses, with zeros behind them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Text {
     /// A field of the record that is a string of at most `size` bytes.
@@ -147,7 +147,7 @@ pub(crate) enum KeyPart {
         words: u32,
         text: Text,
     },
-    /// The addresses of the stack that led to the event, which are all of the key and there already.
+    /// The addresses of the stack that led to the event: all of the key, and there already.
     Saved,
     /// The addresses of a stack that is in the scratch memory.
     Stack {
