@@ -160,7 +160,7 @@ pub(crate) fn save_stack<M: Moment>(hist: &Hist, moment: &M, pad: &mut [u64]) {
 }
 
 /// Handles a hit that needs much memory.
-#[inline(always)]
+#[inline(never)]
 fn handle(hist: &Hist, hit: &Hit<'_>, pad: &mut [u64]) {
     let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
         return;
