@@ -120,8 +120,8 @@ pub(crate) enum Param {
 /// How much a hit has to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// One field of the record is the key. There are only sums and variables that are numbers,
-    /// which nothing else of the histogram refers to.
+    /// One field of the record is the key. There are only sums, and variables that are numbers and
+    /// that nothing else of the histogram refers to.
     Plain(op::Leaf),
     /// There is little to remember: it fits on the kernel stack, and nothing that runs can lead to
     /// another event.
@@ -184,7 +184,7 @@ pub(crate) struct Program {
     pub(crate) counts_only: bool,
     /// Variables are stored in the element.
     pub(crate) stores: bool,
-    /// None of them is a text, and no action watches one.
+    /// None of those is a text, and no action watches a variable.
     pub(crate) stores_numbers_only: bool,
     /// The actions that always run.
     pub(crate) always: u32,

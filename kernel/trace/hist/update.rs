@@ -95,7 +95,7 @@ fn plain(hist: &Hist, key: Leaf, hit: &Hit<'_>) {
 /// Counts a hit of a plain histogram that has more than the hit count.
 ///
 /// Nothing else refers to its variables during the hit, so they need not be remembered.
-#[inline(never)]
+#[inline(always)]
 fn plain_numbers(hist: &Hist, hit: &Hit<'_>, record: &[u8], element: Element<'_>) {
     let program = &hist.program;
     let eval = Eval::with_record(hit, record, &program.code);

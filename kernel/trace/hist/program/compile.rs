@@ -316,7 +316,8 @@ impl Compiler<'_> {
             sort_by,
             counts_only: self.sums.is_empty() && self.n_vars == 0,
             stores: self.n_vars > 0,
-            stores_numbers_only: self.texts.is_empty() && self.watches.is_empty(),
+            stores_numbers_only: self.texts.iter().all(|text| text.kept.is_none())
+                && self.watches.is_empty(),
             always: actions(|action| matches!(action.handler, Handler::OnMatch { .. })),
             deeds: actions(|action| !matches!(action.deed, Deed::Save)),
             keys: self.keys,

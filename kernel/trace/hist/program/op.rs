@@ -147,8 +147,7 @@ pub(crate) enum KeyPart {
         words: u32,
         text: Text,
     },
-    /// The addresses of the stack that led to the event, which are all of the key and there
-    /// already.
+    /// The addresses of the stack that led to the event: all of the key, and there already.
     Saved,
     /// The addresses of a stack that is in the scratch memory.
     Stack {

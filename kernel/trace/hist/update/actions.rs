@@ -26,6 +26,7 @@ use kernel::trace::{
 };
 
 /// Runs the actions of the set `run`, in their order.
+#[inline(always)]
 pub(crate) fn run(
     hist: &Hist,
     hit: &Hit<'_>,

@@ -10,6 +10,7 @@ use crate::program::op::{
     Code,
     Leaf,
     Op,
+    Step,
     Value,
     REGISTERS, //
 };
@@ -62,21 +63,24 @@ impl<'a, M: Moment> Eval<'a, M> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn expression(&self, value: &Value, slots: &[u64]) -> u64 {
+        let steps = &self.code.steps;
+
         match *value {
             Value::Leaf(_) => 0,
-            Value::Step(n) => self.step(n, slots),
-            Value::Steps { from, to } => self.run(from, to, slots),
+            Value::Step(n) => steps
+                .get(n as usize)
+                .map_or(0, |step| self.step(step, slots)),
+            Value::Steps { from, to } => {
+                self.run(steps.get(from as usize..to as usize).unwrap_or(&[]), slots)
+            }
         }
     }
 
     /// An expression of one operator, as most are.
     #[inline(never)]
-    fn step(&self, n: u32, slots: &[u64]) -> u64 {
-        let Some(step) = self.code.steps.get(n as usize) else {
-            return 0;
-        };
+    fn step(&self, step: &Step, slots: &[u64]) -> u64 {
         let left = self.leaf(&step.left, slots, &[]);
         let right = self.leaf(&step.right, slots, &[]);
 
@@ -84,12 +88,11 @@ impl<'a, M: Moment> Eval<'a, M> {
     }
 
     #[inline(never)]
-    fn run(&self, from: u32, to: u32, slots: &[u64]) -> u64 {
-        let steps = self.code.steps.get(from as usize..to as usize);
+    fn run(&self, steps: &[Step], slots: &[u64]) -> u64 {
         let mut registers = [0; REGISTERS];
         let mut result = 0;
 
-        for step in steps.unwrap_or(&[]) {
+        for step in steps {
             let left = self.leaf(&step.left, slots, &registers);
             let right = self.leaf(&step.right, slots, &registers);
 

@@ -16,6 +16,8 @@
 #define THREADS 2
 #define LOOPS 40000
 #define REPETITIONS 9
+/* How often that is tried on a machine that is busy. */
+#define TRIES 5
 
 static int fd;
 static bool same;
@@ -77,12 +79,11 @@ static double best(void)
 	return least;
 }
 
-static void measure(const char *metric, bool one_key)
+static bool try_to_measure(const char *metric)
 {
 	double without, with;
 	char *text;
 
-	same = one_key;
 	without = best();
 	write_file(HIST_TRIGGER, "hist:keys=k");
 	with = best();
@@ -92,8 +93,22 @@ static void measure(const char *metric, bool one_key)
 	free(text);
 	write_file(HIST_TRIGGER, "!hist:keys=k");
 	if (with <= without)
-		die("the machine is too busy: a record with a histogram took less than one without");
+		return false;
 	report(metric, THREADS * 1e9 / (with - without), "1/s");
+	return true;
+}
+
+static void measure(const char *metric, bool one_key)
+{
+	int i;
+
+	same = one_key;
+	for (i = 0; i < TRIES; i++) {
+		if (try_to_measure(metric))
+			return;
+	}
+	fprintf(stderr, "%s: the machine is too busy: records with a histogram took less than without\n",
+		metric);
 }
 
 void bench_parallel(void)
