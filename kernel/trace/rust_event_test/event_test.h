@@ -57,7 +57,8 @@ TRACE_EVENT(c_numbers,
 		__entry->m = (void *)(unsigned long)n;
 		__entry->ip = 0;
 	),
-	TP_printk("a=%u b=%d c=%hx d=%d e=%08x f=%d g=%llu h=%lld i=%lu j=%ld k=%d l=%-5d| m=%p ip=%pS 100%%",
+	TP_printk(
+		"a=%u b=%d c=%hx d=%d e=%08x f=%d g=%llu h=%lld i=%lu j=%ld k=%d l=%-5d| m=%p ip=%pS 100%%",
 		  __entry->a, __entry->b, __entry->c, __entry->d, __entry->e,
 		  __entry->f, __entry->g, __entry->h, __entry->i, __entry->j,
 		  __entry->k, __entry->l, (void *)__entry->m, (void *)__entry->ip)
