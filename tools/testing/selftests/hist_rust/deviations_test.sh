@@ -320,6 +320,7 @@ helper_command='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,use
 
 # Others refer to the helper when the one that it was made for goes.
 dev_helper_goes__with_the_last_reference() {
+	need_rust 'the kernel warns' || return
 	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num hist:keys=id:st=total || return
 	ok pair "$helper_command" && ok text 'hist:keys=id:vals=$synthetic_delta' && ok pair "!$helper_command" || return
 	same "$(triggers num | wc -l)" 2 && ok text '!hist:keys=id:vals=$synthetic_delta' && same "$(triggers num | wc -l)" 1
