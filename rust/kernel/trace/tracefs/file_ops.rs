@@ -23,7 +23,7 @@ use core::marker::PhantomData;
 
 /// Operations of a file.
 ///
-/// What is not implemented is not supported by the file. It cannot be seeked in.
+/// A file only has the operations that are implemented, and no position that could be set.
 #[vtable]
 pub trait FileOps: Sized + 'static {
     /// What belongs to one open file.
