@@ -32,6 +32,24 @@ __rust_helper void rust_helper_trace_module_put(struct module *module)
 	module_put(module);
 }
 
+/* As trace_event_try_get_ref(), but not while the module is initialised either. */
+__rust_helper bool rust_helper_trace_event_get(struct trace_event_call *call)
+{
+	if (call->flags & TRACE_EVENT_FL_DYNAMIC)
+		return trace_event_dyn_try_get_ref(call);
+	return rust_helper_trace_module_get(call->module);
+}
+
+__rust_helper void rust_helper_trace_event_put_ref(struct trace_event_call *call)
+{
+	trace_event_put_ref(call);
+}
+
+__rust_helper struct trace_array *rust_helper_top_trace_array(void)
+{
+	return top_trace_array();
+}
+
 /* The module that @call goes with; NULL if there is none. */
 __rust_helper struct module *
 rust_helper_trace_event_module(struct trace_event_call *call)
@@ -64,6 +82,17 @@ __rust_helper void rust_helper_tracepoint_call_unlock(struct srcu_ctr __percpu *
 	srcu_read_unlock_fast_notrace(&tracepoint_srcu, scp);
 }
 
+/* For tracepoints whose probes may fault. */
+__rust_helper void rust_helper_tracepoint_faultable_lock(void)
+{
+	rcu_read_lock_trace();
+}
+
+__rust_helper void rust_helper_tracepoint_faultable_unlock(void)
+{
+	rcu_read_unlock_trace();
+}
+
 /* What every tracepoint without a condition of its own is called on. */
 __rust_helper bool rust_helper_tracepoint_cpu_online(void)
 {
@@ -78,6 +107,26 @@ __rust_helper void rust_helper_trace_preempt_disable(void)
 __rust_helper void rust_helper_trace_preempt_enable(void)
 {
 	preempt_enable_notrace();
+}
+
+/*
+ * How deep things of two kinds are nested on this CPU. Interrupts leave it as it
+ * was; preemption must be off.
+ */
+static DEFINE_PER_CPU(unsigned int [2], trace_nesting);
+
+__rust_helper bool rust_helper_trace_nesting_enter(unsigned int what,
+						   unsigned int most)
+{
+	if (this_cpu_read(trace_nesting[what]) >= most)
+		return false;
+	this_cpu_inc(trace_nesting[what]);
+	return true;
+}
+
+__rust_helper void rust_helper_trace_nesting_leave(unsigned int what)
+{
+	this_cpu_dec(trace_nesting[what]);
 }
 
 /* How many words the mask of a __cpumask field has. */

@@ -254,6 +254,7 @@
 //! | [`trigger::Trigger`] | `event_trigger_data` |
 //! | [`synth::SynthEvent`], [`synth::Event`] | `synth_event` |
 //! | [`synth::Tracer`] | `synth_event_trace_array()`, `synth_event_trace_start()` |
+//! | [`dynevent::cmd::Command`] | `dynevent_cmd` |
 //! | [`kprobe::Builder`] | `kprobe_event_gen_cmd_start()`, `kretprobe_event_gen_cmd_start()` |
 //!
 //! What is different: in C an event has to be freed by hand after the last callback, here it is
@@ -274,7 +275,7 @@ pub mod context;
 pub mod dynevent;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod event;
-#[cfg(CONFIG_SYNTH_EVENTS)]
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod event_file;
 pub mod event_mutex;
 #[cfg(CONFIG_HIST_TRIGGERS)]
@@ -283,11 +284,13 @@ pub mod event_text;
 pub mod field;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub mod file;
-#[cfg(CONFIG_SYNTH_EVENTS)]
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod instance;
-#[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_SYNTH_EVENTS))]
+#[cfg(CONFIG_KPROBE_EVENTS)]
 pub mod kprobe;
 mod module_ref;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+mod nesting;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod output;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
@@ -306,7 +309,7 @@ pub mod synth;
 pub mod tracefs;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub mod tracepoint;
-#[cfg(CONFIG_SYNTH_EVENTS)]
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod trigger;
 
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_DYNAMIC_EVENTS))]

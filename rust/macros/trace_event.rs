@@ -4,10 +4,11 @@
 //!
 //! [`parse`] has the grammar. What is made of a declaration is little, and the rest is in
 //! `kernel::trace::static_event`: [`class`] makes what a class consists of, [`event`] a tracepoint
-//! and an event, [`print`] the print format and the code that prints, [`format`] takes a format
-//! apart.
+//! and an event, [`custom`] what there is instead if the tracepoint is somebody else's, [`print`]
+//! the print format and the code that prints, [`format`] takes a format apart.
 
 mod class;
+mod custom;
 mod event;
 mod format;
 mod parse;
@@ -81,13 +82,13 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
     for item in &input.items {
         match item {
             Item::Class(class) => {
-                out.extend(class::class(class, &input.system)?);
+                out.extend(class::class(class, &input.system, false)?);
                 classes.push(class);
             }
             Item::Event(event) => {
                 let class = match event {
                     Event { own: Some(own), .. } => {
-                        out.extend(class::class(own, &input.system)?);
+                        out.extend(class::class(own, &input.system, event.options.custom)?);
                         own
                     }
                     Event { of, .. } => *classes

@@ -27,6 +27,7 @@ use kernel::{
     trace::{
         event_file::EventFile,
         event_mutex::Held,
+        instance::ErrorTexts,
         trigger::{
             Command,
             Filter,
@@ -54,6 +55,9 @@ module! {
 struct CountCommand;
 
 static COMMAND: Registration<CountCommand> = Registration::new(c"rust_count", Kind::Record);
+
+/// What `error_log` says about lines that are refused.
+static ERRORS: ErrorTexts<1> = ErrorTexts::new([c"The event is counted already"]);
 
 /// What one trigger has.
 struct Count {
@@ -89,6 +93,8 @@ impl Command for CountCommand {
             return Ok(());
         }
         if file.triggers::<Self>(lists).next().is_some() {
+            file.instance()
+                .log_error(c"rust_count", c"rust_count", &ERRORS, 0, 0);
             return Err(EEXIST);
         }
 

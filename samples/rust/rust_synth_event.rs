@@ -103,15 +103,13 @@ fn values<'v>(comm: &'v CStr, text: &'v CStr, number: i32) -> [Arg<'v>; 7] {
 /// One record whose values are given in their order, and one by name.
 fn piecewise(tracer: &Tracer) -> Result {
     let mut record = tracer.in_order()?;
-
     for value in values(c"slinky", c"thneed_2.01", 395) {
         record.add(value)?;
     }
-    // This is when it is written. No two at once, and no sleeping before.
+    // This is when it is written. No sleeping before.
     drop(record);
 
     let mut record = tracer.by_name()?;
-
     record.set(c"ts_ns", 1_000_000)?;
     record.set(c"ts_ms", 1_000)?;
     record.set(c"cpu", 0)?;

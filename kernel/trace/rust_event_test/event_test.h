@@ -16,6 +16,11 @@
 #define EVENT_TEST_ONCE
 #define TEST_LEN 6
 
+struct test_place {
+	u32 row;
+	u32 column;
+};
+
 enum test_state { TEST_IDLE, TEST_BUSY = 5, TEST_DONE = 9 };
 
 int event_test_attach(void);
@@ -148,6 +153,25 @@ TRACE_EVENT(c_relative,
 		  __get_rel_bitmask(bits), __get_rel_cpumask(cpus))
 );
 
+TRACE_EVENT(c_parts,
+	TP_PROTO(const u32 *list, u32 len),
+	TP_ARGS(list, len),
+	TP_STRUCT__entry(
+		__array(u8, mac, TEST_LEN)
+		__field(u8, used)
+		__dynamic_array(u32, list, len)
+	),
+	TP_fast_assign(
+		memset(__entry->mac, len, TEST_LEN);
+		__entry->used = len / 2;
+		memcpy(__get_dynamic_array(list), list, len * sizeof(u32));
+	),
+	TP_printk("%s %s %s",
+		  __print_hex(__entry->mac, 2),
+		  __print_array(__get_dynamic_array(list), __entry->used, 4),
+		  __print_hex_str(__get_dynamic_array(list), (u32)__entry->used * 4))
+);
+
 TRACE_DEFINE_ENUM(TEST_IDLE);
 TRACE_DEFINE_ENUM(TEST_BUSY);
 TRACE_DEFINE_ENUM(TEST_DONE);
@@ -177,6 +201,54 @@ TRACE_EVENT(c_names,
 		  __entry->flags > 3 ? "big" : "small",
 		  (u32)__entry->state + 1,
 		  __event_in_irq())
+);
+
+TRACE_EVENT(c_quoted,
+	TP_PROTO(u32 n, const char *name),
+	TP_ARGS(n, name),
+	TP_STRUCT__entry(
+		__field(u32, type)
+		__array(u8, match, 2)
+		__array(char, word, 8)
+		__string(ref, name)
+		__field_struct(struct test_place, place)
+		__field_struct(struct test_place, other)
+	),
+	TP_fast_assign(
+		__entry->type = n;
+		memset(__entry->match, n, 2);
+		strscpy_pad(__entry->word, name, 8);
+		__assign_str(ref);
+		__entry->place.row = n;
+		__entry->place.column = 3;
+		__entry->other.row = 4;
+		__entry->other.column = n;
+	),
+	TP_printk("\"%u\" back\\slash %s\t%s %s inverse=%d",
+		  __entry->type,
+		  __print_hex(__entry->match, 2),
+		  __entry->type > 2 ? __entry->word : __get_str(ref),
+		  __print_symbolic(__entry->type, { 0, "none" }, { 1, "one" }),
+		  ~__entry->type)
+);
+
+/* Apart from the others, as libtraceevent cannot print it. */
+TRACE_EVENT(c_dump,
+	TP_PROTO(const u32 *list, u32 len),
+	TP_ARGS(list, len),
+	TP_STRUCT__entry(
+		__field(u8, n)
+		__dynamic_array(u32, list, len)
+	),
+	TP_fast_assign(
+		__entry->n = len;
+		memcpy(__get_dynamic_array(list), list, len * sizeof(u32));
+	),
+	TP_printk("%s%s",
+		  __print_flags(__entry->n, "\t\"", { 1, "A" }, { 2, "B" }),
+		  __print_hex_dump("\"\\: ", DUMP_PREFIX_OFFSET, 16, 4,
+				   __get_dynamic_array(list),
+				   __get_dynamic_array_len(list), true))
 );
 
 DECLARE_EVENT_CLASS(c_pair,
@@ -219,6 +291,46 @@ TRACE_EVENT_FN(c_hooked,
 	TP_printk("n=%u", __entry->n),
 	event_test_attach, event_test_detach
 );
+
+TRACE_EVENT_SYSCALL(c_faultable,
+	TP_PROTO(u32 n, const char *name),
+	TP_ARGS(n, name),
+	TP_STRUCT__entry(
+		__field(u32, n)
+		__string(name, name)
+	),
+	TP_fast_assign(
+		__entry->n = n;
+		__assign_str(name);
+	),
+	TP_printk("n=%u name=%s", __entry->n, __get_str(name)),
+	event_test_attach, event_test_detach
+);
+
+DECLARE_EVENT_CLASS(c_counted,
+	TP_PROTO(u32 n, struct task_struct *task),
+	TP_ARGS(__perf_count(n), __perf_task(task)),
+	TP_STRUCT__entry(
+		__field(u32, n)
+		__field(u32, next)
+		__field(u32, square)
+		__field(bool, has_task)
+	),
+	TP_fast_assign(
+		u32 next = n + 1;
+
+		__entry->n = n;
+		__entry->next = next;
+		__entry->square = next * next;
+		__entry->has_task = task;
+	),
+	TP_printk("n=%u next=%u square=%u task=%d", __entry->n, __entry->next,
+		  __entry->square, __entry->has_task)
+);
+
+DEFINE_EVENT(c_counted, c_counted,
+	TP_PROTO(u32 n, struct task_struct *task),
+	TP_ARGS(n, task));
 
 TRACE_EVENT(c_cost,
 	TP_PROTO(u64 a, u32 b, const char *name),

@@ -8,7 +8,9 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/sched.h>
 #include <linux/stdarg.h>
+#include <linux/workqueue.h>
 
 #define CREATE_TRACE_POINTS
 #include "event_test.h"
@@ -62,17 +64,60 @@ static int fire_c(const char *val, const struct kernel_param *kp)
 			     "message %u of %u", i, n);
 		trace_c_arrays(list, i % 8, cpumask_of(i % 2));
 		trace_c_relative(list, i % 8, cpumask_of(i % 2));
+		trace_c_parts(list, i % 8);
 		trace_c_names(i, i * 1500000000ULL);
+		trace_c_quoted(i, notes[i % ARRAY_SIZE(notes)]);
+		trace_c_dump(list, i % 8);
 		trace_c_pair_first(i, 3);
 		trace_c_pair_second(i, 3);
 		trace_c_pair_third(i, 3);
 		trace_c_hooked(i);
+		trace_c_faultable(i, names[i % ARRAY_SIZE(names)]);
+		trace_c_counted(i, NULL);
 	}
 	return 0;
 }
 
 static const struct kernel_param_ops fire_ops = { .set = fire_c };
 module_param_cb(fire_c, &fire_ops, NULL, 0200);
+
+struct task_work {
+	struct work_struct work;
+	struct task_struct *task;
+	u32 n;
+};
+
+static void hit_for_task(struct work_struct *work)
+{
+	struct task_work *hits = container_of(work, struct task_work, work);
+	u32 i;
+
+	for (i = 0; i < hits->n; i++) {
+		/* perf takes a lock of the task that interrupts take as well. */
+		local_irq_disable();
+		trace_c_counted(i, hits->task);
+		local_irq_enable();
+	}
+}
+
+/* Hits c_counted in another task, for this one. */
+static int fire_task_c(const char *val, const struct kernel_param *kp)
+{
+	struct task_work hits = { .task = current };
+	int ret;
+
+	ret = kstrtou32(val, 0, &hits.n);
+	if (ret)
+		return ret;
+	INIT_WORK_ONSTACK(&hits.work, hit_for_task);
+	schedule_work(&hits.work);
+	flush_work(&hits.work);
+	destroy_work_on_stack(&hits.work);
+	return 0;
+}
+
+static const struct kernel_param_ops fire_task_ops = { .set = fire_task_c };
+module_param_cb(fire_task_c, &fire_task_ops, NULL, 0200);
 
 /* What a hit costs, of the events c_cost and c_cost_string, in ps. */
 static int cost_c(char *buffer, const struct kernel_param *kp)

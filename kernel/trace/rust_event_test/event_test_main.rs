@@ -8,6 +8,10 @@
 //! | | Rust, in `/sys/kernel/debug/rust_event_test` | C, in the module's parameters |
 //! | --- | --- | --- |
 //! | fire | `fire` | `fire_c` |
+//! | fire `pointers` | `pointers` | |
+//! | fire `big` with so many bytes | `big` | |
+//! | fire `exported` | `fire_exported` | `fire` of `rust_event_user` |
+//! | fire `counted` in another task, for the one that writes | `fire_task` | `fire_task_c` |
 //! | cost | `cost` | `cost_c` |
 //! | calls of the hooks of `hooked` | `hooks` | `hooks_c` |
 //! | let these fail | `refuse` | `refuse_c` |
@@ -23,11 +27,19 @@ use kernel::{
     },
     fmt,
     prelude::*,
-    sync::atomic::{
-        Atomic,
-        Relaxed, //
+    sync::{
+        aref::ARef,
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        Completion, //
     },
+    task::Task,
     time::{
+        delay::fsleep,
+        Delta,
         Instant,
         Monotonic, //
     },
@@ -35,7 +47,8 @@ use kernel::{
         probe::Registration,
         trace, //
     },
-    uaccess::UserSliceReader, //
+    uaccess::UserSliceReader,
+    workqueue, //
 };
 
 module! {
@@ -68,6 +81,14 @@ fn attach() -> Result {
 
 fn detach() {
     DETACHED.fetch_add(1, Relaxed);
+}
+
+#[cfg(CONFIG_PERF_EVENTS)]
+fn only_counting(event: &kernel::trace::perf::Event) -> Result {
+    if event.has_records() || event.is_sampling() {
+        return Err(EACCES);
+    }
+    Ok(())
 }
 
 /// The number that is written to a file.
@@ -106,12 +127,68 @@ fn fire(_: &(), reader: &mut UserSliceReader) -> Result {
         events::trace_r_strings(NAMES[at % 4], NOTES[at % 2], i, n);
         events::trace_r_arrays(&list[..at % 8], &cpus[at % 2]);
         events::trace_r_relative(&list[..at % 8], &cpus[at % 2]);
+        events::trace_r_parts(&list[..at % 8]);
         events::trace_r_names(i, u64::from(i) * 1_500_000_000);
+        events::trace_r_quoted(i, NOTES[at % 2]);
+        events::trace_r_dump(&list[..at % 8]);
         events::trace_r_pair_first(i as i32, 3);
         events::trace_r_pair_second(i as i32, 3);
         events::trace_r_pair_third(i as i32, 3);
         trace!(events::r_hooked(evaluated(i)));
+        events::trace_r_bare(i);
+        events::trace_r_faultable(i, NAMES[at % 4]);
+        events::trace_r_counted(i, None);
     }
+    Ok(())
+}
+
+/// Fires `r_pointers` as often.
+fn pointers(_: &(), reader: &mut UserSliceReader) -> Result {
+    for i in 0..number(reader)? {
+        events::trace_r_pointers(NOTES[i as usize % 2], i % 2);
+    }
+    Ok(())
+}
+
+fn fire_exported(_: &(), reader: &mut UserSliceReader) -> Result {
+    for i in 0..number(reader)? {
+        events::trace_r_exported(i as i32, -1);
+    }
+    Ok(())
+}
+
+/// Fires `r_big` with as many bytes.
+fn big(_: &(), reader: &mut UserSliceReader) -> Result {
+    let data = KVVec::from_elem(b'x', number(reader)? as usize, GFP_KERNEL)?;
+
+    events::trace_r_big(&data);
+    Ok(())
+}
+
+/// Binds the event on a tracepoint that is not ours.
+fn bind(_: &(), _: &mut UserSliceReader) -> Result {
+    events::sched_switch::bind()
+}
+
+/// Fails, as there is no such tracepoint.
+fn bind_nowhere(_: &(), _: &mut UserSliceReader) -> Result {
+    events::rust_nowhere::bind()
+}
+
+/// Hits `r_counted` in another task, for this one.
+fn fire_task(_: &(), reader: &mut UserSliceReader) -> Result {
+    let n = number(reader)?;
+    let task: ARef<Task> = ARef::from(&**current!());
+    let done = Arc::pin_init(Completion::new(), GFP_KERNEL)?;
+    let hits_done = done.clone();
+
+    workqueue::system_percpu().try_spawn(GFP_KERNEL, move || {
+        for i in 0..n {
+            events::trace_r_counted(i, Some(&task));
+        }
+        hits_done.complete_all();
+    })?;
+    done.wait_for_completion();
     Ok(())
 }
 
@@ -170,10 +247,37 @@ fn show_probe(_: &(), f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "{} {}", PROBED.load(Relaxed), SUM.load(Relaxed))
 }
 
+/// Attaches a probe that sleeps and fires, and tells how long that took, in milliseconds.
+fn show_sleep(_: &(), f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let probe = KBox::pin_init(
+        Registration::<events::r_faultable, _>::new(|_| fsleep(Delta::from_millis(20))),
+        GFP_KERNEL,
+    );
+    if probe.is_err() {
+        return writeln!(f, "failed");
+    }
+    let start = Instant::<Monotonic>::now();
+
+    events::trace_r_faultable(7, None);
+    writeln!(f, "{}", start.elapsed().as_millis())
+}
+
 #[pin_data]
 struct EventTest {
     #[pin]
     fire: File<()>,
+    #[pin]
+    pointers: File<()>,
+    #[pin]
+    big: File<()>,
+    #[pin]
+    fire_task: File<()>,
+    #[pin]
+    bind: File<()>,
+    #[pin]
+    bind_nowhere: File<()>,
+    #[pin]
+    fire_exported: File<()>,
     #[pin]
     cost: File<()>,
     #[pin]
@@ -184,6 +288,8 @@ struct EventTest {
     evaluated: File<()>,
     #[pin]
     probe: File<()>,
+    #[pin]
+    sleep: File<()>,
     dir: Dir,
 }
 
@@ -193,11 +299,18 @@ impl kernel::InPlaceModule for EventTest {
 
         try_pin_init!(Self {
             fire <- dir.write_callback_file(c"fire", (), &fire),
+            pointers <- dir.write_callback_file(c"pointers", (), &pointers),
+            big <- dir.write_callback_file(c"big", (), &big),
+            bind <- dir.write_callback_file(c"bind", (), &bind),
+            bind_nowhere <- dir.write_callback_file(c"bind_nowhere", (), &bind_nowhere),
+            fire_exported <- dir.write_callback_file(c"fire_exported", (), &fire_exported),
+            fire_task <- dir.write_callback_file(c"fire_task", (), &fire_task),
             cost <- dir.read_callback_file(c"cost", (), &show_cost),
             hooks <- dir.read_callback_file(c"hooks", (), &show_hooks),
             refuse <- dir.write_callback_file(c"refuse", (), &set_refuse),
             evaluated <- dir.read_callback_file(c"evaluated", (), &show_evaluated),
             probe <- dir.read_callback_file(c"probe", (), &show_probe),
+            sleep <- dir.read_callback_file(c"sleep", (), &show_sleep),
             dir: dir.clone(),
         })
     }

@@ -5,10 +5,23 @@
 use kernel::{
     cpumask::Cpumask,
     prelude::*,
+    task::Task,
     trace::trace_event, //
 };
 
 const LEN: usize = 6;
+
+/// What has the same name and the same fields in C.
+#[allow(non_camel_case_types)]
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct test_place {
+    pub(crate) row: u32,
+    pub(crate) column: u32,
+}
+
+// SAFETY: There is no padding.
+unsafe impl kernel::transmute::AsBytes for test_place {}
 
 /// Values of a field that have names.
 #[derive(Clone, Copy)]
@@ -88,6 +101,16 @@ trace_event! {
         print("len=%u %s %s %s", len, array(list), bits, cpus)
     }
 
+    /// Of arrays only the start is printed.
+    pub(crate) event r_parts(list: &[u32]) {
+        fields {
+            mac: [u8; LEN] = [list.len() as u8; LEN],
+            used: u8 = (list.len() / 2) as u8,
+            list: [u32] = list,
+        }
+        print("%s %s %s", hex(mac, 2), array(list, used), hex_str(list, used as u32 * 4))
+    }
+
     /// Numbers that have names, and expressions.
     pub(crate) event r_names(n: u32, ns: u64) {
         fields {
@@ -106,6 +129,39 @@ trace_event! {
             if flags > 3 { "big" } else { "small" },
             state as u32 + 1,
             in_irq(),
+        )
+    }
+
+    /// Names and texts that C writes in another way.
+    pub(crate) event r_quoted(n: u32, name: &CStr) {
+        fields {
+            r#type: u32 = n,
+            r#match: [u8; 2] = [n as u8; 2],
+            word: [char; 8] = name,
+            r#ref: str = name,
+            place: struct self::test_place = self::test_place { row: n, column: 3 },
+            other: struct test_place as "struct test_place" = test_place { row: 4, column: n },
+        }
+        print(
+            "\"%u\" back\\slash %s\t%s %s inverse=%d",
+            r#type,
+            hex(r#match),
+            if r#type > 2 { word } else { r#ref },
+            symbolic(r#type, [(0, "none"), (1, "one")]),
+            !r#type,
+        )
+    }
+
+    /// Apart from the others, as libtraceevent cannot print it.
+    pub(crate) event r_dump(list: &[u32]) {
+        fields {
+            n: u8 = list.len() as u8,
+            list: [u32] = list,
+        }
+        print(
+            "%s%s",
+            flags(n, "\t\"", [(1, "A"), (2, "B")]),
+            hex_dump(list, "\"\\: ", offset, 16, 4, true),
         )
     }
 
@@ -140,6 +196,79 @@ trace_event! {
         print("n=%u", n)
     }
 
+    /// Addresses, which are not the same from one time to the other.
+    pub(crate) event r_pointers(text: &'static CStr, cpu: u32) {
+        fields {
+            #[filter(ptr_string)]
+            text: *const c_void = text.as_char_ptr().cast(),
+            #[filter(function)]
+            ip: usize = 0,
+            #[filter(cpu)]
+            cpu: u32 = cpu,
+            also: usize as "const char *" = text.as_char_ptr().expose_provenance(),
+        }
+        print("ip=%ps cpu=%u", ip, cpu)
+    }
+
+    /// Of any size.
+    pub(crate) event r_big(data: &[u8]) {
+        fields {
+            data: [u8] = data,
+        }
+        print("len=%u", len(data))
+    }
+
+    /// That nobody uses.
+    event r_unused(n: u32) {
+        fields {
+            n: u32 = n,
+        }
+        print("n=%u", n)
+    }
+
+    /// Without an event.
+    pub(crate) tracepoint r_bare(n: u32) {
+        if n != 2;
+    }
+
+    /// Whose probes may fault.
+    pub(crate) faultable event r_faultable(n: u32, name: Option<&CStr>) {
+        attach: super::attach;
+        detach: super::detach;
+        fields {
+            n: u32 = n,
+            name: str = name,
+        }
+        print("n=%u name=%s", n, name)
+    }
+
+    /// That tells perf what it counts and what task it is for, and has a value for two fields.
+    pub(crate) event r_counted(n: u32, task: Option<&Task>) {
+        let next = n + 1;
+        count: n.into();
+        task: task;
+        fields {
+            n: u32 = n,
+            next: u32 = next,
+            square: u32 = next * next,
+            has_task: bool = task.is_some(),
+        }
+        print("n=%u next=%u square=%u task=%d", n, next, square, has_task)
+    }
+
+    /// That another module, in C, hits and attaches a probe to.
+    pub(crate) export event r_exported: r_pair;
+
+    /// That all users can have recorded by perf.
+    pub(crate) event r_any: r_pair {
+        cap_any;
+    }
+
+    /// That perf can count, but not record.
+    pub(crate) event r_countable: r_pair {
+        permission: super::only_counting;
+    }
+
     /// To be measured: fields of fixed size.
     pub(crate) event r_cost(a: u64, b: u32, name: &[u8; 16]) {
         fields {
@@ -157,5 +286,33 @@ trace_event! {
             name: str = name,
         }
         print("a=%u name=%s", a, name)
+    }
+}
+
+trace_event! {
+    system: "event_test_custom";
+
+    // SAFETY: This is the prototype in `include/trace/events/sched.h`.
+    /// Other fields for a tracepoint that has an event in C.
+    pub(crate) unsafe custom event sched_switch(
+        _preempt: bool,
+        prev: &Task,
+        next: &Task,
+        _state: u32,
+    ) {
+        fields {
+            prev: i32 as "pid_t" = prev.pid(),
+            next: i32 as "pid_t" = next.pid(),
+        }
+        print("prev_pid=%d next_pid=%d", prev, next)
+    }
+
+    // SAFETY: There is none of this name.
+    /// For which there is no tracepoint.
+    pub(crate) unsafe custom event rust_nowhere(number: u32) {
+        fields {
+            number: u32 = number,
+        }
+        print("%u", number)
     }
 }

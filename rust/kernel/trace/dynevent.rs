@@ -7,8 +7,8 @@
 //!
 //! C header: [`kernel/trace/trace_dynevent.h`](srctree/kernel/trace/trace_dynevent.h).
 
-#[cfg(CONFIG_SYNTH_EVENTS)]
-pub(super) mod cmd;
+#[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_KPROBE_EVENTS))]
+pub mod cmd;
 
 use super::{
     event::{

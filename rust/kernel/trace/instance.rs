@@ -19,12 +19,17 @@ use super::{
 use crate::{
     bindings,
     error::to_result,
+    fmt,
     prelude::*, //
 };
 use core::{
     marker::PhantomData,
     ptr::NonNull, //
 };
+
+mod error_texts;
+
+pub use self::error_texts::ErrorTexts;
 
 /// A trace instance, a `struct trace_array`, while `event_mutex` is held.
 ///
@@ -136,6 +141,10 @@ impl<'h> Instance<'h> {
     /// `location` says who complains: up to 127 bytes of it and what C adds to it are kept.
     /// `command` is what was wrong, and `pos` the byte of it that the caret is put under. `index`
     /// is that of the message in `texts`. An entry that there is no memory for is left out.
+    ///
+    /// The log can be read after a module is gone, so messages of modules are copied, once each,
+    /// and the copies stay. In place of what there is no memory for, or after the first few dozen,
+    /// the log says just that a module has refused the command.
     pub fn log_error<const N: usize>(
         self,
         location: &CStr,
@@ -145,8 +154,9 @@ impl<'h> Instance<'h> {
         pos: u16,
     ) {
         if usize::from(index) < N {
-            // SAFETY: By the type invariant the instance is there, and there is such a text.
-            unsafe { log_error(self.ptr, location, command, texts.0.as_ptr(), index, pos) };
+            // SAFETY: By the type invariant the instance is there, and there is such a text, as
+            // long as the caller's code is.
+            unsafe { log_error(self.ptr, location, command, texts.as_ptr(), index, pos) };
         }
     }
 }
@@ -198,6 +208,30 @@ impl InstanceRef {
         NonNull::new(ptr).map(|ptr| Self { ptr })
     }
 
+    /// Finds the instance of this name, or the top one. Sleeps: takes `trace_types_lock`.
+    ///
+    /// # Errors
+    ///
+    /// - `ENOENT` if there is none of this name.
+    /// - `ENODEV` if there is no top one (yet).
+    #[inline(never)]
+    pub(super) fn find(name: Option<&CStr>) -> Result<Self> {
+        let Some(name) = name else {
+            // SAFETY: The function has no requirements.
+            let top = NonNull::new(unsafe { bindings::top_trace_array() }).ok_or(ENODEV)?;
+
+            // SAFETY: The top instance is never removed.
+            to_result(unsafe { get(top) })?;
+            // INVARIANT: This is the reference that was just taken.
+            return Ok(Self { ptr: top });
+        };
+        // SAFETY: It is a string, which C only compares.
+        let ptr = unsafe { bindings::trace_array_find_get(name.as_char_ptr()) };
+
+        // INVARIANT: C has taken a reference.
+        NonNull::new(ptr).map(|ptr| Self { ptr }).ok_or(ENOENT)
+    }
+
     /// Enables or disables events in this instance: those of a system, or of all, that have this
     /// name, or any. Sleeps: takes `event_mutex`.
     ///
@@ -217,6 +251,59 @@ impl InstanceRef {
                 on,
             )
         })
+    }
+
+    /// Gets ready for [`print`](Self::print). Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` for the top instance, which is not to be written to like this.
+    /// - `ENOMEM`.
+    pub fn init_printk(&self) -> Result {
+        // SAFETY: By the type invariant the instance is there.
+        to_result(unsafe { bindings::trace_array_init_printk(self.ptr.as_ptr()) })
+    }
+
+    /// Writes a text to the buffer of the instance, which is shown with the address that this is
+    /// called from. Any context.
+    ///
+    /// Returns its length in bytes, of which there are 1023 at most. It is 0 if nothing was
+    /// written: [`init_printk`](Self::init_printk) was not called, this is the top instance, its
+    /// option `trace_printk` is off, or the buffer does not take records.
+    ///
+    /// In C: `trace_array_printk()`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use kernel::trace::instance::InstanceRef;
+    /// let instance = InstanceRef::get_by_name(c"rust_print", Some(c"sched")).ok_or(ENOMEM)?;
+    ///
+    /// instance.init_printk()?;
+    /// assert_eq!(instance.print(fmt!("the answer is {}\n", 42)), 17);
+    ///
+    /// instance.destroy()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn print(&self, text: fmt::Arguments<'_>) -> usize {
+        self.print_from(this_address(), text)
+    }
+
+    #[inline(never)]
+    fn print_from(&self, address: usize, text: fmt::Arguments<'_>) -> usize {
+        // SAFETY: By the type invariant the instance is there. The format takes the arguments that
+        // it is given the address of, which are borrowed for longer than this call.
+        let len = unsafe {
+            bindings::trace_array_printk(
+                self.ptr.as_ptr(),
+                address,
+                c"%pA".as_char_ptr(),
+                (&raw const text).cast::<c_void>(),
+            )
+        };
+
+        usize::try_from(len).unwrap_or(0)
     }
 
     /// Removes the instance, as `rmdir` does. Sleeps: takes `event_mutex`.
@@ -242,7 +329,6 @@ impl InstanceRef {
     }
 
     #[inline]
-    #[cfg(CONFIG_HIST_TRIGGERS)]
     pub(super) fn as_raw(&self) -> *mut bindings::trace_array {
         self.ptr.as_ptr()
     }
@@ -292,39 +378,67 @@ pub fn set_event(system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Resul
     })
 }
 
-/// The messages that a subsystem can log. See [`Instance::log_error`].
-///
-/// # Examples
-///
-/// ```
-/// use kernel::trace::instance::ErrorTexts;
-///
-/// static TEXTS: ErrorTexts<2> = ErrorTexts::new([c"No error", c"Something is wrong"]);
-/// ```
-///
-/// # Invariants
-///
-/// All are strings that are there for good.
-#[repr(transparent)]
-pub struct ErrorTexts<const N: usize>([*const c_char; N]);
+/// Has the buffers of the top instance take records again, after [`tracing_off`], as the file
+/// `tracing_on` does. Any context.
+pub fn tracing_on() {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracing_on() };
+}
 
-// SAFETY: Neither the pointers nor the strings are ever changed.
-unsafe impl<const N: usize> Send for ErrorTexts<N> {}
-// SAFETY: As above.
-unsafe impl<const N: usize> Sync for ErrorTexts<N> {}
+/// Has the top instance take no more records, and keep those that it has. Any context.
+///
+/// What makes records goes on, and is refused.
+pub fn tracing_off() {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracing_off() };
+}
 
-impl<const N: usize> ErrorTexts<N> {
-    /// Makes the table, for a static.
-    pub const fn new(texts: [&'static CStr; N]) -> Self {
-        let mut table = [core::ptr::null(); N];
-        let mut i = 0;
+/// Whether the top instance takes records. A hint: it can change at any time.
+pub fn is_on() -> bool {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracing_is_on() != 0 }
+}
 
-        while i < N {
-            table[i] = crate::str::as_char_ptr_in_const_context(texts[i]);
-            i += 1;
+/// Takes a snapshot of the top instance: its buffers change places with those that the file
+/// `snapshot` shows. Any context; in an NMI there is none, but a message in the trace.
+///
+/// There have to be buffers to change with: [`snapshot_alloc`] makes them, as writing to that file
+/// does. Without them tracing goes off, so that nothing of it is lost.
+#[cfg(CONFIG_TRACER_SNAPSHOT)]
+pub fn snapshot() {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracing_snapshot() };
+}
+
+/// [Takes a snapshot](snapshot), having made the buffers for it if there are none. Sleeps. If there
+/// is no memory there is no snapshot, and C warns.
+#[cfg(CONFIG_TRACER_SNAPSHOT)]
+pub fn snapshot_alloc() {
+    // SAFETY: There are no requirements but a context that can sleep.
+    unsafe { bindings::tracing_snapshot_alloc() };
+}
+
+/// The address of the code that this is inlined into, or of another function where nobody knows how
+/// to find out.
+#[inline(always)]
+fn this_address() -> usize {
+    #[cfg(CONFIG_X86_64)]
+    {
+        let address: usize;
+
+        // SAFETY: Reading the instruction pointer changes nothing.
+        unsafe {
+            core::arch::asm!(
+                "lea {}, [rip]",
+                out(reg) address,
+                options(nomem, nostack, preserves_flags, pure)
+            );
         }
-        // INVARIANT: All entries have been set to static strings.
-        Self(table)
+        address
+    }
+    #[cfg(not(CONFIG_X86_64))]
+    {
+        InstanceRef::print_from as *const () as usize
     }
 }
 
@@ -382,6 +496,17 @@ pub(super) unsafe fn clock_in_ns(instance: *mut bindings::trace_array) -> bool {
     unsafe { bindings::trace_clock_in_ns(instance) }
 }
 
+/// The time by the clock of an instance. Any context.
+///
+/// # Safety
+///
+/// `instance` must be there.
+#[inline(never)]
+pub(super) unsafe fn now(instance: *mut bindings::trace_array) -> u64 {
+    // SAFETY: Promised by the caller. An instance has a buffer.
+    unsafe { bindings::ring_buffer_time_stamp((*instance).array_buffer.buffer) }
+}
+
 /// # Safety
 ///
 /// `instance` must be there.
@@ -393,8 +518,8 @@ unsafe fn change_filter_buffering(instance: NonNull<bindings::trace_array>, off:
 
 /// # Safety
 ///
-/// `instance` must be there, and `texts` a table that is there for good and has more than `index`
-/// strings.
+/// `instance` must be there, and `texts` be the table of an [`ErrorTexts`] with more than `index`
+/// strings, which is there as long as the code of the caller.
 #[inline(never)]
 unsafe fn log_error(
     instance: NonNull<bindings::trace_array>,
@@ -404,8 +529,11 @@ unsafe fn log_error(
     index: u8,
     pos: u16,
 ) {
-    // SAFETY: Promised by the caller. C copies the first two strings, and keeps the pointer to the
-    // table, which it does not write to.
+    // SAFETY: Promised by the caller.
+    let (texts, index) = unsafe { error_texts::lasting(texts, index) };
+
+    // SAFETY: The caller promises an instance. C copies the first two strings, and keeps the
+    // pointer to the table, which it does not write to and which lasts.
     unsafe {
         bindings::tracing_log_err(
             instance.as_ptr(),

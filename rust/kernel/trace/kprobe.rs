@@ -12,7 +12,7 @@
 //!
 //! # Examples
 //!
-//! ```no_run
+//! ```
 //! use kernel::trace::kprobe::Builder;
 //!
 //! let open = Builder::new(c"my_open", c"do_sys_openat2")?
@@ -21,7 +21,8 @@
 //!     .create()?;
 //!
 //! open.set_enabled(true)?;
-//! // From here on there are records of it in `trace`.
+//! // There are records of it in `trace` now.
+//! open.set_enabled(false)?;
 //! open.delete()?;
 //! # Ok::<(), Error>(())
 //! ```
@@ -84,7 +85,7 @@ impl Builder {
 
     fn start(kind: &CStr, name: &CStr, location: &CStr) -> Result<Self> {
         check_name(name)?;
-        let mut command = new_command()?;
+        let mut command = Command::kprobe()?;
 
         command.text(kind)?;
         command.text(name)?;
@@ -142,9 +143,12 @@ impl Builder {
 /// It is deleted when this is dropped. If it is enabled in the top instance it is disabled before;
 /// if something else is in the way it stays, and a message in the kernel log says so. Nothing in it
 /// refers to who has made it. The drop sleeps: it takes `event_mutex`, which must not be held.
+///
+/// Whoever can write to `kprobe_events` can add a probe at another place to the event, with the
+/// same fields. It belongs to the event, and is deleted with it, as in C.
 pub struct Event {
-    // It keeps others from deleting the event, so that it is this one that is deleted. It is given
-    // back before that: fields are dropped in their order.
+    // It keeps others from deleting the event, which then could be another one of this name. It is
+    // given back before it is deleted: fields are dropped in their order.
     file: EventFileRef,
     owner: Owner,
 }
@@ -224,7 +228,7 @@ impl Drop for Owner {
 /// - `EBUSY` if it is in use.
 pub fn delete(name: &CStr) -> Result {
     check_name(name)?;
-    let mut command = new_command()?;
+    let mut command = Command::kprobe()?;
 
     command.text(c"-:kprobes/")?;
     command.text(name)?;
@@ -237,9 +241,4 @@ fn check_name(name: &CStr) -> Result {
     } else {
         Err(EINVAL)
     }
-}
-
-fn new_command() -> Result<Command<'static>> {
-    // SAFETY: That is what this function of C does.
-    unsafe { Command::new(bindings::kprobe_event_cmd_init) }
 }

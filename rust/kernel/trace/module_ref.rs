@@ -5,7 +5,7 @@
 //! C header: [`include/linux/module.h`](srctree/include/linux/module.h).
 
 use crate::bindings;
-#[cfg(CONFIG_SYNTH_EVENTS)]
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 use crate::ThisModule;
 
 /// A reference to a module, which is not unloaded until this is dropped.
@@ -32,7 +32,7 @@ impl ModuleRef {
     ///
     /// A module whose initialisation fails goes in spite of references, so there is none before
     /// that is over.
-    #[cfg(CONFIG_SYNTH_EVENTS)]
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(super) fn get(module: &'static ThisModule) -> Option<Self> {
         // SAFETY: The pointer of a `ThisModule` is null or that of the module which the caller's
         // code is in.
@@ -40,7 +40,7 @@ impl ModuleRef {
     }
 
     /// Another reference. `None` if the module is unloaded by force.
-    #[cfg(CONFIG_SYNTH_EVENTS)]
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(super) fn again(&self) -> Option<Self> {
         // SAFETY: By the type invariant it is null or a module, which stays as long as `self`.
         unsafe { Self::get_raw(self.module) }

@@ -8,6 +8,8 @@
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
+mod event;
+
 use super::{
     tracepoint::ReadGuard,
     HEADER_SIZE, //
@@ -15,10 +17,12 @@ use super::{
 use crate::{
     bindings,
     ffi::c_int,
+    interrupt::local_interrupt_disable,
     sync::atomic::{
         Atomic,
         Relaxed, //
     },
+    task::Task, //
 };
 use core::{
     marker::PhantomData,
@@ -26,6 +30,8 @@ use core::{
     ptr,
     slice, //
 };
+
+pub use self::event::Event;
 
 const MAX_RECORD: usize = bindings::PERF_MAX_TRACE_SIZE as usize;
 
@@ -110,10 +116,10 @@ impl<'g> Listener<'g> {
     /// even. What is behind `len` bytes is zeroes.
     #[inline]
     pub(super) fn reserve_sample(self, len: usize) -> Option<Reservation<'g>> {
-        if len > MAX_RECORD - size_of::<u64>() {
+        // perf puts the length in front, in four bytes.
+        if len > MAX_RECORD - size_of::<u32>() {
             return None;
         }
-        // perf puts the length in front, in four bytes.
         let len = (len + size_of::<u32>()).next_multiple_of(size_of::<u64>()) - size_of::<u32>();
 
         self.alloc(len, len)
@@ -191,24 +197,47 @@ impl Reservation<'_> {
     }
 
     /// Has the BPF programs of the event look at the record, and hands it to the perf events of
-    /// this CPU, as C does for events with a tracepoint.
+    /// this CPU and of `task`, as C does for events with a tracepoint. It counts as `count` hits.
     #[inline]
-    pub(super) fn submit(self) {
+    pub(super) fn submit(self, count: u64, task: Option<&Task>) {
+        match task {
+            // SAFETY: There is no task.
+            None => unsafe { self.submit_to(count, ptr::null_mut()) },
+            Some(task) => self.submit_for(count, task),
+        }
+    }
+
+    /// The lock of a task's perf events is taken in interrupts as well. The events of C that have a
+    /// task happen with interrupts disabled.
+    #[inline(never)]
+    fn submit_for(self, count: u64, task: &Task) {
+        let _interrupts = local_interrupt_disable();
+
+        // SAFETY: The task is kept by the reference.
+        unsafe { self.submit_to(count, task.as_ptr()) };
+    }
+
+    /// # Safety
+    ///
+    /// `task` must be null, or a task that is there during the call, with interrupts disabled.
+    #[inline(always)]
+    unsafe fn submit_to(self, count: u64, task: *mut bindings::task_struct) {
         let this = ManuallyDrop::new(self);
 
         // SAFETY: By the type invariant the record and the registers are our own, and `len` fits in
         // an `int`. This gives back the context; `this` is not used or dropped any more. The perf
-        // events of the head and the programs are kept by the disabled preemption.
+        // events of the head and the programs are kept by the disabled preemption. The rest is
+        // promised by the caller.
         unsafe {
             bindings::perf_trace_run_bpf_submit(
                 this.record.cast(),
                 this.len as c_int,
                 this.context,
                 this.listener.call,
-                1,
+                count,
                 this.regs,
                 this.listener.head(),
-                ptr::null_mut(),
+                task,
             )
         };
     }

@@ -4,13 +4,17 @@
 //!
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
 
-use super::tracepoint::{
-    self,
-    Tracepoint, //
+use super::{
+    module_ref::ModuleRef,
+    tracepoint::{
+        self,
+        Tracepoint, //
+    },
 };
 use crate::{
     bindings,
-    prelude::*, //
+    prelude::*,
+    ThisModule, //
 };
 use core::marker::{
     PhantomData,
@@ -37,13 +41,43 @@ pub unsafe trait Event: 'static {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if there is none.
-    fn tracepoint() -> Result<&'static Tracepoint>;
+    /// - `ENOENT` if there is none.
+    /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
+    fn tracepoint() -> Result<Found>;
 
     /// The probe that calls an `F`.
     fn function<F>() -> *const ()
     where
         F: for<'a> Fn(Self::Args<'a>) + Sync + 'static;
+}
+
+/// A tracepoint that a probe can be attached to.
+///
+/// # Invariants
+///
+/// `tracepoint` is there as long as this.
+pub struct Found {
+    tracepoint: &'static Tracepoint,
+    /// What keeps the module that it is in loaded. `None` if that is the one which asks.
+    _module: Option<ModuleRef>,
+}
+
+impl PartialEq for Found {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self.tracepoint, other.tracepoint)
+    }
+}
+
+impl Found {
+    /// A tracepoint that is there as long as the code which asks.
+    #[doc(hidden)]
+    pub fn own(tracepoint: &'static Tracepoint) -> Self {
+        // INVARIANT: It is there for good, or with the module of who has this.
+        Self {
+            tracepoint,
+            _module: None,
+        }
+    }
 }
 
 /// The priority that probes have if none is asked for.
@@ -52,10 +86,20 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// A probe that is attached to the tracepoint `E`, and calls `F` each time this is hit.
 ///
 /// The closure is called with preemption disabled, in whatever context the tracepoint is hit: it
-/// may be an interrupt or an NMI, with locks held. It must not sleep. A probe that hits its own
-/// tracepoint is called again.
+/// may be an interrupt or an NMI, with locks held. It must not sleep, unless the tracepoint is
+/// declared as `faultable`: then it is called in a task, as a reader of Tasks Trace RCU. A probe
+/// that hits its own tracepoint is called again.
 ///
-/// Dropping it detaches the probe, and waits until it does not run any more. That sleeps.
+/// Dropping it detaches the probe, and waits until it does not run any more. That sleeps, for two
+/// grace periods; [`detach_all`] waits once for several ones.
+///
+/// A tracepoint of a module has to be there when the probe is attached. The module cannot be
+/// unloaded as long as it is.
+///
+/// The functions that a tracepoint has for its first and its last probe, such as those behind
+/// `attach:` and `detach:` in [`trace_event!`](super::trace_event), are called with the lock held
+/// that attaching and detaching takes. So probes must neither be made nor dropped there: that is a
+/// deadlock.
 ///
 /// # Examples
 ///
@@ -94,13 +138,14 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 ///
 /// # Invariants
 ///
-/// The function of `E` for `F` is attached to `tracepoint`, with the address of `closure`.
+/// If `attached` the function of `E` for `F` is attached to `tracepoint`, with the address of
+/// `closure`; or it was, and who has changed that is about to wait for it.
 #[pin_data(PinnedDrop)]
 pub struct Registration<E: Event, F> {
-    tracepoint: &'static Tracepoint,
+    tracepoint: Found,
     function: *const (),
     closure: F,
-    attached: (),
+    attached: bool,
     #[pin]
     _pin: PhantomPinned,
     _event: PhantomData<E>,
@@ -120,8 +165,10 @@ where
     ///
     /// # Errors
     ///
-    /// `ENOENT` if there is no such tracepoint, `ENOMEM`, or what the tracepoint has to say when
-    /// its first probe comes.
+    /// - `ENOENT` if there is no such tracepoint.
+    /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
+    /// - `ENOMEM`.
+    /// - What the tracepoint has to say when its first probe comes.
     pub fn new(closure: F) -> impl PinInit<Self, Error> {
         Self::with_priority(closure, DEFAULT_PRIORITY)
     }
@@ -145,7 +192,7 @@ where
                 let this = this.as_ptr();
                 // SAFETY: All fields but this one were initialised.
                 let (tracepoint, function, closure) = unsafe {
-                    ((*this).tracepoint, (*this).function, &raw mut (*this).closure)
+                    ((*this).tracepoint.tracepoint, (*this).function, &raw mut (*this).closure)
                 };
 
                 // SAFETY: By the safety requirements of `Event` the function has the prototype of
@@ -153,7 +200,8 @@ where
                 // the probe was waited for.
                 unsafe {
                     tracepoint.add_probe_prio(function.cast_mut().cast(), closure.cast(), priority)
-                }?
+                }?;
+                true
             },
         }? Error)
     }
@@ -167,43 +215,182 @@ where
 #[pinned_drop]
 impl<E: Event, F> PinnedDrop for Registration<E, F> {
     fn drop(self: Pin<&mut Self>) {
+        if self.attached {
+            // SAFETY: It is waited for below.
+            unsafe { self.detach() };
+            tracepoint::synchronize();
+        }
+    }
+}
+
+/// A [`Registration`], of whatever tracepoint and closure.
+///
+/// # Safety
+///
+/// Only [`Registration`] implements it.
+pub unsafe trait Probe {
+    /// Detaches the probe, if it is attached.
+    ///
+    /// # Safety
+    ///
+    /// It must be waited for before the registration is dropped or used.
+    #[doc(hidden)]
+    unsafe fn detach(self: Pin<&mut Self>);
+}
+
+// SAFETY: It is one.
+unsafe impl<E: Event, F> Probe for Registration<E, F> {
+    unsafe fn detach(self: Pin<&mut Self>) {
         // SAFETY: Nothing is moved.
         let this = unsafe { self.get_unchecked_mut() };
 
-        this.tracepoint.remove_probe(
-            this.function.cast_mut().cast(),
-            (&raw mut this.closure).cast(),
-        );
+        if this.attached {
+            // INVARIANT: The caller promises to wait.
+            this.attached = false;
+            this.tracepoint.tracepoint.remove_probe(
+                this.function.cast_mut().cast(),
+                (&raw mut this.closure).cast(),
+            );
+        }
+    }
+}
+
+/// Detaches several probes, and waits until none of them runs any more: once, whereas dropping them
+/// would wait for each. What is dropped afterwards does not wait. Sleeps.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::{
+///     task::Task,
+///     trace::probe::{
+///         detach_all,
+///         foreign_tracepoint,
+///         Probe,
+///         Registration, //
+///     },
+/// };
+///
+/// foreign_tracepoint! {
+///     // SAFETY: These are the prototypes in `include/trace/events/sched.h`.
+///     unsafe tracepoint sched_wakeup(task: &Task);
+///     unsafe tracepoint sched_wakeup_new(task: &Task);
+/// }
+///
+/// let mut old = KBox::pin_init(Registration::<sched_wakeup, _>::new(|_| ()), GFP_KERNEL)?;
+/// let mut new = KBox::pin_init(Registration::<sched_wakeup_new, _>::new(|_| ()), GFP_KERNEL)?;
+/// let probes: [Pin<&mut dyn Probe>; 2] = [old.as_mut(), new.as_mut()];
+///
+/// detach_all(probes);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Probe>>) {
+    let mut any = false;
+
+    for probe in probes {
+        // SAFETY: It is borrowed until this returns, so nobody drops it before that, and it is
+        // waited for below.
+        unsafe { probe.detach() };
+        any = true;
+    }
+    if any {
         tracepoint::synchronize();
     }
 }
 
-/// Finds a tracepoint of the kernel proper by its name. Those of modules are not found.
-pub(super) fn find(name: &CStr) -> Option<&'static Tracepoint> {
-    struct Search<'a> {
-        name: &'a CStr,
-        found: Option<&'static Tracepoint>,
-    }
+/// Finds a tracepoint by its name, be it one of the kernel proper or of a module, which is kept
+/// then; but not if it is that of `owner`, which is who asks.
+///
+/// # Errors
+///
+/// - `ENOENT` if there is none.
+/// - `ENODEV` if the module is still being initialised or on its way out.
+#[inline(never)]
+pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<Found> {
+    let mut search = Search {
+        name,
+        owner: owner.as_ptr(),
+        found: Err(ENOENT),
+    };
+    let data = (&raw mut search).cast();
 
-    /// # Safety
-    ///
-    /// `tracepoint` must be one of the kernel proper, and `data` a `Search`.
-    unsafe extern "C" fn look(tracepoint: *mut bindings::tracepoint, data: *mut c_void) {
-        // SAFETY: The caller promises this, and that nobody else accesses it.
-        let search = unsafe { &mut *data.cast::<Search<'_>>() };
-        // SAFETY: A tracepoint of the kernel proper has a name, for good.
-        let name = unsafe { CStr::from_char_ptr((*tracepoint).name) };
-
-        if name == search.name {
-            // SAFETY: It is there for good.
-            search.found = Some(unsafe { Tracepoint::from_raw(tracepoint) });
-        }
-    }
-
-    let mut search = Search { name, found: None };
-    // SAFETY: C calls the function with each tracepoint of the kernel proper, before it returns.
+    // SAFETY: C calls the functions with each tracepoint of the kernel proper or of modules, with
+    // these kept, before it returns.
     unsafe {
-        bindings::for_each_kernel_tracepoint(Some(look), (&raw mut search).cast());
+        bindings::for_each_kernel_tracepoint(Some(look), data);
+        #[cfg(CONFIG_MODULES)]
+        bindings::for_each_module_tracepoint(Some(look_in_module), data);
     }
     search.found
+}
+
+/// Finds a tracepoint of the kernel proper by its name. Those of modules are not found.
+#[inline(never)]
+pub(super) fn find_built_in(name: &CStr) -> Option<&'static Tracepoint> {
+    let mut search = Search {
+        name,
+        owner: core::ptr::null_mut(),
+        found: Err(ENOENT),
+    };
+
+    // SAFETY: C calls the function with each tracepoint of the kernel proper, before it returns.
+    unsafe { bindings::for_each_kernel_tracepoint(Some(look), (&raw mut search).cast()) };
+    search.found.ok().map(|found| found.tracepoint)
+}
+
+/// A search for a tracepoint.
+struct Search<'a> {
+    name: &'a CStr,
+    owner: *mut bindings::module,
+    found: Result<Found>,
+}
+
+impl Search<'_> {
+    /// # Safety
+    ///
+    /// `tracepoint` must be one of `module`, which is null or not freed meanwhile.
+    unsafe fn look(
+        &mut self,
+        tracepoint: *mut bindings::tracepoint,
+        module: *mut bindings::module,
+    ) {
+        // SAFETY: What is in the section of tracepoints has a name, which is there as long.
+        if unsafe { CStr::from_char_ptr((*tracepoint).name) } != self.name {
+            return;
+        }
+        // SAFETY: It is there as long as its module, which is kept below or by the owner.
+        let mut found = Found::own(unsafe { Tracepoint::from_raw(tracepoint) });
+
+        if module != self.owner {
+            // SAFETY: Promised by the caller.
+            found._module = unsafe { ModuleRef::get_raw(module) };
+            if found._module.is_none() {
+                self.found = Err(ENODEV);
+                return;
+            }
+        }
+        // INVARIANT: The module is kept, unless it is that of who has this.
+        self.found = Ok(found);
+    }
+}
+
+/// # Safety
+///
+/// `tracepoint` must be one of the kernel proper, and `data` a `Search`.
+unsafe extern "C" fn look(tracepoint: *mut bindings::tracepoint, data: *mut c_void) {
+    // SAFETY: Promised by the caller; nobody else accesses the search.
+    unsafe { (*data.cast::<Search<'_>>()).look(tracepoint, core::ptr::null_mut()) };
+}
+
+/// # Safety
+///
+/// `tracepoint` must be one of `module`, which is not freed meanwhile, and `data` a `Search`.
+#[cfg(CONFIG_MODULES)]
+unsafe extern "C" fn look_in_module(
+    tracepoint: *mut bindings::tracepoint,
+    module: *mut bindings::module,
+    data: *mut c_void,
+) {
+    // SAFETY: Promised by the caller; nobody else accesses the search.
+    unsafe { (*data.cast::<Search<'_>>()).look(tracepoint, module) };
 }

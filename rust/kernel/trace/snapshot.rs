@@ -73,9 +73,13 @@ impl<T: Condition> ConditionalSnapshot<T> {
     /// - `EBUSY` if there is a condition already, the current tracer uses the snapshot buffer, or
     ///   the buffer is mapped.
     /// - `ENOMEM`.
-    /// - `ENODEV` if the kernel has no snapshots (`CONFIG_TRACER_SNAPSHOT`).
+    /// - `ENODEV` if the kernel has no snapshots (`CONFIG_TRACER_SNAPSHOT`), or has the histograms
+    ///   in C, which take all conditions for theirs.
     /// - As [`Instance::pin`].
     pub fn enable(instance: Instance<'_>, condition: Arc<T>) -> Result<Self> {
+        if cfg!(CONFIG_HIST_TRIGGERS) && !cfg!(CONFIG_HIST_TRIGGERS_RUST) {
+            return Err(ENODEV);
+        }
         let pin = instance.pin()?;
         let array = pin.as_raw();
 

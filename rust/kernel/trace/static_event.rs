@@ -6,26 +6,28 @@
 //! here what that code does:
 //!
 //! - [`hit`] and [`bpf`]: at the place where the tracepoint is;
-//! - [`record`]: the probes of ftrace and perf, which write records;
+//! - [`record`] and [`source`]: the probes of ftrace and perf, which write records;
+//! - [`scalar`]: the types of fields;
 //! - [`print`] and [`text`]: what people and tools read;
-//! - [`object`]: the static objects that C finds by their sections.
+//! - [`object`]: the static objects that C finds by their sections, and [`custom`] what differs for
+//!   events on tracepoints of somebody else.
 //!
 //! All of this can be inlined into modules, so it only uses what C exports.
 
 mod bpf;
+mod custom;
 mod hit;
 mod object;
 mod print;
 mod record;
+mod scalar;
+mod source;
 mod text;
 
 #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
 mod tests;
 
-use crate::{
-    fmt,
-    prelude::*, //
-};
+use crate::prelude::*;
 
 pub use self::{
     bpf::*,
@@ -33,22 +35,28 @@ pub use self::{
     object::*,
     print::*,
     record::*,
+    scalar::*,
+    source::*,
     text::{
         size as text_size,
         Piece,
         Text, //
     }, //
 };
+pub use super::probe::Found;
 pub use super::tracepoint::{
     CallGuard,
+    FaultableGuard,
     ProbeGuard,
     Tracepoint, //
 };
 pub use crate::{
     bindings::{
+        perf_event as RawPerfEvent,
         print_line_t as RawPrintLine,
         trace_entry as Header,
         trace_event as RawEvent,
+        trace_event_call as RawCall,
         trace_event_printf,
         trace_iterator as RawIterator,
         ANNOTYPE_NOENDBR, //
@@ -60,19 +68,7 @@ pub use crate::{
     str::as_char_ptr_in_const_context as c_str, //
 };
 
-/// The elements that an array of variable size is written from.
-#[inline(always)]
-pub fn array_source<T: Scalar>(source: &[T]) -> &[T] {
-    source
-}
-
-/// The text that a `text` field is written from.
-#[inline(always)]
-pub fn text_source(source: fmt::Arguments<'_>) -> fmt::Arguments<'_> {
-    source
-}
-
-/// Finds a tracepoint of the kernel proper by its name.
-pub fn find(name: &CStr) -> Option<&'static Tracepoint> {
-    super::probe::find(name)
+/// Finds a tracepoint by its name, for code of `owner`.
+pub fn find(name: &CStr, owner: &'static crate::ThisModule) -> crate::error::Result<Found> {
+    super::probe::find(name, owner)
 }

@@ -23,6 +23,7 @@ pub use self::{
         Type, //
     },
     declare::{
+        Char,
         Declared,
         DeclaredEvent,
         DeclaredTracer,
@@ -31,8 +32,11 @@ pub use self::{
         FixedString,
         Gfp,
         Int,
+        Long,
         Pid,
-        UnsignedInt, //
+        UnsignedChar,
+        UnsignedInt,
+        UnsignedLong, //
     },
     trace::{
         Arg,
@@ -45,6 +49,8 @@ pub use crate::synth_event;
 
 #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
 mod event_tests;
+#[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
+mod record_tests;
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_64BIT))]
 mod tests;
 
@@ -201,7 +207,7 @@ impl SynthEvent {
         let event = NonNull::new(unsafe { find(name) })?;
 
         // SAFETY: It is in the list of events.
-        Some(unsafe { Self::new(event, held) })
+        unsafe { Self::new(event, held) }
     }
 
     /// The event that a file is of, if it is a synthetic one.
@@ -210,18 +216,20 @@ impl SynthEvent {
         let event = NonNull::new(unsafe { find_call(file.call()) })?;
 
         // SAFETY: It is in the list of events.
-        Some(unsafe { Self::new(event, held) })
+        unsafe { Self::new(event, held) }
     }
 
+    /// `None` if there are more references than can be counted, as some were leaked.
+    ///
     /// # Safety
     ///
     /// `event` must be a registered event.
-    unsafe fn new(event: NonNull<bindings::synth_event>, _held: Held<'_>) -> Self {
+    unsafe fn new(event: NonNull<bindings::synth_event>, _held: Held<'_>) -> Option<Self> {
         let raw = event.as_ptr();
         // SAFETY: The event is valid, and the count is only accessed with `event_mutex` held. What
         // else is read does not change after the event was registered.
         let fields = unsafe {
-            (*raw).ref_ += 1;
+            (*raw).ref_ = (*raw).ref_.checked_add(1)?;
             fields(raw)
         };
         let mut kinds = [ValueKind::Number; MAX_FIELDS];
@@ -232,12 +240,12 @@ impl SynthEvent {
         }
         // INVARIANT: The reference was just counted. C does not make events with more fields than
         // there are kinds.
-        Self {
+        Some(Self {
             event,
             state: Atomic::new(KEPT),
             n_fields: fields.len().min(MAX_FIELDS),
             kinds,
-        }
+        })
     }
 
     /// Lets the event be removed, as far as this is concerned, which cannot be used any more then.

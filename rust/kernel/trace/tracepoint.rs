@@ -105,6 +105,37 @@ impl Drop for CallGuard {
     }
 }
 
+/// Keeps the probes of a tracepoint while it calls them, if these may fault.
+///
+/// A reader of Tasks Trace RCU. It can be held across what sleeps, but be taken in the context of a
+/// task only. C waits for such readers with all others before it frees what a probe writes to.
+///
+/// # Invariants
+///
+/// The current task has entered a read-side section of Tasks Trace RCU once for this instance.
+#[must_use = "the probes are only kept while the guard is"]
+pub struct FaultableGuard(NotThreadSafe);
+
+impl FaultableGuard {
+    /// Starts a section in which probes that may fault can be called.
+    #[inline(always)]
+    #[expect(clippy::new_without_default)]
+    pub fn new() -> Self {
+        // SAFETY: There are no requirements.
+        unsafe { bindings::tracepoint_faultable_lock() };
+        // INVARIANT: Just done.
+        Self(NotThreadSafe)
+    }
+}
+
+impl Drop for FaultableGuard {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant this task has entered a section for this instance.
+        unsafe { bindings::tracepoint_faultable_unlock() };
+    }
+}
+
 /// Disabled preemption, for a probe.
 ///
 /// # Invariants

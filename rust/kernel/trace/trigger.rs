@@ -124,7 +124,7 @@ mod hit;
 mod list;
 mod registered;
 mod switch;
-#[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
+#[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_SYNTH_EVENTS))]
 mod tests;
 
 pub use self::{
@@ -146,7 +146,11 @@ pub use self::{
 use super::{
     event::removal::Permission,
     event_file::EventFile,
-    event_mutex::Held, //
+    event_mutex::Held,
+    nesting::{
+        Level,
+        What, //
+    },
 };
 use crate::{
     bindings,
@@ -187,7 +191,9 @@ pub trait Command: Sized + 'static {
 
     /// The event has happened.
     ///
-    /// Must not sleep, take a lock that anybody may be in, allocate, or panic.
+    /// Must not sleep, take a lock that anybody may be in, allocate, or panic. If it makes an event
+    /// happen whose triggers make others happen, or the same one, it is called again before it has
+    /// returned: up to three times, then the hit is left out.
     fn hit(data: &Self::Data, hit: &Hit<'_>);
 
     /// Writes the line of the trigger, with a newline. May sleep.
@@ -205,16 +211,34 @@ pub trait Command: Sized + 'static {
 pub enum Kind {
     /// Histograms: `enable_hist` and `disable_hist` mean the triggers of this command, see
     /// [`Switch`]. They are hit with the record, after its filter has been asked.
+    ///
+    /// The same as [`Record`](Self::Record) if the histograms of the kernel are those in C, which
+    /// take all such triggers for theirs.
     Hist,
-    /// Triggers of no other kind. They are hit with the record, after its filter has been asked.
+    /// Triggers that look at the record. They are hit with it, after the filter has been asked.
     Record,
+    /// Triggers that do not need the record, as `traceon` and `enable_event` in C. They are hit
+    /// with a record if there is one, as there has to be for a filter or for another trigger; and
+    /// without, be it that the event is off or that tracing is.
+    Always,
+    /// Triggers that are hit when the record was written, after its filter has been asked, as
+    /// `stacktrace` in C: what they write comes after it. They are hit without the record. An event
+    /// can have one of them in an instance, whatever its command is.
+    Post,
 }
+
+/// The type of triggers that are hit afterwards, which none of C has. C asks the filter of each,
+/// and then has all of a type hit if any of them is to be.
+const POST: u32 = 1 << 30;
 
 impl Kind {
     const fn ty(self) -> u32 {
         match self {
-            Self::Hist => bindings::event_trigger_type_ETT_EVENT_HIST,
-            Self::Record => bindings::event_trigger_type_ETT_NONE,
+            Self::Hist if cfg!(CONFIG_HIST_TRIGGERS_RUST) => {
+                bindings::event_trigger_type_ETT_EVENT_HIST
+            }
+            Self::Hist | Self::Record | Self::Always => bindings::event_trigger_type_ETT_NONE,
+            Self::Post => POST,
         }
     }
 
@@ -223,6 +247,8 @@ impl Kind {
             Self::Hist | Self::Record => {
                 bindings::event_command_flags_EVENT_CMD_FL_NEEDS_REC as c_int
             }
+            Self::Always => 0,
+            Self::Post => bindings::event_command_flags_EVENT_CMD_FL_POST_TRIGGER as c_int,
         }
     }
 }
@@ -285,8 +311,13 @@ impl<T: Command> Registration<T> {
                 unreg: None,
                 unreg_all: Some(Self::remove_all),
                 set_filter: None,
-                trigger: Some(Self::hit),
-                count_func: None,
+                trigger: Some(match kind {
+                    // They have a limit of their own, that of their scratch memory.
+                    Kind::Hist => Self::hit_record,
+                    Kind::Record => Self::hit_nested_record,
+                    Kind::Always | Kind::Post => Self::hit_nested,
+                }),
+                count_func: Some(data::count),
                 init: None,
                 free: Some(data::detached),
                 print: Some(Self::show),
@@ -350,7 +381,7 @@ impl<T: Command> Registration<T> {
     /// `data` must be that of a `Trigger<T>` which is not freed meanwhile. `event` must be null, or
     /// a complete record that was reserved in `buffer` by this CPU, which is in a section that
     /// instances and triggers are kept for, with preemption disabled.
-    unsafe extern "C" fn hit(
+    unsafe extern "C" fn hit_record(
         data: *mut bindings::event_trigger_data,
         buffer: *mut bindings::trace_buffer,
         _record: *mut c_void,
@@ -364,6 +395,45 @@ impl<T: Command> Registration<T> {
         // changes what is read here while the trigger is attached.
         let trigger = unsafe { Trigger::<T>::from_c(data) };
         // SAFETY: Promised by the caller; the instance is there as long as the section lasts.
+        let hit = unsafe { Hit::new(buffer, event, trigger.instance()) };
+
+        T::hit(trigger.data(), &hit);
+    }
+
+    /// # Safety
+    ///
+    /// As for `hit_record`.
+    unsafe extern "C" fn hit_nested_record(
+        data: *mut bindings::event_trigger_data,
+        buffer: *mut bindings::trace_buffer,
+        record: *mut c_void,
+        event: *mut bindings::ring_buffer_event,
+    ) {
+        // SAFETY: Preemption is disabled until after this returns, the caller promises.
+        if let Some(_level) = unsafe { Level::enter(What::Hits) } {
+            // SAFETY: Promised by the caller.
+            unsafe { Self::hit_record(data, buffer, record, event) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for `hit_record`.
+    unsafe extern "C" fn hit_nested(
+        data: *mut bindings::event_trigger_data,
+        buffer: *mut bindings::trace_buffer,
+        _record: *mut c_void,
+        event: *mut bindings::ring_buffer_event,
+    ) {
+        // SAFETY: Preemption is disabled until after this returns, the caller promises.
+        let Some(_level) = (unsafe { Level::enter(What::Hits) }) else {
+            return;
+        };
+        // SAFETY: Promised by the caller; nobody changes what is read here while the trigger is
+        // attached.
+        let trigger = unsafe { Trigger::<T>::from_c(data) };
+        // SAFETY: Promised by the caller, also that there may be no record; the instance is there
+        // as long as the section lasts.
         let hit = unsafe { Hit::new(buffer, event, trigger.instance()) };
 
         T::hit(trigger.data(), &hit);

@@ -59,6 +59,20 @@ pub(super) fn passed(args: &[Arg]) -> TokenStream {
     quote!(#(#args),*)
 }
 
+/// The name of a structure, which C has for it as well unless another one is given.
+fn structure(ty: &syn::Type) -> Result<String> {
+    match ty {
+        syn::Type::Path(path) => match path.path.segments.last() {
+            Some(last) if last.arguments.is_empty() && path.qself.is_none() => {
+                Some(syn::ext::IdentExt::unraw(&last.ident).to_string())
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+    .ok_or_else(|| Error::new(ty.span(), "give the type in C: `as \"struct name\"`"))
+}
+
 impl Field {
     /// The name of what the record has for this field.
     pub(super) fn member(&self) -> Ident {
@@ -83,6 +97,89 @@ impl Field {
         }
     }
 
+    /// Whether C can take the field for what it is said to be.
+    ///
+    /// How filters and histograms read a field they decide by the words in its type. So a type that
+    /// is given must not have those of another kind of field.
+    fn check_type(&self) -> Result<()> {
+        let Some(ty) = &self.ty else {
+            return Ok(());
+        };
+        let text = ty.value();
+        let wrong = |message: &str| Err(Error::new(ty.span(), message));
+        let is_string = matches!(
+            self.kind,
+            Kind::Chars(_)
+                | Kind::Dynamic {
+                    what: Dynamic::Str | Dynamic::Text,
+                    ..
+                }
+        );
+        let is_cpumask = matches!(
+            self.kind,
+            Kind::Dynamic {
+                what: Dynamic::Cpumask,
+                ..
+            }
+        );
+        let is_plain = matches!(self.kind, Kind::Value(_) | Kind::Struct(_));
+
+        if text.trim().is_empty()
+            || !text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '*'))
+        {
+            return wrong("a type of C has letters, digits, `_`, `*` and spaces");
+        }
+        if text.contains("__data_loc") || text.contains("__rel_loc") {
+            return wrong("only a field of variable size says where it is");
+        }
+        if text.contains("cpumask_t") && !is_cpumask {
+            return wrong("only a `cpumask` field is a `cpumask_t`");
+        }
+        if text.contains("char") && !is_string && !is_plain {
+            return wrong("an array of `char` is a string: use `[char; N]` or `str`");
+        }
+        if text.contains('*') && !matches!(self.kind, Kind::Value(_)) {
+            return wrong("only a field with a single value is a pointer");
+        }
+        Ok(())
+    }
+
+    /// How filters and histograms take it.
+    fn filter(&self) -> Result<TokenStream> {
+        let Some(ident) = &self.filter else {
+            return Ok(quote!(Auto));
+        };
+        let variant = match ident.to_string().as_str() {
+            "ptr_string" => "PtrString",
+            "function" => "Function",
+            "cpu" => "Cpu",
+            _ => {
+                return Err(Error::new(
+                    ident.span(),
+                    "there are `ptr_string`, `function` and `cpu`",
+                ))
+            }
+        };
+        if !matches!(self.kind, Kind::Value(_)) {
+            return Err(Error::new(
+                ident.span(),
+                "only a field with a single value has another filter",
+            ));
+        }
+        let variant = Ident::new(variant, ident.span());
+        Ok(quote!(#variant))
+    }
+
+    /// Whether C reads the field as a pointer.
+    fn is_pointer(&self) -> bool {
+        let filter = self.filter.as_ref().map(Ident::to_string);
+
+        matches!(filter.as_deref(), Some("ptr_string" | "function"))
+            || self.ty.as_ref().is_some_and(|ty| ty.value().contains('*'))
+    }
+
     /// The `trace_event_fields` of it.
     fn description(&self) -> Result<TokenStream> {
         let root = root();
@@ -96,35 +193,28 @@ impl Field {
             Some(text) => Piece::Text(text.value()),
             None => Piece::Text(text.into()),
         };
-        let filter = match &self.filter {
-            None => quote!(Auto),
-            Some(ident) => {
-                let variant =
-                    match ident.to_string().as_str() {
-                        "ptr_string" => "PtrString",
-                        "function" => "Function",
-                        "comm" => "Comm",
-                        "cpu" => "Cpu",
-                        "stacktrace" => "Stacktrace",
-                        _ => return Err(Error::new(
-                            ident.span(),
-                            "there are `ptr_string`, `function`, `comm`, `cpu` and `stacktrace`",
-                        )),
-                    };
-                let variant = Ident::new(variant, ident.span());
-                quote!(#variant)
-            }
-        };
+        self.check_type()?;
+        let filter = self.filter()?;
         let filter = quote!(#root::Filter::#filter);
 
         let (pieces, make) = match &self.kind {
-            Kind::Value(ty) => (
-                vec![named(ty)],
-                quote_spanned!(ty.span()=>
-                    #root::Field::value::<#ty>(TYPE.as_char_ptr(), #name, #filter)),
-            ),
+            Kind::Value(ty) => {
+                let make = if self.is_pointer() {
+                    quote!(pointer)
+                } else {
+                    quote!(value)
+                };
+                (
+                    vec![named(ty)],
+                    quote_spanned!(ty.span()=>
+                        #root::Field::#make::<#ty>(TYPE.as_char_ptr(), #name, #filter)),
+                )
+            }
             Kind::Struct(ty) => (
-                vec![plain(&format!("struct {}", quote!(#ty)))],
+                vec![match &self.ty {
+                    Some(text) => Piece::Text(text.value()),
+                    None => Piece::Text(format!("struct {}", structure(ty)?)),
+                }],
                 quote_spanned!(ty.span()=>
                     #root::Field::structure::<#ty>(TYPE.as_char_ptr(), #name, #filter)),
             ),
@@ -191,18 +281,19 @@ fn write(class: &Class) -> TokenStream {
     let record = name("record", &class.name);
     let args = declared(&class.args);
     let site = Span::mixed_site();
-    let (layout, slot, entry, target) = (
+    let (layout, slot, entry, target, to) = (
         Ident::new("layout", site),
         Ident::new("slot", site),
         Ident::new("entry", site),
         Ident::new("target", site),
+        Ident::new("T", site),
     );
     let mut sources = Vec::new();
     let mut names = Vec::new();
     let mut spans = Vec::new();
     let mut puts = Vec::new();
 
-    for (i, field) in class.fields.iter().enumerate() {
+    for (i, field) in class.body.fields.iter().enumerate() {
         let value = &field.value;
         let at = value.span();
         let member = field.member();
@@ -212,11 +303,17 @@ fn write(class: &Class) -> TokenStream {
 
         let Kind::Dynamic { what, relative } = &field.kind else {
             puts.push(match &field.kind {
-                Kind::Chars(len) => quote! {
-                    let #local: &[u8] = #root::str_source(#value);
-                    // SAFETY: This is the offset and the size of the field.
-                    unsafe { #entry.put_chars(#offset, #len, #local) };
-                },
+                Kind::Chars(_) => {
+                    // By its type the size is a constant, whatever the names of the arguments.
+                    let ty = field.ty();
+                    quote! {
+                        let #local: &[u8] = #root::str_source(#value);
+                        // SAFETY: This is the offset and the size of the field.
+                        unsafe {
+                            #entry.put_chars(#offset, ::core::mem::size_of::<#ty>(), #local)
+                        };
+                    }
+                }
                 _ => {
                     let ty = field.ty();
                     quote_spanned! { at=>
@@ -247,13 +344,13 @@ fn write(class: &Class) -> TokenStream {
             ),
             Dynamic::Bitmask => (
                 quote_spanned!(at=> #root::bitmask_source(#value)),
-                quote!(::core::mem::size_of_val(#local)),
-                quote!(put_data),
+                quote!(#local.size()),
+                quote!(put_bits),
             ),
             Dynamic::Cpumask => (
                 quote_spanned!(at=> #root::cpumask_source(#value)),
-                quote!(::core::mem::size_of_val(#local)),
-                quote!(put_data),
+                quote!(#local.size()),
+                quote!(put_bits),
             ),
         };
         sources.push(source);
@@ -269,15 +366,26 @@ fn write(class: &Class) -> TokenStream {
     }
     // What is never changed need not be `mut`.
     let mutable = (!spans.is_empty()).then(|| quote!(mut));
-    let types = class.fields.iter().map(Field::ty);
+    let types = class.body.fields.iter().map(Field::ty);
+    let locals = &class.body.locals;
+    let count = match &class.body.count {
+        Some(count) => quote_spanned!(count.span()=> #root::perf_count(#count)),
+        None => quote!(1),
+    };
+    let task = match &class.body.task {
+        Some(task) => quote_spanned!(task.span()=> #root::perf_task(#task)),
+        None => quote!(None),
+    };
 
     quote! {
         #hidden
         #[inline(always)]
-        fn #write<T: #root::Target>(#target: T, #args) {
+        fn #write<#to: #root::Target>(#target: #to, #args) {
             const GAPS: bool = ::core::mem::size_of::<#record>()
                 != ::core::mem::size_of::<#root::Header>()
                     #( + ::core::mem::size_of::<#types>() )*;
+
+            #(#locals)*
 
             // A `match` keeps what the sources borrow from.
             match (#(#sources,)*) {
@@ -294,7 +402,7 @@ fn write(class: &Class) -> TokenStream {
                         #entry.clear();
                     }
                     #(#puts)*
-                    #entry.commit();
+                    #entry.commit(#count, #task);
                 }
             }
         }
@@ -316,6 +424,11 @@ fn probe(class: &Class, prefix: &str, target: &str) -> TokenStream {
         Ident::new("to", site),
     );
     let cfg = (prefix == "perf").then(|| quote!(#[cfg(CONFIG_PERF_EVENTS)]));
+    let new = if prefix == "perf" && class.body.task.is_some() {
+        quote!(for_task)
+    } else {
+        quote!(new)
+    };
 
     quote! {
         #cfg
@@ -324,7 +437,7 @@ fn probe(class: &Class, prefix: &str, target: &str) -> TokenStream {
             let #guard = #root::ProbeGuard::new();
 
             // SAFETY: C registers this as the probe of the class, with what the type is about.
-            if let Some(#to) = unsafe { #root::#target::new(#data, &#guard) } {
+            if let Some(#to) = unsafe { #root::#target::#new(#data, &#guard) } {
                 #write(#to, #passed);
             }
         }
@@ -332,18 +445,19 @@ fn probe(class: &Class, prefix: &str, target: &str) -> TokenStream {
 }
 
 /// Makes what a class consists of.
-pub(super) fn class(class: &Class, system: &LitStr) -> Result<TokenStream> {
+pub(super) fn class(class: &Class, system: &LitStr, custom: bool) -> Result<TokenStream> {
     let root = root();
     let hidden = hidden();
     let record = name("record", &class.name);
     let fields = name("fields", &class.name);
     let object = name("event_class", &class.name);
     let (file, perf) = (name("probe", &class.name), name("perf", &class.name));
-    let members = class.fields.iter().map(|field| {
+    let members = class.body.fields.iter().map(|field| {
         let (name, ty) = (field.member(), field.ty());
         quote!(#name: #ty)
     });
     let descriptions = class
+        .body
         .fields
         .iter()
         .map(Field::description)
@@ -353,7 +467,7 @@ pub(super) fn class(class: &Class, system: &LitStr) -> Result<TokenStream> {
     let write = write(class);
     let file_probe = probe(class, "probe", "ToFile");
     let perf_probe = probe(class, "perf", "ToPerf");
-    let print = print::output(&class.name, class, &class.print)?;
+    let print = print::output(&class.name, class, &class.body.print)?;
 
     Ok(quote! {
         #hidden
@@ -391,6 +505,7 @@ pub(super) fn class(class: &Class, system: &LitStr) -> Result<TokenStream> {
                     &#fields,
                     #file as *const (),
                     PERF,
+                    #custom,
                 )
             }
         };

@@ -31,6 +31,7 @@ use super::{
         declared,
         passed, //
     },
+    custom,
     hidden,
     name,
     parse::{
@@ -77,11 +78,17 @@ fn tuple(args: &[Arg]) -> TokenStream {
 }
 
 /// The implementation of `Event` for `name`.
-fn implementation(name: &Ident, args: &[Arg], tracepoint: TokenStream) -> TokenStream {
+fn implementation(
+    name: &Ident,
+    args: &[Arg],
+    options: &Options,
+    tracepoint: TokenStream,
+) -> TokenStream {
     let root = root();
     let tuple = tuple(args);
     let (declared, passed) = (declared(args), passed(args));
     let data = Ident::new("data", Span::mixed_site());
+    let guard = (!options.faultable).then(|| quote!(let _guard = #root::ProbeGuard::new();));
 
     quote! {
         #[cfg(CONFIG_EVENT_TRACING)]
@@ -90,7 +97,7 @@ fn implementation(name: &Ident, args: &[Arg], tracepoint: TokenStream) -> TokenS
         unsafe impl ::kernel::trace::probe::Event for #name {
             type Args<'a> = #tuple;
 
-            fn tracepoint() -> ::kernel::error::Result<&'static #root::Tracepoint> {
+            fn tracepoint() -> ::kernel::error::Result<#root::Found> {
                 #tracepoint
             }
 
@@ -104,7 +111,7 @@ fn implementation(name: &Ident, args: &[Arg], tracepoint: TokenStream) -> TokenS
                             <#name as ::kernel::trace::probe::Event>::Args<'a>,
                         ) + ::core::marker::Sync + 'static,
                 {
-                    let _guard = #root::ProbeGuard::new();
+                    #guard
 
                     // SAFETY: A registration registers this with its closure, which it keeps.
                     unsafe { (*#data.cast_const().cast::<F>())((#passed,)) };
@@ -122,7 +129,23 @@ struct Public<'a> {
     name: &'a Ident,
     args: &'a [Arg],
     options: &'a Options,
-    has_bpf: bool,
+}
+
+/// What `EXPORT_SYMBOL_GPL()` makes.
+fn exported(symbol: &str) -> TokenStream {
+    let section = "\t.section \".export_symbol\", \"a\"";
+    let begin = format!("__export_symbol_{symbol}:\n\t.asciz \"GPL\"\n\t.byte 0");
+    let (long, word) = (
+        format!("\t.balign 8\n\t.quad {symbol}"),
+        format!("\t.balign 4\n\t.long {symbol}"),
+    );
+
+    quote! {
+        #[cfg(all(CONFIG_EVENT_TRACING, target_pointer_width = "64"))]
+        ::core::arch::global_asm!(#section, #begin, #long, "\t.previous");
+        #[cfg(all(CONFIG_EVENT_TRACING, target_pointer_width = "32"))]
+        ::core::arch::global_asm!(#section, #begin, #word, "\t.previous");
+    }
 }
 
 /// The tracepoint and what hits it.
@@ -133,7 +156,6 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         name: of,
         args,
         options,
-        has_bpf,
     } = public;
     let root = root();
     let hidden = hidden();
@@ -145,7 +167,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     let hooks = name("hooks", of);
     let (pointer, string_static) = (name("tracepoint_ptr", of), name("tpstrtab", of));
     let check =
-        format!("\t.section \"__tracepoint_check\", \"a\"\n\t.asciz \"{text}\"\n\t.previous");
+        format!("\t.pushsection \"__tracepoint_check\", \"a\"\n\t.asciz \"{text}\"\n\t.popsection");
     let (key, trampoline) = (
         Ident::new(&format!("__SCK__tp_func_{text}"), of.span()),
         Ident::new(&format!("__SCT__tp_func_{text}"), of.span()),
@@ -175,16 +197,35 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     let annotate = "911:\t.pushsection .discard.annotate_insn, \"M\", @progbits, 8\n\
                     \t.long 911b - ., {noendbr}\n\t.popsection";
 
-    let condition = match &options.condition {
-        Some(condition) => quote_spanned!(condition.span()=> && (#condition)),
-        None => TokenStream::new(),
+    // As in C, what may fault is not called where a CPU comes or goes, and need not look.
+    let condition = options
+        .condition
+        .as_ref()
+        .map(|condition| quote_spanned!(condition.span()=> (#condition)));
+    let (when, watched, guard, might_fault) = if options.faultable {
+        let watched = condition.clone().unwrap_or_else(|| quote!(true));
+        (
+            condition.map(|condition| quote!(if #condition)),
+            watched,
+            quote!(FaultableGuard),
+            Some(quote! {
+                #[cfg(CONFIG_EVENT_TRACING)]
+                #root::might_fault();
+            }),
+        )
+    } else {
+        let condition = condition.map(|condition| quote!(&& #condition));
+        let watched = quote!(#root::cpu_is_online() #condition);
+        (Some(quote!(if #watched)), watched, quote!(CallGuard), None)
     };
     let unused = match &options.condition {
         Some(condition) => quote!(let _: bool = #condition;),
         None => TokenStream::new(),
     };
 
-    let (hooks_static, ext) = if options.attach.is_some() || options.detach.is_some() {
+    let faultable = options.faultable;
+    let has_ext = options.attach.is_some() || options.detach.is_some() || faultable;
+    let (hooks_static, ext) = if has_ext {
         let attach = match &options.attach {
             Some(path) => quote!({
                 unsafe extern "C" fn __attach() -> #root::c_int {
@@ -206,7 +247,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         (
             quote! {
                 #hidden
-                static #hooks: #root::Hooks = #root::Hooks::new(#attach, #detach);
+                static #hooks: #root::Hooks =
+                    #root::Hooks::new(#attach, #detach, #faultable);
             },
             quote!(#hooks.as_raw()),
         )
@@ -214,28 +256,47 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         (TokenStream::new(), quote!(::core::ptr::null_mut()))
     };
 
-    let bpf = if has_bpf {
-        let (map, run) = (name("bpf_raw_tp_map", of), name("bpf_trace", of));
-        let count = args.len() as u32;
-        quote! {
-            #[cfg(CONFIG_BPF_EVENTS)]
-            #hidden
-            unsafe extern "C" fn #run(#data: *mut #root::c_void, #declared_args) {
-                // SAFETY: C registers this with the link of a program.
-                unsafe { #root::run_bpf(#data, [#(#root::bpf_argument(#names)),*]) };
-            }
-
-            #[cfg(CONFIG_BPF_EVENTS)]
-            #hidden
-            #[used]
-            #[link_section = "__bpf_raw_tp_map"]
-            static #map: #root::BpfMap =
-                #root::BpfMap::new(&#tracepoint, #run as *const (), #count);
+    let (map, run) = (name("bpf_raw_tp_map", of), name("bpf_trace", of));
+    let count = args.len() as u32;
+    let bpf = quote! {
+        #[cfg(CONFIG_BPF_EVENTS)]
+        #hidden
+        unsafe extern "C" fn #run(#data: *mut #root::c_void, #declared_args) {
+            // SAFETY: C registers this with the link of a program.
+            unsafe { #root::run_bpf(#data, [#(#root::bpf_argument(#names)),*]) };
         }
-    } else {
-        TokenStream::new()
+
+        #[cfg(CONFIG_BPF_EVENTS)]
+        #hidden
+        #[used]
+        #[link_section = "__bpf_raw_tp_map"]
+        static #map: #root::BpfMap =
+            #root::BpfMap::new(&#tracepoint, #run as *const (), #count);
     };
-    let implementation = implementation(of, args, quote!(Ok(&#tracepoint)));
+    let (tracepoint_symbol, iterator_symbol, exports) = if options.export {
+        let (tracepoint, iterator) = (
+            format!("__tracepoint_{text}"),
+            format!("__traceiter_{text}"),
+        );
+        let always = [&tracepoint, &iterator].map(|symbol| exported(symbol));
+        let called = [key.to_string(), trampoline.to_string()].map(|symbol| exported(&symbol));
+        (
+            Some(quote!(#[export_name = #tracepoint])),
+            Some(quote!(#[export_name = #iterator])),
+            quote! {
+                #(#always)*
+                #( #[cfg(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86))] #called )*
+            },
+        )
+    } else {
+        (None, None, TokenStream::new())
+    };
+    let implementation = implementation(
+        of,
+        args,
+        options,
+        quote!(Ok(#root::Found::own(&#tracepoint))),
+    );
     let static_call = quote!(#[cfg(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86))]);
     let no_static_call = quote!(#[cfg(not(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86)))]);
 
@@ -245,15 +306,12 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         #[link_section = "__tracepoints_strings"]
         static #string_static: [u8; #size] = *#bytes;
 
-        // No symbol, as the section is only for a tool that looks at objects.
-        #[cfg(CONFIG_EVENT_TRACING)]
-        ::core::arch::global_asm!(#check);
-
         #hooks_static
 
         #hidden
         #[used]
         #[link_section = "__tracepoints"]
+        #tracepoint_symbol
         static #tracepoint: #root::Tracepoint = {
             #static_call
             let call = (#key.as_raw(), #trampoline as *const ());
@@ -282,6 +340,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         static #pointer: #root::Pointer<#root::Tracepoint> = #root::Pointer::new(&#tracepoint);
 
         #hidden
+        #iterator_symbol
         unsafe extern "C" fn #iterator(_: *mut #root::c_void, #declared_args) -> #root::c_int {
             // SAFETY: Who hits the tracepoint keeps its probes.
             for #probe in unsafe { #tracepoint.probes_unguarded() } {
@@ -331,6 +390,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL, CONFIG_X86, not(CONFIG_OBJTOOL)))]
         ::core::arch::global_asm!(#tramp_begin, #tramp_end, iter = sym #iterator);
 
+        #exports
+
         #bpf
 
         #(#attrs)*
@@ -349,7 +410,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
             #vis fn enabled() -> bool {
                 #[cfg(CONFIG_EVENT_TRACING)]
                 {
-                    #root::check_rcu();
+                    #root::__tracepoint_check_rcu!(true);
                     #root::__tracepoint_branch!(#tracepoint)
                 }
                 #[cfg(not(CONFIG_EVENT_TRACING))]
@@ -359,9 +420,17 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
             /// Calls the probes, whether any is attached or not.
             #[inline(always)]
             #vis fn call(#declared_args) {
+                #might_fault
+                // Only what is used has a name there, for the tool that `make UT=1` runs.
                 #[cfg(CONFIG_EVENT_TRACING)]
-                if #root::cpu_is_online() #condition {
-                    let _guard = #root::CallGuard::new();
+                // SAFETY: There is no instruction.
+                unsafe {
+                    ::core::arch::asm!(#check, options(nomem, nostack, preserves_flags))
+                };
+
+                #[cfg(CONFIG_EVENT_TRACING)]
+                #when {
+                    let _guard = #root::#guard::new();
 
                     #static_call
                     // SAFETY: The guard keeps the probes.
@@ -388,9 +457,16 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         #[inline(always)]
         #[allow(dead_code, clippy::too_many_arguments)]
         #vis fn #trace(#declared_args) {
-            if #of::enabled() {
-                #of::call(#passed_args);
+            #might_fault
+            #[cfg(CONFIG_EVENT_TRACING)]
+            {
+                if #root::__tracepoint_branch!(#tracepoint) {
+                    #of::call(#passed_args);
+                }
+                #root::__tracepoint_check_rcu!(#watched);
             }
+            #[cfg(not(CONFIG_EVENT_TRACING))]
+            #of::call(#passed_args);
         }
 
         #[doc = concat!("Whether a probe is attached to [`", stringify!(#of), "`].")]
@@ -404,6 +480,30 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     })
 }
 
+/// Who has to allow perf events, for C.
+fn permission(options: &Options) -> TokenStream {
+    let root = root();
+    let Some(path) = &options.permission else {
+        return quote!(None);
+    };
+
+    quote!({
+        #[cfg(CONFIG_PERF_EVENTS)]
+        unsafe extern "C" fn __permission(
+            _: *mut #root::RawCall,
+            event: *mut #root::RawPerfEvent,
+        ) -> #root::c_int {
+            // SAFETY: perf calls this with the event that is being opened.
+            #root::hook_result(#path(unsafe { #root::perf_event(event) }))
+        }
+        #[cfg(CONFIG_PERF_EVENTS)]
+        const PERMISSION: Option<#root::Permission> = Some(__permission);
+        #[cfg(not(CONFIG_PERF_EVENTS))]
+        const PERMISSION: Option<#root::Permission> = None;
+        PERMISSION
+    })
+}
+
 /// Makes an event of a class, which was made before.
 pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
     let root = root();
@@ -412,29 +512,38 @@ pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
     let call = name("event", of);
     let (begin, end) = ("\t.section \"_ftrace_events\", \"aw\"", "\t.previous");
     let (tracepoint, object) = (name("tracepoint", of), name("event_class", &class.name));
-    let hit = hit(Public {
-        attrs: &event.attrs,
-        vis: &event.vis,
-        name: of,
-        args: &class.args,
-        options: &event.options,
-        has_bpf: true,
-    })?;
+    let (origin, rest) = if event.options.custom {
+        let string = c_string(of.to_string().trim_start_matches("r#"), of.span())?;
+        (quote!(Custom(#string)), custom::custom(event, &call)?)
+    } else {
+        let public = Public {
+            attrs: &event.attrs,
+            vis: &event.vis,
+            name: of,
+            args: &class.args,
+            options: &event.options,
+        };
+        (quote!(Tracepoint(&#tracepoint)), hit(public)?)
+    };
     let (prints, output) = match &event.print {
         Some(print) => (of, print::output(of, class, print)?),
         None => (&class.name, TokenStream::new()),
     };
     let (functions, format) = (name("functions", prints), name("print_fmt", prints));
+    let cap_any = event.options.cap_any;
+    let permission = permission(&event.options);
 
     Ok(quote! {
         #output
 
         #hidden
         static #call: #root::Call = #root::Call::new(
+            #root::Origin::#origin,
             &#object,
-            &#tracepoint,
             &#functions,
             #format.as_char_ptr(),
+            #cap_any,
+            #permission,
         );
 
         // No symbol, as C forgets the section when it has booted.
@@ -443,7 +552,7 @@ pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
         #[cfg(all(CONFIG_EVENT_TRACING, target_pointer_width = "32"))]
         ::core::arch::global_asm!(#begin, "\t.balign 4", "\t.long {call}", #end, call = sym #call);
 
-        #hit
+        #rest
     })
 }
 
@@ -454,8 +563,7 @@ pub(super) fn tracepoint(tracepoint: &Tracepoint) -> Result<TokenStream> {
         vis: &tracepoint.vis,
         name: &tracepoint.name,
         args: &tracepoint.args,
-        options: &Options::default(),
-        has_bpf: false,
+        options: &tracepoint.options,
     })
 }
 
@@ -467,14 +575,16 @@ pub(super) fn foreign(tracepoint: &Tracepoint) -> Result<TokenStream> {
         vis,
         name: of,
         args,
+        options,
     } = tracepoint;
     let text = of.to_string();
     let string = c_string(text.trim_start_matches("r#"), of.span())?;
     let implementation = implementation(
         of,
         args,
+        options,
         quote! {
-            #root::find(#string).ok_or(::kernel::error::code::ENOENT)
+            #root::find(#string, ::kernel::module::this_module::<crate::LocalModule>())
         },
     );
 

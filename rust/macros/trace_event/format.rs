@@ -112,7 +112,6 @@ fn pointer(letters: &str) -> Option<(Takes, usize)> {
         ("UL", Takes::Bytes(16)),
         ("S", Takes::Address),
         ("s", Takes::Address),
-        ("B", Takes::Address),
         ("x", Takes::Address),
         ("K", Takes::Address),
     ];

@@ -12,17 +12,28 @@ use syn::{
         ParseStream, //
     },
     punctuated::Punctuated,
+    spanned::Spanned,
     token,
     Attribute,
     Error,
     Expr,
     Ident,
     LitStr,
-    Path,
+    Local,
     Result,
+    Stmt,
     Token,
     Type,
     Visibility, //
+};
+
+mod options;
+
+pub(super) use self::options::Options;
+
+use self::options::{
+    twice,
+    words, //
 };
 
 mod kw {
@@ -30,10 +41,17 @@ mod kw {
     syn::custom_keyword!(class);
     syn::custom_keyword!(event);
     syn::custom_keyword!(tracepoint);
+    syn::custom_keyword!(faultable);
+    syn::custom_keyword!(export);
+    syn::custom_keyword!(custom);
     syn::custom_keyword!(fields);
     syn::custom_keyword!(print);
     syn::custom_keyword!(attach);
     syn::custom_keyword!(detach);
+    syn::custom_keyword!(cap_any);
+    syn::custom_keyword!(permission);
+    syn::custom_keyword!(count);
+    syn::custom_keyword!(task);
     syn::custom_keyword!(filter);
     syn::custom_keyword!(rel);
     syn::custom_keyword!(bitmask);
@@ -63,6 +81,17 @@ pub(super) struct Arg {
 pub(super) struct Class {
     pub(super) name: Ident,
     pub(super) args: Vec<Arg>,
+    pub(super) body: Body,
+}
+
+/// What is in the braces of a class.
+pub(super) struct Body {
+    /// What a record counts for perf, if it is not 1.
+    pub(super) count: Option<Expr>,
+    /// The task whose perf events get the record, beside those of the current one.
+    pub(super) task: Option<Expr>,
+    /// Values that several fields are made of.
+    pub(super) locals: Vec<Local>,
     pub(super) fields: Vec<Field>,
     pub(super) print: Print,
 }
@@ -84,13 +113,7 @@ pub(super) struct Tracepoint {
     pub(super) vis: Visibility,
     pub(super) name: Ident,
     pub(super) args: Vec<Arg>,
-}
-
-#[derive(Default)]
-pub(super) struct Options {
-    pub(super) condition: Option<Expr>,
-    pub(super) attach: Option<Path>,
-    pub(super) detach: Option<Path>,
+    pub(super) options: Options,
 }
 
 pub(super) struct Field {
@@ -154,14 +177,26 @@ impl Parse for Arg {
     }
 }
 
+/// Whether this can be the name of a system: of a directory, and in the commands of tracefs.
+fn is_system(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
 impl Parse for Input {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         input.parse::<kw::system>()?;
         input.parse::<Token![:]>()?;
         let system: LitStr = input.parse()?;
         input.parse::<Token![;]>()?;
-        if system.value().is_empty() || system.value().contains(['/', '\0', ':']) {
-            return Err(Error::new(system.span(), "this is not a name for a system"));
+        if !is_system(&system.value()) {
+            return Err(Error::new(
+                system.span(),
+                "the name of a system has letters, digits, `_` and `-`, and does not begin \
+                 with a digit or `-`",
+            ));
         }
 
         let mut items = Vec::new();
@@ -176,9 +211,11 @@ impl Parse for Item {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let attrs = input.call(Attribute::parse_outer)?;
         let vis: Visibility = input.parse()?;
+        let mut options = words(input)?;
         let look = input.lookahead1();
 
         if look.peek(kw::class) {
+            options.none_for(input, "a class")?;
             let class = input.parse::<kw::class>()?;
             if let Visibility::Public(_) | Visibility::Restricted(_) = vis {
                 return Err(Error::new(
@@ -188,24 +225,35 @@ impl Parse for Item {
             }
             let name = input.parse()?;
             let args = args(input)?;
-            let (_, fields, print) = body(input, false)?;
-            return Ok(Self::Class(Class {
-                name,
-                args,
-                fields,
-                print,
-            }));
+            let body = body(input, None)?;
+            return Ok(Self::Class(Class { name, args, body }));
         }
         if look.peek(kw::tracepoint) {
-            input.parse::<kw::tracepoint>()?;
+            let at = input.parse::<kw::tracepoint>()?.span;
+            if options.custom {
+                return Err(Error::new(at, "only an event can be `custom`"));
+            }
             let name = input.parse()?;
             let args = args(input)?;
-            input.parse::<Token![;]>()?;
+            if input.peek(token::Brace) {
+                let inside;
+                braced!(inside in input);
+                options.lines(&inside)?;
+                if !inside.is_empty() {
+                    return Err(inside.error("a tracepoint without event only has options"));
+                }
+                if options.cap_any || options.permission.is_some() {
+                    return Err(Error::new(at, "there is no event that perf could open"));
+                }
+            } else {
+                input.parse::<Token![;]>()?;
+            }
             return Ok(Self::Tracepoint(Tracepoint {
                 attrs,
                 vis,
                 name,
                 args,
+                options,
             }));
         }
         if !look.peek(kw::event) {
@@ -214,23 +262,23 @@ impl Parse for Item {
         input.parse::<kw::event>()?;
         let name: Ident = input.parse()?;
 
-        if input.peek(Token![:]) {
+        if input.peek(Token![:]) && !options.custom {
             input.parse::<Token![:]>()?;
             let of = input.parse()?;
-            let (options, print) = if input.peek(Token![;]) {
+            let print = if input.peek(Token![;]) {
                 input.parse::<Token![;]>()?;
-                (Options::default(), None)
+                None
             } else {
                 let inside;
                 braced!(inside in input);
-                let options = options(&inside)?;
+                options.lines(&inside)?;
                 let print = if inside.is_empty() {
                     None
                 } else {
                     Some(inside.parse()?)
                 };
                 end(&inside)?;
-                (options, print)
+                print
             };
             return Ok(Self::Event(Event {
                 attrs,
@@ -244,15 +292,15 @@ impl Parse for Item {
         }
 
         let args = args(input)?;
-        let (options, fields, print) = body(input, true)?;
+        let body = body(input, Some(&mut options))?;
+        options.check(name.span())?;
         Ok(Self::Event(Event {
             attrs,
             vis,
             own: Some(Class {
                 name: name.clone(),
                 args,
-                fields,
-                print,
+                body,
             }),
             of: name.clone(),
             name,
@@ -271,48 +319,28 @@ fn end(input: ParseStream<'_>) -> Result<()> {
     }
 }
 
-fn options(input: ParseStream<'_>) -> Result<Options> {
-    let mut options = Options::default();
-
-    loop {
-        if input.peek(Token![if]) {
-            let at = input.parse::<Token![if]>()?.span;
-            twice(at, options.condition.is_some())?;
-            options.condition = Some(input.parse()?);
-        } else if input.peek(kw::attach) {
-            let at = input.parse::<kw::attach>()?.span;
-            twice(at, options.attach.is_some())?;
-            input.parse::<Token![:]>()?;
-            options.attach = Some(input.parse()?);
-        } else if input.peek(kw::detach) {
-            let at = input.parse::<kw::detach>()?.span;
-            twice(at, options.detach.is_some())?;
-            input.parse::<Token![:]>()?;
-            options.detach = Some(input.parse()?);
-        } else {
-            return Ok(options);
-        }
-        input.parse::<Token![;]>()?;
-    }
-}
-
-fn twice(at: Span, there: bool) -> Result<()> {
-    if there {
-        Err(Error::new(at, "this is there already"))
-    } else {
-        Ok(())
-    }
-}
-
-fn body(input: ParseStream<'_>, with_options: bool) -> Result<(Options, Vec<Field>, Print)> {
+fn body(input: ParseStream<'_>, options: Option<&mut Options>) -> Result<Body> {
     let inside;
     braced!(inside in input);
 
-    let options = if with_options {
-        options(&inside)?
-    } else {
-        Options::default()
-    };
+    if let Some(options) = options {
+        options.lines(&inside)?;
+    }
+    let (mut count, mut task, mut locals) = (None, None, Vec::new());
+    loop {
+        if inside.peek(Token![let]) {
+            match inside.parse()? {
+                Stmt::Local(local) => locals.push(local),
+                other => return Err(Error::new(other.span(), "only a `let` can be here")),
+            }
+        } else if inside.peek(kw::count) {
+            value(&inside, inside.parse::<kw::count>()?.span, &mut count)?;
+        } else if inside.peek(kw::task) {
+            value(&inside, inside.parse::<kw::task>()?.span, &mut task)?;
+        } else {
+            break;
+        }
+    }
     let at = inside.parse::<kw::fields>()?.span;
     let list;
     braced!(list in inside);
@@ -330,7 +358,22 @@ fn body(input: ParseStream<'_>, with_options: bool) -> Result<(Options, Vec<Fiel
     }
     let print = inside.parse()?;
     end(&inside)?;
-    Ok((options, fields.into_iter().collect(), print))
+    Ok(Body {
+        count,
+        task,
+        locals,
+        fields: fields.into_iter().collect(),
+        print,
+    })
+}
+
+/// The expression behind a word.
+fn value(input: ParseStream<'_>, at: Span, value: &mut Option<Expr>) -> Result<()> {
+    twice(at, value.is_some())?;
+    input.parse::<Token![:]>()?;
+    *value = Some(input.parse()?);
+    input.parse::<Token![;]>()?;
+    Ok(())
 }
 
 impl Parse for Field {
@@ -459,6 +502,7 @@ impl Parse for Foreign {
             let attrs = input.call(Attribute::parse_outer)?;
             let vis = input.parse()?;
             input.parse::<Token![unsafe]>()?;
+            let options = words(input)?;
             input.parse::<kw::tracepoint>()?;
             let name = input.parse()?;
             let args = args(input)?;
@@ -468,6 +512,7 @@ impl Parse for Foreign {
                 vis,
                 name,
                 args,
+                options,
             });
         }
         Ok(Self { tracepoints })

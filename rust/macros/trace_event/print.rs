@@ -5,6 +5,7 @@
 //! Both come from the same expressions: [`Printer`] makes of each its text for tools and its code.
 
 mod helper;
+mod literal;
 
 use proc_macro2::{
     Span,
@@ -15,6 +16,7 @@ use quote::{
     quote_spanned, //
 };
 use syn::{
+    ext::IdentExt,
     spanned::Spanned,
     BinOp,
     Error,
@@ -25,6 +27,11 @@ use syn::{
     UnOp, //
 };
 
+use self::literal::{
+    c_number,
+    quoted,
+    quoted_plain, //
+};
 use super::{
     class::c_string,
     format::{
@@ -43,6 +50,9 @@ use super::{
     root,
     root_at, //
 };
+
+/// `test_event_printk()` has a bit for each argument but the last one of 64.
+const MAX_ARGUMENTS: usize = 63;
 
 /// A part of a text that is put together by the compiler.
 #[derive(Clone)]
@@ -128,7 +138,11 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn field(&self, ident: &Ident) -> Option<&'a Field> {
-        self.class.fields.iter().find(|field| field.name == *ident)
+        self.class
+            .body
+            .fields
+            .iter()
+            .find(|field| field.name == *ident)
     }
 
     /// The line, for code whose errors are about what is at this place.
@@ -146,7 +160,8 @@ impl<'a> Printer<'a> {
     fn plain_field(&self, field: &Field, at: Span) -> Result<Value> {
         let line = &self.line_at(at);
         let offset = self.offset(field);
-        let record = format!("REC->{}", field.name);
+        let name = field.name.unraw();
+        let record = format!("REC->{name}");
 
         Ok(match &field.kind {
             Kind::Value(ty) => Value::number(
@@ -182,10 +197,7 @@ impl<'a> Printer<'a> {
                         ))
                     }
                 };
-                Value::string(
-                    vec![plain(format!("__get_{rel}{get}({})", field.name))],
-                    code,
-                )
+                Value::string(vec![plain(format!("__get_{rel}{get}({name})"))], code)
             }
         })
     }
@@ -292,15 +304,8 @@ impl<'a> Printer<'a> {
                     quote!(#int),
                 ),
                 Lit::Str(text) => {
-                    let value = text.value();
-                    if value.contains(['"', '\\', '\n']) {
-                        return Err(Error::new(at, "a string cannot have this character"));
-                    }
-                    let literal = c_string(&value, at)?;
-                    Value::string(
-                        vec![plain(format!("\"{value}\""))],
-                        quote!(#root::c_str(#literal)),
-                    )
+                    let literal = c_string(&text.value(), at)?;
+                    Value::string(vec![quoted_plain(text)?], quote!(#root::c_str(#literal)))
                 }
                 _ => return Err(Error::new(at, "a number or a string is wanted")),
             },
@@ -325,9 +330,10 @@ impl<'a> Printer<'a> {
                         "-",
                         Code::Number(quote_spanned!(at=> #root::Number::neg(#code))),
                     ),
-                    (UnOp::Not(_), Code::Number(code)) => {
-                        ("~", Code::Number(quote_spanned!(at=> (!#code))))
-                    }
+                    (UnOp::Not(_), Code::Number(code)) => (
+                        "~",
+                        Code::Number(quote_spanned!(at=> #root::Number::not(#code))),
+                    ),
                     (UnOp::Not(_), Code::Truth(code)) => ("!", Code::Truth(quote!((!#code)))),
                     _ => return Err(Error::new(at, "a number is wanted")),
                 };
@@ -376,8 +382,15 @@ impl<'a> Printer<'a> {
                     (Code::Number(yes), Code::Number(no)) => {
                         Code::Number(quote!((if #truth { #yes } else { #no })))
                     }
-                    (Code::Str(yes), Code::Str(no)) => {
+                    (Code::Str(yes), Code::Str(no)) if is_clearly_string(&text) => {
                         Code::Str(quote!((if #truth { #yes } else { #no })))
+                    }
+                    (Code::Str(_), Code::Str(_)) => {
+                        return Err(Error::new(
+                            at,
+                            "C would take the first field in here for a pointer to a string: \
+                             one branch has to be in quotation marks or a `str` field",
+                        ))
                     }
                     _ => return Err(Error::new(at, "both branches are numbers or both strings")),
                 };
@@ -454,17 +467,18 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A number of Rust for C.
-fn c_number(text: &str, suffix: &str) -> String {
-    let digits = text.strip_suffix(suffix).unwrap_or(text).replace('_', "");
-
-    if let Some(binary) = digits.strip_prefix("0b") {
-        u128::from_str_radix(binary, 2).map_or(digits.clone(), |value| format!("{value:#x}"))
-    } else if let Some(octal) = digits.strip_prefix("0o") {
-        format!("0{octal}")
-    } else {
-        digits
-    }
+/// Whether C sees that the text of a choice is a string of the record: by a call, or by quotation
+/// marks. `test_event_printk()` looks at no more than the first field otherwise.
+fn is_clearly_string(text: &[Piece]) -> bool {
+    text.iter().any(|piece| match piece {
+        Piece::Text(text) => {
+            text.contains('"')
+                || text.as_bytes().windows(2).any(|pair| {
+                    pair[1] == b'(' && (pair[0].is_ascii_alphanumeric() || pair[0] == b'_')
+                })
+        }
+        _ => false,
+    })
 }
 
 /// Makes the print format, the function that prints, and the object that has it.
@@ -495,7 +509,7 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
             ),
         ));
     }
-    let mut pieces = vec![plain(format!("\"{}\", ", print.format.value()))];
+    let mut pieces = vec![quoted(&print.format)?, plain(", ")];
     let mut args = Vec::new();
     for (i, (expr, conversion)) in print.args.iter().zip(&conversions).enumerate() {
         let (text, code) = printer.argument(expr, conversion)?;
@@ -504,6 +518,12 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
         }
         pieces.extend(text);
         args.push(code);
+    }
+    if print.args.len() > MAX_ARGUMENTS {
+        return Err(Error::new(
+            print.format.span(),
+            format!("there can be {MAX_ARGUMENTS} values to print at most"),
+        ));
     }
     let text = text(&pieces);
     let literal = c_string(&format!("{}\n", print.format.value()), print.format.span())?;

@@ -2,6 +2,26 @@
 
 //! Commands that make dynamic events, put together word by word.
 //!
+//! They are what `synthetic_events` and `kprobe_events` of tracefs understand. Who makes an event
+//! with fields that are known has [`synth::Builder`](super::super::synth::Builder) and
+//! [`kprobe::Builder`](super::super::kprobe::Builder), which take care that the command means what
+//! it is meant to; and events that are deleted when they are dropped.
+//!
+//! # Examples
+//!
+//! ```
+//! use kernel::trace::dynevent::cmd::Command;
+//!
+//! let mut command = Command::synth(c"rust_example_command")?;
+//!
+//! command.pair(c"u64", b' ', c"id", b';')?;
+//! command.pair(c"unsigned int", b' ', c"flags", b';')?;
+//! command.run()?;
+//! // Nobody owns what was made like this.
+//! kernel::trace::synth::delete(c"rust_example_command")?;
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
 use crate::{
@@ -15,25 +35,73 @@ use core::marker::PhantomData;
 const MAX_LEN: usize = bindings::MAX_DYNEVENT_CMD_LEN as usize;
 
 /// What initialises a command, and decides about what it makes.
-pub(in crate::trace) type Init =
-    unsafe extern "C" fn(*mut bindings::dynevent_cmd, *mut c_char, c_int);
+type Init = unsafe extern "C" fn(*mut bindings::dynevent_cmd, *mut c_char, c_int);
 
-/// A `struct dynevent_cmd` with the buffer that it is written to.
+/// A command, a `struct dynevent_cmd` with the buffer that it is written to.
 ///
-/// It is given up when it is [run](Self::run), and who uses it gives it up when something has gone
-/// wrong: so nothing is run that is not whole.
+/// It can have 2047 bytes. It is given up when it is [run](Self::run); when something that adds to
+/// it has failed it must not be run, as it is not whole.
 ///
 /// # Invariants
 ///
 /// `raw` is initialised, with `_buffer` as its buffer, which is of [`MAX_LEN`] bytes. Strings that
 /// C keeps the address of are there for `'a`.
-pub(in crate::trace) struct Command<'a> {
+pub struct Command<'a> {
     raw: bindings::dynevent_cmd,
     _buffer: KVec<u8>,
     _names: PhantomData<&'a CStr>,
 }
 
-impl Command<'_> {
+impl<'a> Command<'a> {
+    /// A command that makes the synthetic event `name`: types and names of its fields are to be
+    /// added as pairs, each with a semicolon behind it.
+    ///
+    /// In C: `synth_event_cmd_init()`, `synth_event_gen_cmd_array_start()`.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if `name` is no name: a letter or `_`, and then letters, digits and `_`.
+    /// - `E2BIG` if it is too long.
+    /// - `ENOMEM`.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    pub fn synth(name: &'a CStr) -> Result<Self> {
+        // With other characters in it, it would be more than a name: a field, or a command to
+        // delete.
+        if !is_name(name) {
+            return Err(EINVAL);
+        }
+        // SAFETY: That is what this function of C does.
+        let mut command = unsafe { Self::new(bindings::synth_event_cmd_init) }?;
+
+        // C is not told a module: it would be set when the event may be enabled already.
+        //
+        // SAFETY: The command is initialised, and there are no fields. C keeps the name, which is
+        // there as long as the command can be run.
+        to_result(unsafe {
+            bindings::synth_event_gen_cmd_array_start(
+                command.as_raw(),
+                name.as_char_ptr(),
+                core::ptr::null_mut(),
+                core::ptr::null_mut(),
+                0,
+            )
+        })?;
+        Ok(command)
+    }
+
+    /// An empty command for `kprobe_events`: it makes a probe, or deletes one.
+    ///
+    /// In C: `kprobe_event_cmd_init()`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    pub fn kprobe() -> Result<Self> {
+        // SAFETY: That is what this function of C does.
+        unsafe { Self::new(bindings::kprobe_event_cmd_init) }
+    }
+
     /// An empty command.
     ///
     /// # Safety
@@ -43,7 +111,7 @@ impl Command<'_> {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(in crate::trace) unsafe fn new(init: Init) -> Result<Self> {
+    unsafe fn new(init: Init) -> Result<Self> {
         let mut buffer = KVec::from_elem(0, MAX_LEN, GFP_KERNEL)?;
         let mut raw = bindings::dynevent_cmd::default();
 
@@ -61,29 +129,30 @@ impl Command<'_> {
     /// For functions of C that add to the command.
     ///
     /// If they keep a string it has to be one that is there for `'a`.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
     pub(in crate::trace) fn as_raw(&mut self) -> *mut bindings::dynevent_cmd {
         &raw mut self.raw
     }
 
-    /// Adds this text as it is.
+    /// Adds this text as it is. In C: `dynevent_str_add()`.
     ///
     /// # Errors
     ///
     /// `E2BIG` if there is no room for it.
     #[inline(never)]
-    pub(in crate::trace) fn text(&mut self, text: &CStr) -> Result {
+    pub fn text(&mut self, text: &CStr) -> Result {
         // SAFETY: By the type invariant it is initialised; the string is copied.
         to_result(unsafe { bindings::dynevent_str_add(&raw mut self.raw, text.as_char_ptr()) })
     }
 
-    /// Adds a word, with a space on either side.
+    /// Adds a word, with a space on either side. In C: `dynevent_arg_add()`.
     ///
     /// # Errors
     ///
     /// - `EINVAL` if it is not one word: C would take it for several ones.
     /// - `E2BIG` if there is no room for it.
     #[inline(never)]
-    pub(in crate::trace) fn word(&mut self, word: &CStr) -> Result {
+    pub fn word(&mut self, word: &CStr) -> Result {
         if !is_word(word) {
             return Err(EINVAL);
         }
@@ -98,8 +167,43 @@ impl Command<'_> {
         })
     }
 
-    /// Has the command obeyed. Sleeps: takes `event_mutex`.
-    pub(in crate::trace) fn run(mut self) -> Result {
+    /// Adds a space, two texts with `operator` between them, and `end` behind them. In C:
+    /// `dynevent_arg_pair_add()`, which has a space for what is 0.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if one of the texts is empty or has `end` in it, unless that is a space, or
+    ///   `operator` or `end` is no ASCII character.
+    /// - `E2BIG` if there is no room for it.
+    #[inline(never)]
+    pub fn pair(&mut self, lhs: &CStr, operator: u8, rhs: &CStr, end: u8) -> Result {
+        let is_text = |text: &CStr| {
+            let text = text.to_bytes();
+
+            !text.is_empty() && (end == b' ' || !text.contains(&end))
+        };
+
+        if !is_text(lhs) || !is_text(rhs) || !operator.is_ascii() || !end.is_ascii() {
+            return Err(EINVAL);
+        }
+        let mut pair = bindings::dynevent_arg_pair::default();
+
+        // SAFETY: By the type invariant the command is initialised, and the pair is here; the
+        // strings are copied. CAST: ASCII characters are the same with a sign.
+        to_result(unsafe {
+            bindings::dynevent_arg_pair_init(&raw mut pair, operator as c_char, end as c_char);
+            pair.lhs = lhs.as_char_ptr();
+            pair.rhs = rhs.as_char_ptr();
+            bindings::dynevent_arg_pair_add(&raw mut self.raw, &raw mut pair, None)
+        })
+    }
+
+    /// Has the command obeyed. Sleeps: takes `event_mutex`. In C: `dynevent_create()`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the command. Mostly there is more about it in `error_log` of tracefs.
+    pub fn run(mut self) -> Result {
         // SAFETY: By the type invariant it is initialised, and what it refers to is there.
         to_result(unsafe { bindings::dynevent_create(&raw mut self.raw) })
     }

@@ -41,7 +41,6 @@ impl<'a> Permission<'a> {
     }
 
     /// Whether no event can be unregistered now. To be called with `event_mutex` held.
-    #[cfg(CONFIG_SYNTH_EVENTS)]
     pub(in crate::trace) fn is_none() -> bool {
         PERMITTED.load(Relaxed) == NONE
     }

@@ -5,16 +5,19 @@
 use super::EventFile;
 use crate::{
     bindings,
-    error::{
-        from_err_ptr,
-        to_result, //
-    },
+    error::to_result,
     prelude::*,
     sync::atomic::{
         Atomic,
         Relaxed, //
     },
-    trace::event_mutex::Held, //
+    trace::{
+        event_mutex::{
+            self,
+            Held, //
+        },
+        instance::InstanceRef, //
+    }, //
 };
 use core::ptr::NonNull;
 
@@ -44,10 +47,11 @@ use core::ptr::NonNull;
 ///
 /// # Invariants
 ///
-/// `ptr` is a file in the list of its instance, which references are held to it and to its event
-/// for, as `trace_get_event_file()` takes them.
+/// `ptr` is a file in the list of the instance, and a reference is held to its event, which is this
+/// one's.
 pub struct EventFileRef {
     ptr: NonNull<bindings::trace_event_file>,
+    _instance: InstanceRef,
 }
 
 // SAFETY: The references are not tied to the thread that took them.
@@ -63,13 +67,27 @@ impl EventFileRef {
     ///
     /// - `ENOENT` if there is no such instance.
     /// - `EINVAL` if there is no such event, or if it is one that cannot be enabled.
-    /// - `EBUSY` if the event is on its way out.
-    /// - `ENODEV` if the instance is.
+    /// - `EBUSY` if the event is on its way out, or if it is in a module that is still being
+    ///   initialised: if that fails the module goes, whatever its references are.
+    /// - `ENODEV` if there is no top instance yet.
+    #[inline(never)]
     pub fn get(instance: Option<&CStr>, system: &CStr, event: &CStr) -> Result<Self> {
-        let file = from_err_ptr(get(instance, system, event))?;
+        let instance = InstanceRef::find(instance)?;
+        let guard = event_mutex::lock();
+        // SAFETY: The instance is kept, and `event_mutex` is held.
+        let ptr = unsafe { find(&instance, system, event) }.ok_or(EINVAL)?;
 
-        // INVARIANT: The references were just taken.
-        NonNull::new(file).map(|ptr| Self { ptr }).ok_or(EINVAL)
+        // SAFETY: It was found in the list with `event_mutex` held, which still is.
+        if !unsafe { bindings::trace_event_get((*ptr.as_ptr()).event_call) } {
+            return Err(EBUSY);
+        }
+        drop(guard);
+        // INVARIANT: The references were just taken. A file is in the list as long as both the
+        // event and the instance are there.
+        Ok(Self {
+            ptr,
+            _instance: instance,
+        })
     }
 
     #[inline]
@@ -110,17 +128,29 @@ impl EventFileRef {
 const ENABLED: usize = bindings::EVENT_FILE_FL_ENABLED as usize;
 
 impl Drop for EventFileRef {
+    #[inline(never)]
     fn drop(&mut self) {
-        // SAFETY: By the type invariant there are references that are given back here.
-        unsafe { bindings::trace_put_event_file(self.ptr.as_ptr()) };
+        let _guard = event_mutex::lock();
+
+        // SAFETY: By the type invariant there is a reference that is given back here. The one to
+        // the instance is given back after that.
+        unsafe { bindings::trace_event_put_ref((*self.as_raw()).event_call) };
     }
 }
 
-fn get(instance: Option<&CStr>, system: &CStr, event: &CStr) -> *mut bindings::trace_event_file {
-    let instance = instance.map_or(core::ptr::null(), |name| name.as_char_ptr());
-
-    // SAFETY: These are strings, which C only compares, and null means the top instance.
-    unsafe { bindings::trace_get_event_file(instance, system.as_char_ptr(), event.as_char_ptr()) }
+/// # Safety
+///
+/// `event_mutex` must be held.
+#[inline(never)]
+unsafe fn find(
+    instance: &InstanceRef,
+    system: &CStr,
+    event: &CStr,
+) -> Option<NonNull<bindings::trace_event_file>> {
+    // SAFETY: The instance is kept, and the caller promises the mutex. C only compares the strings.
+    NonNull::new(unsafe {
+        bindings::find_event_file(instance.as_raw(), system.as_char_ptr(), event.as_char_ptr())
+    })
 }
 
 /// The name of an event is read by an inline function of C, which stays in the kernel crate.

@@ -4,6 +4,7 @@
 
 use super::EventFileRef;
 use crate::{
+    bindings,
     prelude::*,
     trace::{
         event_mutex,
@@ -11,7 +12,12 @@ use crate::{
             self,
             InstanceRef, //
         },
+        tracepoint::ReadGuard, //
     },
+};
+use core::{
+    mem::offset_of,
+    ptr::null_mut, //
 };
 
 const NAME: &CStr = c"rust_instance_test";
@@ -79,5 +85,81 @@ mod references {
             Err(EINVAL)
         );
         Ok(())
+    }
+
+    #[test]
+    fn on_and_off() -> Result {
+        let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
+        // SAFETY: The file is kept, and its instance has a buffer.
+        let buffer = unsafe { (*(*file.as_raw()).tr).array_buffer.buffer };
+        // SAFETY: The buffer is there for good.
+        let takes_records = || unsafe { bindings::ring_buffer_record_is_set_on(buffer) };
+
+        assert!(instance::is_on() && takes_records());
+        instance::tracing_off();
+        assert!(!instance::is_on() && !takes_records());
+        instance::tracing_on();
+        assert!(instance::is_on() && takes_records());
+        Ok(())
+    }
+
+    #[test]
+    #[cfg(CONFIG_TRACER_SNAPSHOT)]
+    fn snapshots() -> Result {
+        let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
+        // SAFETY: The file is kept, and its instance is there for good.
+        let buffer = || unsafe { (*(*file.as_raw()).tr).array_buffer.buffer };
+        let before = buffer();
+
+        instance::snapshot_alloc();
+        assert!(buffer() != before);
+        instance::snapshot();
+        assert!(buffer() == before);
+        assert!(instance::is_on());
+        Ok(())
+    }
+
+    #[test]
+    fn texts_in_an_instance() -> Result {
+        let made = InstanceRef::get_by_name(NAME, Some(c"sched")).ok_or(ENOMEM)?;
+        let file = EventFileRef::get(Some(NAME), c"sched", c"sched_switch")?;
+        let top = EventFileRef::get(None, c"sched", c"sched_switch")?;
+        let top = top.file(event_mutex::lock().held()).instance().pin()?;
+
+        // Not to where everybody looks.
+        assert_eq!(top.init_printk(), Err(EINVAL));
+        assert_eq!(top.print(fmt!("nobody sees this")), 0);
+
+        made.init_printk()?;
+        {
+            let _guard = ReadGuard::new();
+            assert_eq!(made.print(fmt!("{} and {}", 1, c"two")), 9);
+
+            // SAFETY: The instance has a buffer, which nobody else writes to or reads. What is
+            // taken is the entry of a text, which ends with a NUL.
+            let (text, ip) = unsafe {
+                let buffer = (*(*file.as_raw()).tr).array_buffer.buffer;
+                let cpu = bindings::raw_smp_processor_id() as c_int;
+                let event = bindings::ring_buffer_consume(buffer, cpu, null_mut(), null_mut());
+
+                if event.is_null() {
+                    return Err(ENOENT);
+                }
+                // A record need not be aligned for its fields.
+                let entry = bindings::ring_buffer_event_data(event).cast::<u8>();
+                let ip = entry.add(offset_of!(bindings::print_entry, ip));
+                let text = entry.add(offset_of!(bindings::print_entry, buf));
+
+                (
+                    CStr::from_char_ptr(text.cast()),
+                    ip.cast::<usize>().read_unaligned(),
+                )
+            };
+            assert!(text == c"1 and two");
+            // It is shown as from this function.
+            assert!(ip.abs_diff(texts_in_an_instance as *const () as usize) < 0x10000);
+        }
+        drop((file, top));
+        made.destroy()
     }
 }

@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     prelude::*,
-    trace::event_file::EventFileRef, //
+    trace::{
+        dynevent::cmd::Command,
+        event_file::EventFileRef, //
+    },
 };
 
 const FUNCTION: &CStr = c"do_sys_openat2";
@@ -123,6 +126,57 @@ mod events {
             event = event.field(c"$stack")?;
         }
         assert_eq!(event.field(c"$stack").err(), Some(EINVAL));
+        Ok(())
+    }
+
+    #[test]
+    fn a_long_command_is_refused() -> Result {
+        let mut field = KVec::from_elem(b'x', 1000, GFP_KERNEL)?;
+        field.push(0, GFP_KERNEL)?;
+        let field = CStr::from_bytes_with_nul(&field).map_err(|_| EINVAL)?;
+        let event = Builder::new(c"rust_test", FUNCTION)?.field(field)?;
+
+        assert_eq!(
+            event.field(field).and_then(|b| b.field(field)).err(),
+            Some(E2BIG)
+        );
+        assert_eq!(
+            Builder::new(c"rust_test", field)?
+                .field(field)
+                .and_then(|b| b.field(field))
+                .err(),
+            Some(E2BIG)
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn made_once() -> Result {
+        let event = made(c"rust_test_once")?;
+        let other = Builder::new(c"rust_test_once", FUNCTION)?
+            .field(c"who=$comm")?
+            .field(c"what=$stack")?;
+
+        // The same probe, and other fields.
+        assert_eq!(made(c"rust_test_once").err(), Some(EEXIST));
+        assert_eq!(other.create().err(), Some(EEXIST));
+        event.delete()
+    }
+
+    #[test]
+    fn what_was_added_goes_as_well() -> Result {
+        let event = made(c"rust_test_more")?;
+
+        // As root can do it.
+        let mut more = Command::kprobe()?;
+        more.text(c"p:kprobes/rust_test_more")?;
+        more.word(c"vfs_open")?;
+        more.word(c"who=$comm")?;
+        more.run()?;
+        event.set_enabled(true)?;
+        drop(event);
+        assert!(!is_there(c"rust_test_more"));
+        assert_eq!(delete(c"rust_test_more"), Err(ENOENT));
         Ok(())
     }
 }

@@ -5,6 +5,11 @@
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
 
 use crate::bindings;
+#[cfg(CONFIG_LOCKDEP)]
+use crate::sync::atomic::{
+    Atomic,
+    Relaxed, //
+};
 
 /// Whether the current CPU is online, without which no probe is called.
 #[inline(always)]
@@ -13,15 +18,55 @@ pub fn cpu_is_online() -> bool {
     unsafe { bindings::tracepoint_cpu_online() }
 }
 
-/// With lockdep, warns where a tracepoint is that could not be hit if it were on.
+/// Tells where a faultable tracepoint is hit that its probes may fault there, which debugging
+/// options check.
 #[inline(always)]
-pub fn check_rcu() {
-    #[cfg(CONFIG_LOCKDEP)]
+#[track_caller]
+pub fn might_fault() {
+    #[cfg(all(CONFIG_MMU, any(CONFIG_PROVE_LOCKING, CONFIG_DEBUG_ATOMIC_SLEEP)))]
     {
-        // SAFETY: There are no requirements.
-        crate::warn_on!(!unsafe { bindings::rcu_is_watching() });
+        use crate::str::CStrExt as _;
+
+        let at = core::panic::Location::caller();
+        let file = crate::file_from_location(at);
+
+        // SAFETY: The string is there for good, and C only prints it.
+        unsafe { bindings::__might_fault(file.as_char_ptr(), at.line() as crate::ffi::c_int) };
     }
 }
+
+/// With lockdep, warns if RCU does not watch.
+///
+/// Not inlined, for modules to have it in one place.
+#[cfg(CONFIG_LOCKDEP)]
+#[cold]
+#[inline(never)]
+pub fn check_rcu(warned: &Atomic<bool>) {
+    // SAFETY: There are no requirements.
+    if !unsafe { bindings::rcu_is_watching() } && !warned.load(Relaxed) {
+        warned.store(true, Relaxed);
+        crate::warn_on!(true);
+    }
+}
+
+/// With lockdep, warns once where a tracepoint is that could not be hit if it were on, if the
+/// condition holds, which is not evaluated otherwise.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tracepoint_check_rcu {
+    ($condition:expr) => {
+        #[cfg(CONFIG_LOCKDEP)]
+        {
+            static WARNED: $crate::sync::atomic::Atomic<bool> =
+                $crate::sync::atomic::Atomic::new(false);
+
+            if $condition {
+                $crate::trace::static_event::check_rcu(&WARNED);
+            }
+        }
+    };
+}
+pub use __tracepoint_check_rcu;
 
 /// Takes a branch if a tracepoint is on.
 #[doc(hidden)]

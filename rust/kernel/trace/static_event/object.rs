@@ -8,12 +8,13 @@
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`include/trace/trace_events.h`](srctree/include/trace/trace_events.h).
 
+#[cfg(CONFIG_PERF_EVENTS)]
+use super::super::perf;
 use super::{
     super::tracepoint::Tracepoint,
-    print::{
-        Functions,
-        Scalar, //
-    }, //
+    custom,
+    print::Functions,
+    scalar::Scalar, //
 };
 use crate::{
     bindings,
@@ -32,19 +33,19 @@ pub enum Filter {
     PtrString = bindings::FILTER_PTR_STRING as isize,
     /// The address of a function.
     Function = bindings::FILTER_TRACE_FN as isize,
-    /// The name of a task.
-    Comm = bindings::FILTER_COMM as isize,
     /// The number of a CPU.
     Cpu = bindings::FILTER_CPU as isize,
-    /// A stack.
-    Stacktrace = bindings::FILTER_STACKTRACE as isize,
 }
 
 /// A field of an event, or the end of its fields.
+///
+/// # Invariants
+///
+/// Only C writes to it: when it looks at the print format of an event, it may set `needs_test`.
 #[repr(transparent)]
-pub struct Field(bindings::trace_event_fields);
+pub struct Field(Opaque<bindings::trace_event_fields>);
 
-// SAFETY: It is not written to.
+// SAFETY: By the type invariant it is C's.
 unsafe impl Sync for Field {}
 
 impl Field {
@@ -65,17 +66,18 @@ impl Field {
             align: align as c_int,
             _bitfield_align_1: [],
             // `is_signed` is the first bit.
-            _bitfield_1: bindings::__BindgenBitfieldUnit::new([if signed { SIGNED } else { 0 }]),
+            _bitfield_1: bindings::__BindgenBitfieldUnit::new([if signed { FIRST_BIT } else { 0 }]),
             filter_type: filter as c_int,
             len: len as c_int,
         };
 
-        Self(bindings::trace_event_fields {
+        // INVARIANT: Nobody has accessed it yet.
+        Self(Opaque::new(bindings::trace_event_fields {
             type_: ty,
             __bindgen_anon_1: bindings::trace_event_fields__bindgen_ty_1 {
                 __bindgen_anon_1: field,
             },
-        })
+        }))
     }
 
     /// A field of type `T`, which C calls `ty`.
@@ -89,6 +91,19 @@ impl Field {
             filter,
             0,
         )
+    }
+
+    /// The same of one that C reads as a pointer.
+    pub const fn pointer<T: Scalar>(
+        ty: *const c_char,
+        name: &'static CStr,
+        filter: Filter,
+    ) -> Self {
+        assert!(
+            size_of::<T>() == size_of::<usize>(),
+            "a field that is a pointer in C has the size of one"
+        );
+        Self::value::<T>(ty, name, filter)
     }
 
     /// A field that is a structure, which C calls `ty`.
@@ -131,12 +146,13 @@ impl Field {
 
     /// Behind the last field.
     pub const fn end() -> Self {
-        Self(pin_init::zeroed())
+        // INVARIANT: Nobody has accessed it yet.
+        Self(Opaque::new(pin_init::zeroed()))
     }
 }
 
-/// The bit of `is_signed` in its byte.
-const SIGNED: u8 = if cfg!(target_endian = "big") { 0x80 } else { 1 };
+/// The first bit of a byte of bit fields.
+const FIRST_BIT: u8 = if cfg!(target_endian = "big") { 0x80 } else { 1 };
 
 /// What several events have in common.
 ///
@@ -156,13 +172,15 @@ impl Class {
     ///
     /// `this` must be the address of the static. `probe` and `perf_probe` must be functions of the
     /// prototype of all events of the class with, in front, the `trace_event_file` and the
-    /// `trace_event_call` they were registered with.
+    /// `trace_event_call` they were registered with. `custom` must be set if an event of the class
+    /// has the tracepoint of somebody else.
     pub const unsafe fn new<const N: usize>(
         this: *const Self,
         system: &'static CStr,
         fields: &'static [Field; N],
         probe: *const (),
         perf_probe: *const (),
+        custom: bool,
     ) -> Self {
         let mut class: bindings::trace_event_class = pin_init::zeroed();
         let head = this
@@ -177,7 +195,11 @@ impl Class {
         class.fields.prev = head;
         class.raw_init = Some(bindings::trace_event_raw_init);
         class.probe = probe.cast_mut().cast();
-        class.reg = Some(bindings::trace_event_reg);
+        class.reg = if custom {
+            Some(custom::register)
+        } else {
+            Some(bindings::trace_event_reg)
+        };
         #[cfg(CONFIG_PERF_EVENTS)]
         {
             class.perf_probe = perf_probe.cast_mut().cast();
@@ -196,33 +218,78 @@ impl Class {
 ///
 /// Only C writes to it.
 #[repr(transparent)]
-pub struct Call(Opaque<bindings::trace_event_call>);
+pub struct Call(pub(super) Opaque<bindings::trace_event_call>);
+
+/// What tracepoint an event has.
+pub enum Origin {
+    /// One of its own.
+    Tracepoint(&'static Tracepoint),
+    /// That of somebody else, of this name, which it is bound to later.
+    Custom(&'static CStr),
+}
 
 // SAFETY: By the type invariant it is C's.
 unsafe impl Sync for Call {}
 
 impl Call {
     /// An event for a static.
+    ///
+    /// With `cap_any` all users can have perf record it for their own tasks. `permission` is asked
+    /// before that, for all perf events.
     pub const fn new(
+        origin: Origin,
         class: &'static Class,
-        tracepoint: &'static Tracepoint,
         functions: &'static Functions,
         print_fmt: *const c_char,
+        cap_any: bool,
+        permission: Option<Permission>,
     ) -> Self {
         let mut call: bindings::trace_event_call = pin_init::zeroed();
 
         call.class = class.0.get();
-        call.__bindgen_anon_1.tp = tracepoint.as_raw();
         call.event.funcs = functions.as_raw();
         call.print_fmt = print_fmt.cast_mut();
-        call.flags = bindings::TRACE_EVENT_FL_TRACEPOINT as c_int;
+        call.flags = match origin {
+            Origin::Tracepoint(tracepoint) => {
+                call.__bindgen_anon_1.tp = tracepoint.as_raw();
+                bindings::TRACE_EVENT_FL_TRACEPOINT as c_int
+            }
+            Origin::Custom(name) => {
+                call.__bindgen_anon_1.name = as_char_ptr_in_const_context(name);
+                bindings::TRACE_EVENT_FL_CUSTOM as c_int
+            }
+        };
+        if cap_any {
+            call.flags |= bindings::TRACE_EVENT_FL_CAP_ANY as c_int;
+        }
+        #[cfg(CONFIG_PERF_EVENTS)]
+        {
+            call.perf_perm = permission;
+        }
+        #[cfg(not(CONFIG_PERF_EVENTS))]
+        let _ = permission;
 
         // INVARIANT: Nobody has accessed it yet.
         Self(Opaque::new(call))
     }
 }
 
-/// What C calls when the first probe comes and after the last one went.
+/// What perf asks before it opens an event.
+pub type Permission =
+    unsafe extern "C" fn(*mut bindings::trace_event_call, *mut bindings::perf_event) -> c_int;
+
+/// The perf event that a [`Permission`] is asked about.
+///
+/// # Safety
+///
+/// `event` must be a perf event that is being opened, and not go during `'a`.
+#[cfg(CONFIG_PERF_EVENTS)]
+pub unsafe fn perf_event<'a>(event: *mut bindings::perf_event) -> &'a perf::Event {
+    // SAFETY: Promised by the caller; perf has copied the attributes before.
+    unsafe { perf::Event::from_raw(event) }
+}
+
+/// What C calls when the first probe comes and after the last one went, and what it waits for.
 #[repr(transparent)]
 pub struct Hooks(Opaque<bindings::tracepoint_ext>);
 
@@ -230,15 +297,19 @@ pub struct Hooks(Opaque<bindings::tracepoint_ext>);
 unsafe impl Sync for Hooks {}
 
 impl Hooks {
-    /// The hooks of a tracepoint.
+    /// The hooks of a tracepoint, and whether its probes may fault.
     pub const fn new(
         attach: Option<unsafe extern "C" fn() -> c_int>,
         detach: Option<unsafe extern "C" fn()>,
+        faultable: bool,
     ) -> Self {
         let mut ext: bindings::tracepoint_ext = pin_init::zeroed();
 
         ext.regfunc = attach;
         ext.unregfunc = detach;
+        // `faultable` is the first bit.
+        ext._bitfield_1 =
+            bindings::__BindgenBitfieldUnit::new([if faultable { FIRST_BIT } else { 0 }]);
         Self(Opaque::new(ext))
     }
 

@@ -9,6 +9,7 @@
 //! C header:
 //! [`stage3_trace_output.h`](srctree/include/trace/stages/stage3_trace_output.h).
 
+use super::Scalar;
 use crate::{
     bindings,
     prelude::*,
@@ -21,93 +22,6 @@ use core::{
     marker::PhantomData,
     slice, //
 };
-
-/// A type that a field can have.
-///
-/// # Safety
-///
-/// Every bit pattern is a value of [`Bits`](Self::Bits), which has the size and the alignment of
-/// this type and no padding, and this type has no padding.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the type of a field",
-    note = "a field has an integer, `bool`, a raw pointer, or a `struct` that has no padding"
-)]
-pub unsafe trait Scalar: Copy {
-    /// What is read from a record.
-    type Bits: Copy;
-    /// The type in C.
-    const NAME: &'static str;
-    /// Whether it is signed.
-    const SIGNED: bool;
-
-    /// The value of what was read.
-    fn from_bits(bits: Self::Bits) -> Self;
-}
-
-macro_rules! scalar {
-    ($($ty:ty: $name:literal, $signed:literal;)*) => {$(
-        // SAFETY: It is an integer.
-        unsafe impl Scalar for $ty {
-            type Bits = Self;
-            const NAME: &'static str = $name;
-            const SIGNED: bool = $signed;
-
-            #[inline(always)]
-            fn from_bits(bits: Self) -> Self {
-                bits
-            }
-        }
-    )*};
-}
-
-scalar! {
-    u8: "u8", false;
-    i8: "s8", true;
-    u16: "u16", false;
-    i16: "s16", true;
-    u32: "u32", false;
-    i32: "s32", true;
-    u64: "u64", false;
-    i64: "s64", true;
-    usize: "unsigned long", false;
-    isize: "long", true;
-}
-
-// SAFETY: A byte, none of which has padding.
-unsafe impl Scalar for bool {
-    type Bits = u8;
-    const NAME: &'static str = "bool";
-    const SIGNED: bool = false;
-
-    #[inline(always)]
-    fn from_bits(bits: u8) -> Self {
-        bits != 0
-    }
-}
-
-// SAFETY: A pointer, which may have any value.
-unsafe impl<T> Scalar for *const T {
-    type Bits = Self;
-    const NAME: &'static str = "const void *";
-    const SIGNED: bool = false;
-
-    #[inline(always)]
-    fn from_bits(bits: Self) -> Self {
-        bits
-    }
-}
-
-// SAFETY: A pointer, which may have any value.
-unsafe impl<T> Scalar for *mut T {
-    type Bits = Self;
-    const NAME: &'static str = "void *";
-    const SIGNED: bool = false;
-
-    #[inline(always)]
-    fn from_bits(bits: Self) -> Self {
-        bits
-    }
-}
 
 macro_rules! conversion {
     ($(#[$attr:meta])* $trait:ident, $function:ident: $($ty:ty => $to:ty),* $(,)?) => {
@@ -223,6 +137,8 @@ pub trait Number: Copy {
     fn shr(self, n: u32) -> Self;
     /// `-a`, which wraps.
     fn neg(self) -> Self;
+    /// `~a`.
+    fn not(self) -> Self;
 }
 
 macro_rules! number {
@@ -258,6 +174,10 @@ macro_rules! number {
 
             fn neg(self) -> Self {
                 self.wrapping_neg()
+            }
+
+            fn not(self) -> Self {
+                !self
             }
         }
     )*};
@@ -309,6 +229,11 @@ impl Name {
     }
 }
 
+/// The first `count` elements of `size` bytes, or all if there are not as many.
+pub fn part(bytes: &[u8], count: usize, size: usize) -> &[u8] {
+    bytes.get(..count.saturating_mul(size)).unwrap_or(bytes)
+}
+
 /// What stands for what is not in the record as it has to be.
 const BROKEN: &CStr = c"(broken)";
 
@@ -317,7 +242,7 @@ const BROKEN: &CStr = c"(broken)";
 /// # Invariants
 ///
 /// `iter` is valid during `'a`, accessed by this thread only, and its entry is a record of at least
-/// the size of `R`, and of `len` bytes.
+/// the size of `R`, and of `len` bytes, or was written just now by the probe of the event.
 pub struct Line<'a, R> {
     iter: *mut bindings::trace_iterator,
     entry: *const u8,
@@ -350,9 +275,15 @@ impl<'a, R> Line<'a, R> {
             return Err(prepared);
         }
         // SAFETY: The caller promises a valid iterator.
-        let (entry, len) = unsafe { ((*iter).ent.cast::<u8>(), (*iter).ent_size) };
-        let len = usize::try_from(len).unwrap_or(0);
+        let (entry, len, tr) = unsafe { ((*iter).ent.cast::<u8>(), (*iter).ent_size, (*iter).tr) };
+        let mut len = usize::try_from(len).unwrap_or(0);
 
+        // With `tp_printk` C prints a record before it is in the buffer, by an iterator that has
+        // neither an instance nor sizes. Our own probe has just written the record, and what is
+        // in it says no more than what is there.
+        if len == 0 && tr.is_null() {
+            len = usize::from(u16::MAX);
+        }
         if len < size_of::<R>() {
             // SAFETY: As above; the format has no conversion.
             unsafe { bindings::trace_event_printf(iter, c"(broken)\n".as_char_ptr()) };
@@ -360,7 +291,8 @@ impl<'a, R> Line<'a, R> {
             return Err(unsafe { bindings::trace_handle_return(&raw mut (*iter).seq) });
         }
 
-        // INVARIANT: Promised by the caller, and as was just checked.
+        // INVARIANT: Promised by the caller, and as was just checked; a record without a size is
+        // one of the probe.
         Ok(Self {
             iter,
             entry,
@@ -392,7 +324,8 @@ impl<'a, R> Line<'a, R> {
         if offset.checked_add(len)? > self.len {
             return None;
         }
-        // SAFETY: By the type invariant there are as many bytes, and nobody writes to them.
+        // SAFETY: By the type invariant there are as many bytes, or these are what the probe has
+        // written, as it is what the record says; and nobody writes to them.
         Some(unsafe { slice::from_raw_parts(self.entry.add(offset), len) })
     }
 
@@ -527,10 +460,31 @@ impl<'a, R> Line<'a, R> {
         }
     }
 
+    /// Bits in full words, without any options.
+    fn bits_in_hex(&self, words: &[u8]) -> *const c_char {
+        let to = self.scratch();
+
+        // SAFETY: By the type invariant the buffer is valid and ours; `trace_raw_output_prep()` has
+        // initialised it, so what is written next is at `len`, or at the end if it is full. C only
+        // reads the words.
+        unsafe {
+            let used = (*to).seq.len.min((*to).seq.size);
+            let text = (*to).seq.buffer.add(used);
+            bindings::trace_seq_bitmask(to, words.as_ptr().cast(), (words.len() * 8) as c_int);
+            bindings::trace_seq_putc(to, 0);
+            text
+        }
+    }
+
     /// Bits, as the options of the instance want them.
     pub fn bits(&self, bytes: &[u8]) -> *const c_char {
         let words = bytes.len() / size_of::<usize>() * size_of::<usize>();
 
+        // SAFETY: By the type invariant the iterator is valid.
+        if unsafe { (*self.iter).tr.is_null() } {
+            // C looks for the options there, with `tp_printk` too.
+            return self.bits_in_hex(bytes.get(..words).unwrap_or_default());
+        }
         // SAFETY: By the type invariant the iterator is valid and ours. C only reads the words.
         unsafe {
             bindings::trace_print_bitmask_seq(

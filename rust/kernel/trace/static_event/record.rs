@@ -10,20 +10,22 @@
 
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::super::perf;
-use super::super::{
-    file::File,
-    ring_buffer::{
-        InSlot,
-        Slot, //
+use super::{
+    super::{
+        file::File,
+        ring_buffer::{
+            InSlot,
+            Slot, //
+        },
+        tracepoint::ProbeGuard, //
     },
-    tracepoint::ProbeGuard, //
+    source::Bits, //
 };
 use crate::{
     bindings,
-    bitmap::Bitmap,
-    cpumask::Cpumask,
     fmt,
-    prelude::*, //
+    prelude::*,
+    task::Task, //
 };
 use core::{
     fmt::Write,
@@ -70,8 +72,21 @@ pub unsafe trait Room {
     /// The start of the record, its header.
     fn base(&mut self) -> *mut u8;
 
-    /// Hands the record over.
-    fn commit(self);
+    /// Hands the record over. It counts as `count`, and is for `task` as well, if somebody counts
+    /// and asks for records of certain tasks.
+    fn commit(self, count: u64, task: Option<&Task>);
+}
+
+/// What a record counts.
+#[inline(always)]
+pub fn perf_count(count: u64) -> u64 {
+    count
+}
+
+/// The task that a record is for.
+#[inline(always)]
+pub fn perf_task<'a>(task: impl Into<Option<&'a Task>>) -> Option<&'a Task> {
+    task.into()
 }
 
 /// The file of an event in a trace instance, as the target of its probe.
@@ -119,7 +134,7 @@ unsafe impl Room for InSlot<'_> {
     }
 
     #[inline(always)]
-    fn commit(self) {
+    fn commit(self, _count: u64, _task: Option<&Task>) {
         self.commit()
     }
 }
@@ -143,6 +158,18 @@ impl<'g> ToPerf<'g> {
         let listener = unsafe { perf::Listener::new(data.cast()) };
 
         (listener.has_program() || listener.is_active()).then_some(Self(listener))
+    }
+
+    /// The same for events that tell what task they are for, which may have perf events of its
+    /// own. There always is a record, as in C.
+    ///
+    /// # Safety
+    ///
+    /// As for [`new`](Self::new).
+    #[inline(always)]
+    pub unsafe fn for_task(data: *mut c_void, _guard: &'g ProbeGuard) -> Option<Self> {
+        // SAFETY: As in `new`.
+        Some(Self(unsafe { perf::Listener::new(data.cast()) }))
     }
 }
 
@@ -176,8 +203,8 @@ unsafe impl Room for PerfRoom<'_> {
     }
 
     #[inline(always)]
-    fn commit(self) {
-        self.0.submit()
+    fn commit(self, count: u64, task: Option<&Task>) {
+        self.0.submit(count, task)
     }
 }
 
@@ -357,6 +384,23 @@ impl<R, M: Room> Entry<R, M> {
         }
     }
 
+    /// Writes bits to `span`.
+    ///
+    /// # Safety
+    ///
+    /// `span` must be one of the layout that this was reserved for, and have been added with the
+    /// size of `bits`.
+    #[inline(always)]
+    pub unsafe fn put_bits(&mut self, span: Span, bits: Bits<'_>) {
+        // SAFETY: By the type invariant and as the caller promises this is in the record.
+        let data = unsafe { self.base.add(span.start) };
+
+        for (i, word) in bits.words().enumerate() {
+            // SAFETY: As there are `span.len` bytes at `data`.
+            unsafe { data.cast::<usize>().add(i).write_unaligned(word) };
+        }
+    }
+
     /// Writes a text and its NUL to `span`.
     ///
     /// # Safety
@@ -377,8 +421,8 @@ impl<R, M: Room> Entry<R, M> {
 
     /// Hands the record over.
     #[inline(always)]
-    pub fn commit(self) {
-        self.room.commit();
+    pub fn commit(self, count: u64, task: Option<&Task>) {
+        self.room.commit(count, task);
     }
 }
 
@@ -422,113 +466,4 @@ pub fn text_len(text: fmt::Arguments<'_>) -> usize {
 #[inline(never)]
 fn write_text(room: &mut [u8], text: fmt::Arguments<'_>) {
     let _ = Fill(room).write_fmt(text);
-}
-
-/// What a `str` field can be written from.
-///
-/// What is written is what C code takes for the string, so it should not have a NUL inside.
-#[diagnostic::on_unimplemented(
-    message = "a string field cannot be written from `{Self}`",
-    note = "it takes a `&CStr`, a `&str`, a `&[u8]`, or an `Option` of one"
-)]
-pub trait StrSource<'a> {
-    /// The bytes without NUL.
-    fn bytes(self) -> &'a [u8];
-}
-
-impl<'a> StrSource<'a> for &'a CStr {
-    #[inline(always)]
-    fn bytes(self) -> &'a [u8] {
-        self.to_bytes()
-    }
-}
-
-impl<'a> StrSource<'a> for &'a str {
-    #[inline(always)]
-    fn bytes(self) -> &'a [u8] {
-        self.as_bytes()
-    }
-}
-
-impl<'a> StrSource<'a> for &'a [u8] {
-    #[inline(always)]
-    fn bytes(self) -> &'a [u8] {
-        self
-    }
-}
-
-impl<'a, const N: usize> StrSource<'a> for &'a [u8; N] {
-    #[inline(always)]
-    fn bytes(self) -> &'a [u8] {
-        self
-    }
-}
-
-/// `None` is written as `(null)`, as C does with a null pointer.
-impl<'a, T: StrSource<'a>> StrSource<'a> for Option<T> {
-    #[inline(always)]
-    fn bytes(self) -> &'a [u8] {
-        match self {
-            Some(string) => string.bytes(),
-            None => b"(null)",
-        }
-    }
-}
-
-/// The bytes of what a `str` field is written from.
-#[inline(always)]
-pub fn str_source<'a>(source: impl StrSource<'a>) -> &'a [u8] {
-    source.bytes()
-}
-
-/// What a `bitmask` field can be written from.
-#[diagnostic::on_unimplemented(
-    message = "a bitmask field cannot be written from `{Self}`",
-    note = "it takes a `&Bitmap` or a `&[usize]`"
-)]
-pub trait BitmaskSource<'a> {
-    /// The bits, in words.
-    fn words(self) -> &'a [usize];
-}
-
-impl<'a> BitmaskSource<'a> for &'a [usize] {
-    #[inline(always)]
-    fn words(self) -> &'a [usize] {
-        self
-    }
-}
-
-impl<'a, const N: usize> BitmaskSource<'a> for &'a [usize; N] {
-    #[inline(always)]
-    fn words(self) -> &'a [usize] {
-        self
-    }
-}
-
-impl<'a> BitmaskSource<'a> for &'a Bitmap {
-    #[inline(always)]
-    fn words(self) -> &'a [usize] {
-        // Bits of a bitmap may be changed at any time, which makes this the snapshot that C takes.
-        //
-        // SAFETY: A bitmap has full words.
-        unsafe { slice::from_raw_parts(self.as_ptr(), self.len().div_ceil(usize::BITS as usize)) }
-    }
-}
-
-/// The words of what a `bitmask` field is written from.
-#[inline(always)]
-pub fn bitmask_source<'a>(source: impl BitmaskSource<'a>) -> &'a [usize] {
-    source.words()
-}
-
-/// The words of what a `cpumask` field is written from.
-#[inline(always)]
-pub fn cpumask_source(mask: &Cpumask) -> &[usize] {
-    // SAFETY: A mask has full words for all CPU numbers there can be.
-    unsafe {
-        slice::from_raw_parts(
-            mask.as_raw().cast_const().cast(),
-            bindings::trace_cpumask_words(),
-        )
-    }
 }

@@ -3,22 +3,39 @@
 //! Tests of events that are declared in Rust, built into the kernel, and of probes.
 
 use super::{
+    part,
     text_size,
+    Call,
     Piece,
+    RawEvent,
+    RawIterator,
+    RawPrintLine,
+    Room,
+    Target,
     Text, //
 };
 use crate::{
+    bindings,
+    ffi::c_int,
     prelude::*,
     sync::atomic::{
         Atomic,
         Relaxed, //
     },
+    task::Task,
+    time::{
+        delay::fsleep,
+        Delta, //
+    },
     trace::{
         probe::{
+            detach_all,
             foreign_tracepoint,
             Event,
+            Probe,
             Registration, //
         },
+        ring_buffer::Slot,
         trace_event, //
     }, //
 };
@@ -49,7 +66,106 @@ trace_event! {
         if number % 2 == 1;
     }
 
+    /// With hooks, and the fields of the class.
+    event rust_kunit_hooked: rust_kunit_class {
+        attach: attach;
+        detach: detach;
+    }
+
+    /// With gaps between its fields, and behind what is at the end.
+    event rust_kunit_gaps(number: u64, name: &CStr) {
+        fields {
+            small: u8 = 0x11,
+            large: u64 = number,
+            name: str = name,
+        }
+        print("%u %llu %s", small, large, name)
+    }
+
+    /// With all that is made in the buffer for it.
+    event rust_kunit_made(bits: &[usize], name: &CStr) {
+        fields {
+            word: [char; 8] = name,
+            bits: bitmask = bits,
+        }
+        print("word=%s bits=%s hex=%s", word, bits, hex(word))
+    }
+
+    /// Whose probes may fault.
+    faultable event rust_kunit_faultable: rust_kunit_class;
+
     tracepoint rust_kunit_bare(number: u32);
+
+    faultable tracepoint rust_kunit_bare_faultable(number: u32);
+
+    /// With a condition and hooks, but no event.
+    tracepoint rust_kunit_bare_odd(number: u32) {
+        if number % 2 == 1;
+        attach: attach;
+        detach: detach;
+    }
+}
+
+/// Memory, as the target of a probe.
+struct Memory<'a>(&'a mut [u8]);
+
+// SAFETY: There is room only if the memory is as large as the record.
+unsafe impl Target for Memory<'_> {
+    type Room<'s>
+        = Self
+    where
+        Self: 's;
+
+    fn reserve<'s>(self, len: usize, _slot: &'s mut Slot) -> Option<Self>
+    where
+        Self: 's,
+    {
+        (len <= self.0.len()).then_some(self)
+    }
+}
+
+// SAFETY: It is as large as the record.
+unsafe impl Room for Memory<'_> {
+    fn base(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr()
+    }
+
+    fn commit(self, _count: u64, _task: Option<&Task>) {}
+}
+
+/// What is printed of `record` if C says that it has `size` bytes, or 0 if it does not say it.
+///
+/// # Safety
+///
+/// `record` must be a whole record of `event`, and `output` its function.
+unsafe fn printed(
+    output: unsafe extern "C" fn(*mut RawIterator, c_int, *mut RawEvent) -> RawPrintLine,
+    event: &Call,
+    record: &mut [u8],
+    size: c_int,
+) -> Result<KVec<u8>> {
+    let iter = KBox::<RawIterator>::init(pin_init::init_zeroed::<RawIterator>(), GFP_KERNEL)?;
+    let iter = KBox::into_raw(iter);
+    let call: *const bindings::trace_event_call = core::ptr::from_ref(event).cast();
+
+    // SAFETY: The iterator is our own, with the members that C sets for `tp_printk`; nobody changes
+    // an event that has been registered. The rest is promised by the caller.
+    unsafe {
+        let seq = &raw mut (*iter).seq;
+        (*seq).seq.buffer = (&raw mut (*seq).buffer).cast();
+        (*seq).seq.size = (*seq).buffer.len();
+        (*iter).ent = record.as_mut_ptr().cast();
+        (*iter).ent_size = size;
+        (*(*iter).ent).type_ = (*call).event.type_ as u16;
+        output(iter, 0, (&raw const (*call).event).cast_mut());
+    }
+    // SAFETY: It came from `into_raw()`.
+    let iter = unsafe { KBox::from_raw(iter) };
+    let text = iter.seq.buffer.get(..iter.seq.seq.len).ok_or(EINVAL)?;
+    let mut out = KVec::new();
+
+    out.extend_from_slice(text, GFP_KERNEL)?;
+    Ok(out)
 }
 
 static ATTACHED: Atomic<u32> = Atomic::new(0);
@@ -102,6 +218,95 @@ mod suite {
     }
 
     #[test]
+    fn gaps_are_zero() {
+        let mut record = [0xff; 64];
+
+        __write_rust_kunit_gaps(Memory(&mut record), 0x2222_2222_2222_2222, c"abc");
+        assert_eq!(record[8], 0x11);
+        assert_eq!(record[9..16], [0; 7]);
+        assert_eq!(record[16..24], [0x22; 8]);
+        // The place of the string, then the string, and zeroes up to the end.
+        assert_eq!(record[24..28], (4u32 << 16 | 28).to_ne_bytes());
+        assert_eq!(record[28..36], *b"abc\0\0\0\0\0");
+        assert_eq!(record[36..], [0xff; 28]);
+    }
+
+    #[test]
+    fn records_without_a_size_are_printed() -> Result {
+        let mut record = [0; 128];
+        let mut made = [0; 128];
+
+        __write_rust_kunit_hit(Memory(&mut record), 7, c"seven");
+        __write_rust_kunit_made(Memory(&mut made), &[0x21, 0], c"abc");
+        // SAFETY: These are the records and the functions of the events.
+        let (text, text_made) = unsafe {
+            (
+                printed(
+                    __output_rust_kunit_hit,
+                    &__event_rust_kunit_hit,
+                    &mut record,
+                    0,
+                )?,
+                printed(
+                    __output_rust_kunit_made,
+                    &__event_rust_kunit_made,
+                    &mut made,
+                    0,
+                )?,
+            )
+        };
+        assert_eq!(&*text, b"rust_kunit_hit: number=7 name=seven\n");
+        assert_eq!(
+            &*text_made,
+            b"rust_kunit_made: word=abc bits=00000000,00000000,00000000,00000021 \
+              hex=61 62 63 00 00 00 00 00\n"
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn broken_records_are_told() -> Result {
+        let mut record = [0; 64];
+
+        __write_rust_kunit_hit(Memory(&mut record), 7, c"seven");
+        // SAFETY: This is a record and the function of the event.
+        let short = unsafe {
+            printed(
+                __output_rust_kunit_hit,
+                &__event_rust_kunit_hit,
+                &mut record,
+                10,
+            )?
+        };
+        assert_eq!(&*short, b"rust_kunit_hit: (broken)\n");
+
+        // A string that ends behind the record.
+        // SAFETY: As above.
+        let cut = unsafe {
+            printed(
+                __output_rust_kunit_hit,
+                &__event_rust_kunit_hit,
+                &mut record,
+                18,
+            )?
+        };
+        assert_eq!(&*cut, b"rust_kunit_hit: number=7 name=(broken)\n");
+        Ok(())
+    }
+
+    #[test]
+    fn parts_of_arrays() {
+        let bytes = [1, 2, 3, 4, 5, 6];
+
+        assert_eq!(part(&bytes, 0, 2), b"");
+        assert_eq!(part(&bytes, 2, 2), &[1, 2, 3, 4]);
+        assert_eq!(part(&bytes, 3, 2), &bytes);
+        // A record may tell anything.
+        assert_eq!(part(&bytes, 4, 2), &bytes);
+        assert_eq!(part(&bytes, usize::MAX, 2), &bytes);
+    }
+
+    #[test]
     fn probe_is_called_while_it_is_there() -> Result {
         static SUM: Atomic<u32> = Atomic::new(0);
 
@@ -138,6 +343,36 @@ mod suite {
     }
 
     #[test]
+    fn members_of_a_class_have_hooks() -> Result {
+        let (attached, detached) = (ATTACHED.load(Relaxed), DETACHED.load(Relaxed));
+
+        drop(probe::<rust_kunit_hooked, _>(|_| ())?);
+        drop(probe::<rust_kunit_odd, _>(|_| ())?);
+        assert_eq!(ATTACHED.load(Relaxed), attached + 1);
+        assert_eq!(DETACHED.load(Relaxed), detached + 1);
+        Ok(())
+    }
+
+    #[test]
+    fn bare_tracepoints_have_options() -> Result {
+        static SUM: Atomic<u32> = Atomic::new(0);
+        let (attached, detached) = (ATTACHED.load(Relaxed), DETACHED.load(Relaxed));
+        {
+            let _probe = probe::<rust_kunit_bare_odd, _>(|(number,)| {
+                SUM.fetch_add(number, Relaxed);
+            })?;
+
+            for i in 0..4 {
+                trace_rust_kunit_bare_odd(i);
+            }
+        }
+        assert_eq!(SUM.load(Relaxed), 4);
+        assert_eq!(ATTACHED.load(Relaxed), attached + 1);
+        assert_eq!(DETACHED.load(Relaxed), detached + 1);
+        Ok(())
+    }
+
+    #[test]
     fn priorities() -> Result {
         static ORDER: Atomic<u32> = Atomic::new(0);
 
@@ -158,6 +393,68 @@ mod suite {
 
         trace_rust_kunit_bare(0);
         assert_eq!(ORDER.load(Relaxed), 1234);
+        Ok(())
+    }
+
+    /// How often the current task has entered Tasks Trace RCU, from which a probe that may fault is
+    /// called, and how deep preemption is disabled.
+    fn context() -> (i32, i32) {
+        let task = crate::current!().as_ptr();
+
+        // SAFETY: The current task changes this itself. There are no requirements for the function.
+        unsafe {
+            (
+                (*task).trc_reader_nesting,
+                bindings::tracepoint_preempt_count(),
+            )
+        }
+    }
+
+    #[test]
+    fn faultable_probes_can_sleep() -> Result {
+        static READERS: Atomic<i32> = Atomic::new(0);
+        static PREEMPT: Atomic<i32> = Atomic::new(0);
+
+        fn look(_: (u32,)) {
+            let (readers, preempt) = context();
+
+            READERS.store(readers, Relaxed);
+            PREEMPT.store(preempt, Relaxed);
+        }
+
+        fn look_and_sleep(number: (u32,)) {
+            look(number);
+            fsleep(Delta::from_millis(1));
+        }
+
+        let (readers, preempt) = context();
+
+        let one = probe::<rust_kunit_faultable, _>(look_and_sleep)?;
+        trace_rust_kunit_faultable(1);
+        assert_eq!(READERS.load(Relaxed), readers + 1);
+        assert_eq!(PREEMPT.load(Relaxed), preempt);
+        // With two it is the iterator that calls them.
+        let two = probe::<rust_kunit_faultable, _>(look_and_sleep)?;
+        READERS.store(-1, Relaxed);
+        crate::trace!(rust_kunit_faultable(1));
+        assert_eq!(READERS.load(Relaxed), readers + 1);
+        drop((one, two));
+
+        let bare = probe::<rust_kunit_bare_faultable, _>(look_and_sleep)?;
+        READERS.store(-1, Relaxed);
+        trace_rust_kunit_bare_faultable(1);
+        assert_eq!(READERS.load(Relaxed), readers + 1);
+        drop(bare);
+
+        // Any other one must not.
+        let other = probe::<rust_kunit_bare, _>(look)?;
+        trace_rust_kunit_bare(1);
+        assert_eq!(READERS.load(Relaxed), readers);
+        #[cfg(CONFIG_PREEMPT_COUNT)]
+        assert_eq!(PREEMPT.load(Relaxed), preempt + 1);
+        drop(other);
+
+        assert_eq!(context(), (readers, preempt));
         Ok(())
     }
 
@@ -189,15 +486,47 @@ mod suite {
     }
 
     #[test]
+    fn several_are_detached_at_once() -> Result {
+        static HITS: Atomic<u32> = Atomic::new(0);
+
+        let mut bare = probe::<rust_kunit_bare, _>(|_| {
+            HITS.fetch_add(1, Relaxed);
+        })?;
+        let mut hit = probe::<rust_kunit_hit, _>(|_| {
+            HITS.fetch_add(10, Relaxed);
+        })?;
+        let detached = DETACHED.load(Relaxed);
+
+        trace_rust_kunit_bare(0);
+        trace_rust_kunit_hit(0, c"");
+        assert_eq!(HITS.load(Relaxed), 11);
+        // Once is enough.
+        for _ in 0..2 {
+            let probes: [Pin<&mut dyn Probe>; 2] = [bare.as_mut(), hit.as_mut()];
+
+            detach_all(probes);
+            assert!(!trace_rust_kunit_hit_enabled());
+            assert_eq!(DETACHED.load(Relaxed), detached + 1);
+        }
+        trace_rust_kunit_bare(0);
+        trace_rust_kunit_hit(0, c"");
+        drop((bare, hit));
+        assert_eq!(HITS.load(Relaxed), 11);
+        assert_eq!(DETACHED.load(Relaxed), detached + 1);
+        Ok(())
+    }
+
+    #[test]
     fn no_such_tracepoint() {
         assert_eq!(probe::<rust_kunit_nowhere, _>(|_| ()).err(), Some(ENOENT));
     }
 
     #[test]
     fn tracepoint_is_found_by_name() -> Result {
-        let found = crate::trace::probe::find(c"rust_kunit_bare").ok_or(ENOENT)?;
+        let owner = crate::module::this_module::<crate::LocalModule>();
+        let found = crate::trace::probe::find(c"rust_kunit_bare", owner)?;
 
-        assert!(core::ptr::eq(found, rust_kunit_bare::tracepoint()?));
+        assert!(found == rust_kunit_bare::tracepoint()?);
         Ok(())
     }
 }

@@ -37,7 +37,7 @@ use crate::{
     ThisModule, //
 };
 
-/// The type of a field: all that C knows but for stack traces, which only triggers can give it.
+/// The type of a field: all that C knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Type {
     /// `u8`
@@ -81,6 +81,11 @@ pub enum Type {
     String(u16),
     /// `char[]`: a string that takes as much of the record as it has to.
     DynString,
+    /// `unsigned long[]`: a stack trace. Only triggers can give it a value, so there is no
+    /// [`Tracer`] of an event that has one, and [`Event::emit`] is an error if somebody listens.
+    Stack,
+    /// `long[]`: a stack trace as well.
+    SignedStack,
 }
 
 impl Type {
@@ -107,6 +112,8 @@ impl Type {
             Self::String(n @ 1..=256) => return CString::try_from_fmt(fmt!("char[{n}]")),
             Self::String(_) => return Err(EINVAL),
             Self::DynString => c"char[]",
+            Self::Stack => c"unsigned long[]",
+            Self::SignedStack => c"long[]",
         };
 
         Ok(CString::try_from(text)?)
@@ -157,29 +164,8 @@ impl<'a> Builder<'a> {
     /// - `E2BIG` if the command gets too long, which can be 2047 bytes.
     /// - `ENOMEM`.
     pub fn new(name: &'a CStr, module: &'static ThisModule) -> Result<Self> {
-        // With other characters in it, it would be more than a name: a field, or a command to
-        // delete.
-        if !is_name(name) {
-            return Err(EINVAL);
-        }
-        // SAFETY: That is what this function of C does.
-        let mut command = unsafe { Command::new(bindings::synth_event_cmd_init) }?;
-
-        // C is not told the module: it would be set when the event may be enabled already.
-        //
-        // SAFETY: The command is initialised, and there are no fields. C keeps the name, which is
-        // there as long as the command can be run.
-        to_result(unsafe {
-            bindings::synth_event_gen_cmd_array_start(
-                command.as_raw(),
-                name.as_char_ptr(),
-                core::ptr::null_mut(),
-                core::ptr::null_mut(),
-                0,
-            )
-        })?;
         Ok(Self {
-            command,
+            command: Command::synth(name)?,
             name,
             module,
         })
@@ -239,7 +225,7 @@ impl<'a> Builder<'a> {
             // SAFETY: `event_mutex` is held.
             let raw = core::ptr::NonNull::new(unsafe { find(name) }).ok_or(ENOENT)?;
             // SAFETY: It is in the list of events.
-            let event = unsafe { SynthEvent::new(raw, held) };
+            let event = unsafe { SynthEvent::new(raw, held) }.ok_or(EBUSY)?;
 
             // Enabling it has counted a reference to the module if there is one. In the unlikely
             // case that it is enabled by now, disabling must not give back what was not taken.
@@ -308,6 +294,8 @@ impl Event {
     /// - `EINVAL` if there are not as many values as fields, or one is not of the kind of its field
     ///   or does not fit it.
     /// - `E2BIG` if the record gets longer than perf can take, which is 8 KiB.
+    /// - `EBUSY` if three records of kernel code are being made on this CPU, as this is called by
+    ///   what a record has caused.
     pub fn emit(&self, args: &[Arg<'_>]) -> Result {
         match self.0.event.tracepoint() {
             // SAFETY: It is that of the event, which is kept by `self`.

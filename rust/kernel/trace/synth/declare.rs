@@ -49,13 +49,31 @@ field_types! {
     i16: S16 = i16,
     i32: S32 = i32,
     i64: S64 = i64,
+    usize: UnsignedLong = usize,
+    isize: Long = isize,
     bool: Bool = bool,
+    Char: Char = i8,
+    UnsignedChar: UnsignedChar = u8,
+    Long: Long = isize,
+    UnsignedLong: UnsignedLong = usize,
     Int: Int = i32,
     UnsignedInt: UnsignedInt = u32,
     Pid: Pid = i32,
     Gfp: Gfp = u32,
     DynString: DynString = &'v CStr,
 }
+
+/// `char`: a signed number.
+pub enum Char {}
+
+/// `unsigned char`
+pub enum UnsignedChar {}
+
+/// `long`
+pub enum Long {}
+
+/// `unsigned long`
+pub enum UnsignedLong {}
 
 /// `int`
 pub enum Int {}

@@ -18,21 +18,37 @@ use crate::{
     module::this_module,
     prelude::*,
     trace::{
+        dynevent::cmd::Command,
         event_file::EventFileRef,
+        event_mutex,
         instance::InstanceRef, //
     },
     LocalModule, //
 };
 
 /// An instance of its own, so that records are counted which nobody else makes.
-const INSTANCE: &CStr = c"rust_synth_test";
+pub(super) const INSTANCE: &CStr = c"rust_synth_test";
 
-const FIELDS: [(Type, &CStr); 4] = [
+pub(super) const FIELDS: [(Type, &CStr); 4] = [
     (Type::U8, c"small"),
     (Type::S16, c"signed"),
     (Type::String(8), c"text"),
     (Type::U64, c"large"),
 ];
+
+crate::synth_event! {
+    /// What C has names of its own for.
+    struct Named: c"rust_test_named" {
+        a: super::Char,
+        b: super::UnsignedChar,
+        c: super::Int,
+        d: super::UnsignedInt,
+        e: super::Long,
+        f: super::UnsignedLong,
+        g: usize,
+        h: isize,
+    }
+}
 
 crate::synth_event! {
     /// One of each kind.
@@ -46,7 +62,7 @@ crate::synth_event! {
     }
 }
 
-fn module() -> &'static crate::ThisModule {
+pub(super) fn module() -> &'static crate::ThisModule {
     this_module::<LocalModule>()
 }
 
@@ -55,7 +71,7 @@ fn builder(name: &CStr) -> Result<Builder<'_>> {
 }
 
 /// Calls `f` with an event that is enabled in an instance, and returns how many records there are.
-fn records(
+pub(super) fn records(
     name: &CStr,
     fields: &[(Type, &CStr)],
     f: impl FnOnce(&Tracer) -> Result,
@@ -85,7 +101,7 @@ fn count(file: &EventFileRef) -> u64 {
     }
 }
 
-fn args<'v>(small: u64, signed: i64, text: &'v CStr, large: u64) -> [Arg<'v>; 4] {
+pub(super) fn args<'v>(small: u64, signed: i64, text: &'v CStr, large: u64) -> [Arg<'v>; 4] {
     [small.into(), signed.into(), text.into(), large.into()]
 }
 
@@ -138,10 +154,12 @@ mod events {
             String(1),
             String(256),
             DynString,
+            Stack,
+            SignedStack,
         ];
         let names = [
             c"a", c"b", c"c", c"d", c"e", c"f", c"g", c"h", c"i", c"j", c"k", c"l", c"m", c"n",
-            c"o", c"p", c"q", c"r", c"s", c"t",
+            c"o", c"p", c"q", c"r", c"s", c"t", c"u", c"v",
         ];
         let mut event = builder(c"rust_test_types")?;
 
@@ -153,17 +171,58 @@ mod events {
 
     #[test]
     fn as_many_fields_as_there_can_be() -> Result {
-        let mut event = builder(c"rust_test_many")?;
+        let many = || {
+            let mut event = builder(c"rust_test_many")?;
 
-        for i in 0..MAX_FIELDS {
-            let name = crate::str::CString::try_from_fmt(fmt!("f{i}"))?;
+            for i in 0..MAX_FIELDS {
+                let name = crate::str::CString::try_from_fmt(fmt!("f{i}"))?;
 
-            event = event.field(Type::U8, &name)?;
-        }
-        assert!(event.field(Type::U8, c"one_more").is_err());
+                event = event.field(Type::U8, &name)?;
+            }
+            Ok::<_, Error>(event)
+        };
+
+        many()?.create()?.delete().map_err(|failed| failed.error)?;
+        assert_eq!(many()?.field(Type::U8, c"one_more").err(), Some(EINVAL));
 
         // And not less than one.
         assert_eq!(builder(c"rust_test_none")?.create().err(), Some(EINVAL));
+        Ok(())
+    }
+
+    #[test]
+    fn commands_by_hand() -> Result {
+        assert_eq!(Command::synth(c"!rust_test_hand").err(), Some(EINVAL));
+        let mut command = Command::synth(c"rust_test_hand")?;
+
+        for (lhs, rhs) in [(c"", c"a"), (c"u8", c""), (c"u8", c"a;"), (c"u8;u8", c"a")] {
+            assert_eq!(command.pair(lhs, b' ', rhs, b';'), Err(EINVAL));
+        }
+        assert_eq!(command.pair(c"u8", 0x80, c"a", b';'), Err(EINVAL));
+        assert_eq!(command.word(c"u8 a;"), Err(EINVAL));
+        // What was refused has left nothing.
+        command.pair(c"unsigned int", b' ', c"a", b';')?;
+        command.pair(c"char[8]", 0, c"b", 0)?;
+        command.run()?;
+
+        let tracer = Tracer::open(None, c"rust_test_hand")?;
+        let names = {
+            let guard = event_mutex::lock();
+            let file = tracer.file().file(guard.held());
+
+            file.field(c"a").is_some_and(|field| field.size() == 4) && file.field(c"b").is_some()
+        };
+        assert!(names);
+        drop(tracer);
+        super::super::delete(c"rust_test_hand")?;
+
+        // It does not get longer than it can be.
+        let mut long = Command::synth(c"rust_test_hand")?;
+        let mut added = Ok(());
+        for _ in 0..300 {
+            added = added.and_then(|()| long.pair(c"u64", b' ', c"number", b';'));
+        }
+        assert_eq!(added, Err(E2BIG));
         Ok(())
     }
 
@@ -322,10 +381,14 @@ mod events {
         let mut text = KVec::from_elem(b'x', 10_000, GFP_KERNEL)?;
         text.push(0, GFP_KERNEL)?;
         let text = CStr::from_bytes_with_nul(&text).map_err(|_| EINVAL)?;
+        let half = CStr::from_bytes_with_nul(text.to_bytes_with_nul().split_at(5_000).1)
+            .map_err(|_| EINVAL)?;
         let n = records(c"rust_test_strings", &[(Type::DynString, c"a")], |tracer| {
             // No warning of perf, and no room in the buffer.
             assert_eq!(tracer.emit(&[text.into()]), Err(E2BIG));
             assert_eq!(tracer.trace(&[text.into()]), Err(EINVAL));
+            // Nor a record of what C would copy half of.
+            assert_eq!(tracer.emit(&[half.into()]), Err(EINVAL));
             Ok(())
         })?;
 
@@ -381,11 +444,91 @@ mod events {
     }
 
     #[test]
-    fn only_synthetic_events() {
+    fn declared_by_names_of_c() -> Result {
+        let event = Named::create()?;
+        let types = [
+            c"char",
+            c"unsigned char",
+            c"int",
+            c"unsigned int",
+            c"long",
+            c"unsigned long",
+            c"unsigned long",
+            c"long",
+        ];
+        let found = {
+            let guard = event_mutex::lock();
+            let held = guard.held();
+            let synth = super::super::SynthEvent::find(c"rust_test_named", held).ok_or(ENOENT)?;
+            let found = (0..types.len())
+                .filter(|&i| synth.field(i, held).is_some_and(|f| f.ty() == types[i]))
+                .count();
+
+            synth.release_unused(held);
+            found
+        };
+        assert_eq!(found, types.len());
+
+        event.event().set_enabled(true)?;
+        event.emit(&Named {
+            a: i8::MIN,
+            b: u8::MAX,
+            c: i32::MIN,
+            d: u32::MAX,
+            e: isize::MIN,
+            f: usize::MAX,
+            g: usize::MAX,
+            h: isize::MAX,
+        })?;
+        event.event().set_enabled(false)?;
+        event.delete().map_err(|failed| failed.error)
+    }
+
+    #[test]
+    fn stacks_are_for_triggers() -> Result {
+        let fields = [(Type::U32, c"number"), (Type::Stack, c"stack")];
+        let event = Event::create(c"rust_test_stack", &fields, module())?;
+
+        assert_eq!(event.tracer(None).err(), Some(ENOTSUPP));
+        assert_eq!(Tracer::open(None, c"rust_test_stack").err(), Some(ENOTSUPP));
+        event.set_enabled(true)?;
+        for stack in [Arg::from(1u64), Arg::from(c"text")] {
+            assert_eq!(event.emit(&[1u32.into(), stack]), Err(EINVAL));
+        }
+        event.set_enabled(false)?;
+        // What was refused has left no references.
+        event.delete().map_err(|failed| failed.error)
+    }
+
+    #[test]
+    fn there_are_such_events_only() {
         assert_eq!(Tracer::open(None, c"no_such_event").err(), Some(EINVAL));
         assert_eq!(
             Tracer::open(Some(c"no_such_instance"), c"no_such_event").err(),
             Some(ENOENT)
         );
+    }
+
+    #[test]
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    fn only_synthetic_events() -> Result {
+        // It is in the same directory as those are.
+        let mut probe = Command::kprobe()?;
+        probe.text(c"p:synthetic/rust_test_probe")?;
+        probe.word(c"do_sys_openat2")?;
+        probe.run()?;
+
+        let file = EventFileRef::get(None, c"synthetic", c"rust_test_probe");
+        let tracer = Tracer::open(None, c"rust_test_probe").err();
+        let found = file.is_ok();
+        drop(file);
+
+        let mut delete = Command::kprobe()?;
+        delete.text(c"-:synthetic/rust_test_probe")?;
+        // Nor is anything left of the failure.
+        delete.run()?;
+        assert!(found);
+        assert_eq!(tracer, Some(EINVAL));
+        Ok(())
     }
 }

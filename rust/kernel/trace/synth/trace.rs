@@ -22,6 +22,10 @@ use crate::{
     trace::{
         event_file::EventFileRef,
         event_mutex,
+        nesting::{
+            Level,
+            What, //
+        },
         tracepoint::{
             ReadGuard,
             Tracepoint, //
@@ -36,6 +40,10 @@ const MAX_EMITTED: usize = bindings::PERF_MAX_TRACE_SIZE as usize;
 
 /// The longest record whose strings can be found: there are 16 bits for their offsets.
 const MAX_TRACED: usize = u16::MAX as usize;
+
+/// The longest string whose length is not fixed, with its NUL. C copies no more, whatever it has
+/// made room for.
+const MAX_DYNAMIC: usize = 4096;
 
 /// A value for a field, which says what it is.
 ///
@@ -63,6 +71,22 @@ macro_rules! arg_from {
 
 arg_from!(Unsigned: u8, u16, u32, u64, bool);
 arg_from!(Signed: i8, i16, i32, i64);
+
+impl From<usize> for Arg<'_> {
+    #[inline]
+    fn from(value: usize) -> Self {
+        // CAST: It has 64 bits at most.
+        Self::Unsigned(value as u64)
+    }
+}
+
+impl From<isize> for Arg<'_> {
+    #[inline]
+    fn from(value: isize) -> Self {
+        // CAST: As above.
+        Self::Signed(value as i64)
+    }
+}
 
 impl<'v> From<&'v CStr> for Arg<'v> {
     #[inline]
@@ -125,7 +149,9 @@ impl Shape {
                 }
             }
             // CAST: Addresses fit in a `u64`.
-            (ValueKind::String, Arg::Text(text)) => {
+            (ValueKind::String, Arg::Text(text))
+                if !self.dynamic || text.to_bytes_with_nul().len() <= MAX_DYNAMIC =>
+            {
                 return Ok(text.as_char_ptr().expose_provenance() as u64);
             }
             _ => {}
@@ -221,17 +247,20 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
     if !tracepoint.is_enabled() {
         return Ok(());
     }
-    let mut words = shapes.words(args)?;
     if shapes.len_with(args) > MAX_EMITTED {
         return Err(E2BIG);
     }
+    let mut words = shapes.words(args)?;
     let words = words.get_mut(..args.len()).ok_or(EINVAL)?;
     let guard = ReadGuard::new();
+    // SAFETY: The guard, which has preemption off, is dropped later.
+    let level = unsafe { Level::enter(What::Records) }.ok_or(EBUSY)?;
 
     // SAFETY: There are as many values as the event has fields, and each is what C takes for its
     // field: numbers, and addresses of strings, which are borrowed for longer than this call. The
     // guard is such a section. The caller promises the rest.
     unsafe { call(tracepoint, words) };
+    drop(level);
     drop(guard);
     Ok(())
 }
@@ -308,11 +337,15 @@ impl Tracer {
     ///
     /// # Errors
     ///
-    /// If it is enabled, `EINVAL`:
+    /// If it is enabled:
     ///
-    /// - if there are not as many values as fields, or one is not of the kind of its field or does
-    ///   not fit it; nothing is recorded then, while C would have a record of no meaning.
-    /// - if there is no room in the buffer, or tracing is off.
+    /// - `EINVAL` if there are not as many values as fields, or one is not of the kind of its field
+    ///   or does not fit it; nothing is recorded then, while C would have a record of no meaning.
+    /// - `EINVAL` if a string whose length is not fixed has more than 4095 bytes: C would copy no
+    ///   more of it into the room that it has made for all.
+    /// - `EINVAL` if there is no room in the buffer, or tracing is off.
+    /// - `EBUSY` if three records of kernel code are being made on this CPU, as this is called by
+    ///   what a record has caused.
     pub fn trace(&self, args: &[Arg<'_>]) -> Result {
         if !self.file.is_enabled() {
             return Ok(());
@@ -323,6 +356,8 @@ impl Tracer {
         }
         // C calls triggers, which must not be freed meanwhile.
         let guard = ReadGuard::new();
+        // SAFETY: The guard, which has preemption off, is dropped later.
+        let level = unsafe { Level::enter(What::Records) }.ok_or(EBUSY)?;
         // SAFETY: By the type invariant it is a file of a synthetic event, which is kept. There are
         // as many values as fields, and each is what C takes for its field: numbers, and addresses
         // of strings, which are borrowed for longer than this call.
@@ -334,6 +369,7 @@ impl Tracer {
                 args.len() as c_uint,
             )
         };
+        drop(level);
         drop(guard);
         to_result(ret)
     }
@@ -358,6 +394,7 @@ impl Tracer {
     ///
     /// - `ENOTSUPP` if it has a string whose length is not fixed.
     /// - `EINVAL` if there is no room in the buffer, or tracing is off.
+    /// - `EBUSY` if there are three records on this CPU already, of this or of other events.
     pub fn in_order(&self) -> Result<InOrder<'_>> {
         Ok(InOrder {
             record: Record::new(self)?,
@@ -394,6 +431,8 @@ impl Tracer {
 struct Record<'t> {
     tracer: &'t Tracer,
     state: Option<bindings::synth_event_trace_state>,
+    // Dropped before the guard that has preemption off.
+    _level: Option<Level>,
     /// Keeps triggers, and the CPU that the record is on.
     _guard: ReadGuard,
 }
@@ -401,6 +440,16 @@ struct Record<'t> {
 impl<'t> Record<'t> {
     fn new(tracer: &'t Tracer) -> Result<Self> {
         let guard = ReadGuard::new();
+        if !tracer.file.is_enabled() {
+            return Ok(Self {
+                tracer,
+                state: None,
+                _level: None,
+                _guard: guard,
+            });
+        }
+        // SAFETY: The guard, which has preemption off, is dropped later, also as a field.
+        let level = unsafe { Level::enter(What::Records) }.ok_or(EBUSY)?;
         let mut state = bindings::synth_event_trace_state::default();
 
         // SAFETY: By the invariant of `Tracer` it is a file of a synthetic event, which is kept.
@@ -425,6 +474,7 @@ impl<'t> Record<'t> {
         Ok(Self {
             tracer,
             state,
+            _level: Some(level),
             _guard: guard,
         })
     }
@@ -443,8 +493,8 @@ impl Drop for Record<'_> {
 ///
 /// It is committed by the drop, be it that there are values missing, which are 0 and empty then.
 /// Until that nothing must sleep, and the record cannot be handed to another thread. If the event
-/// was off all values are taken, and there is no record. Do not have several at once: each takes
-/// one of the few levels that the ring buffer can be nested in.
+/// was off all values are taken, and there is no record. There can be three at once on a CPU: each
+/// takes one of the few levels that the ring buffer can be nested in.
 ///
 /// # Examples
 ///

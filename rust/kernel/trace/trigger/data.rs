@@ -2,12 +2,13 @@
 
 //! One trigger.
 
+#[cfg(CONFIG_SYNTH_EVENTS)]
+use super::super::synth::SynthEvent;
 use super::{
     super::{
         event_file::EventFile,
         event_mutex::Held,
-        module_ref::ModuleRef,
-        synth::SynthEvent, //
+        module_ref::ModuleRef, //
     },
     filter::{
         self,
@@ -19,7 +20,8 @@ use super::{
     },
     synchronize,
     Command,
-    Registration, //
+    Registration,
+    POST, //
 };
 use crate::{
     bindings,
@@ -37,13 +39,29 @@ use core::{
     ops::Deref, //
 };
 
+/// There are none.
+#[cfg(not(CONFIG_SYNTH_EVENTS))]
+enum SynthEvent {}
+
+#[cfg(not(CONFIG_SYNTH_EVENTS))]
+impl SynthEvent {
+    fn of_file(_file: EventFile<'_>, _held: Held<'_>) -> Option<Self> {
+        None
+    }
+
+    fn release_unused(self, _held: Held<'_>) {
+        match self {}
+    }
+}
+
 /// A trigger of the command `T`.
 ///
 /// # Invariants
 ///
 /// - `raw` is a complete `struct event_trigger_data`, whose command is the registration of `T`.
 /// - It is first in an allocation that `kfree()` takes, as C frees it.
-/// - `raw.paused` is accessed with atomic operations only, or by C which reads it in one piece.
+/// - `raw.paused` is accessed with atomic operations only, or by C which reads it in one piece;
+///   `raw.count` with atomic operations only.
 /// - `raw.filter_str` is null or a string; it changes only while the trigger is a [`NewTrigger`].
 /// - `source` and `module` are accessed with `event_mutex` held only.
 /// - `instance` is that of the file it was made for.
@@ -133,6 +151,17 @@ impl<T: Command> Trigger<T> {
         self.paused().store(paused, Relaxed);
     }
 
+    /// How often it can still be hit. `None` if there is no limit.
+    pub fn count(&self) -> Option<usize> {
+        // SAFETY: By the type invariant the fields are there as long as `self`; flags do not change
+        // when it is attached, and the count is accessed in no other way.
+        unsafe {
+            let limited = (*self.raw.get()).flags & COUNTED != 0;
+
+            limited.then(|| remaining(self.raw.get()).load(Relaxed))
+        }
+    }
+
     /// The text of the filter, without the `if`.
     pub fn filter(&self) -> Option<&CStr> {
         // SAFETY: By the type invariant it does not change during the borrow.
@@ -154,6 +183,47 @@ impl<T: Command> Trigger<T> {
             core::ptr::drop_in_place(&raw mut (*raw.cast::<Self>()).data);
         }
     }
+}
+
+// CAST: It is a bit of an `int`.
+const COUNTED: c_int = bindings::EVENT_TRIGGER_FL_COUNT as c_int;
+
+/// How often a trigger that has a limit can still be hit.
+///
+/// # Safety
+///
+/// `raw` must be that of a `Trigger` of any command which is not freed during `'a`.
+unsafe fn remaining<'a>(raw: *mut bindings::event_trigger_data) -> &'a Atomic<usize> {
+    // SAFETY: The caller promises that it is there, and by the invariant of `Trigger` it is only
+    // accessed with atomic operations. CAST: An `unsigned long` is a `usize`.
+    unsafe { Atomic::from_ptr((&raw mut (*raw).count).cast()) }
+}
+
+/// Whether a trigger that has a limit is hit once more, which is counted.
+///
+/// Unlike `event_trigger_count()` this is exact if several CPUs hit it at the same time.
+///
+/// # Safety
+///
+/// `raw` must be that of a `Trigger` of any command which is not freed meanwhile.
+#[inline(never)]
+pub(super) unsafe extern "C" fn count(
+    raw: *mut bindings::event_trigger_data,
+    _buffer: *mut bindings::trace_buffer,
+    _record: *mut c_void,
+    _event: *mut bindings::ring_buffer_event,
+) -> bool {
+    // SAFETY: Promised by the caller.
+    let remaining = unsafe { remaining(raw) };
+    let mut n = remaining.load(Relaxed);
+
+    while n != 0 {
+        match remaining.cmpxchg(n, n - 1, Relaxed) {
+            Ok(_) => return true,
+            Err(now) => n = now,
+        }
+    }
+    false
 }
 
 /// Tells the module that C has detached a trigger, which it gives up.
@@ -312,6 +382,19 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         Ok(())
     }
 
+    /// Limits how often it is hit to `n` times. It stays attached afterwards.
+    ///
+    /// As `name:5` is in C, where only some commands have that.
+    pub fn set_count(&mut self, n: usize) {
+        // SAFETY: The trigger is ours alone.
+        unsafe {
+            let raw = self.trigger.as_raw();
+
+            (*raw).count = n as c_ulong;
+            (*raw).flags |= COUNTED;
+        }
+    }
+
     /// Puts it behind the other triggers of the event. From then on it is hit. Sleeps.
     ///
     /// If the event is a synthetic one it cannot be removed as long as the trigger is attached. If
@@ -319,11 +402,24 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     ///
     /// # Errors
     ///
-    /// `ENODEV` if the module is on its way out, or what has kept the event from being enabled;
-    /// together with the trigger. Hits that have happened nevertheless are over.
+    /// Together with the trigger; hits that have happened nevertheless are over:
+    ///
+    /// - `ENODEV` if the module of the event is still being initialised or on its way out.
+    /// - `EEXIST` if the trigger is hit afterwards ([`Kind::Post`](super::Kind::Post)), and the
+    ///   event has such a one already.
+    /// - What has kept the event from being enabled.
     pub fn attach(self, lists: &mut Lists<'_>) -> Result<(), NotAttached<'h, T>> {
         let held = lists.held();
         let file = self.file;
+
+        // SAFETY: The command is that of a registration, which does not change.
+        let ty = unsafe { (*T::registration().as_raw()).trigger_type };
+        if ty == POST && list::has_type(file, ty, lists) {
+            return Err(NotAttached {
+                error: EEXIST,
+                trigger: self,
+            });
+        }
         let module = match pin_module(file) {
             Ok(module) => module,
             Err(error) => {

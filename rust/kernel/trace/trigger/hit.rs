@@ -27,8 +27,8 @@ const WORD: usize = size_of::<u32>();
 ///
 /// During `'a`:
 ///
-/// - `event` is a complete record that was reserved in `buffer` by this CPU, or by it in the page
-///   that C puts records in which may be thrown away. Nobody writes to it.
+/// - `event` is null, or a complete record that was reserved in `buffer` by this CPU, or by it in
+///   the page that C puts records in which may be thrown away. Nobody writes to it.
 /// - `instance` is there.
 /// - Preemption is disabled, and this CPU is in a section that tracepoints, events and triggers are
 ///   kept for.
@@ -61,9 +61,13 @@ impl<'a> Hit<'a> {
     /// The record: its header, which offsets of fields count from, and all that follows.
     ///
     /// The length is that of the record in the buffer, which rounds it up. So a few bytes may
-    /// follow that mean nothing.
+    /// follow that mean nothing. It is empty if there is no record, which is so for triggers of
+    /// some [kinds](super::Kind) only.
     #[inline]
     pub fn record(&self) -> &'a [u8] {
+        if self.event.is_null() {
+            return &[];
+        }
         let mut event = self.event;
         // SAFETY: By the type invariant the record has a header.
         let mut kind = unsafe { kind(event) };
@@ -108,8 +112,13 @@ impl<'a> Hit<'a> {
     ///
     /// It is that which the record is read with if filter buffering is disabled, see
     /// [`Instance::disable_filter_buffering`](instance::Instance::disable_filter_buffering).
+    /// Without a record it is the time of the call.
     #[inline]
     pub fn timestamp(&self) -> u64 {
+        if self.event.is_null() {
+            // SAFETY: By the type invariant the instance is there.
+            return unsafe { instance::now(self.instance) };
+        }
         // SAFETY: By the type invariant the event is one of this CPU in this buffer.
         unsafe { timestamp(self.buffer, self.event) }
     }

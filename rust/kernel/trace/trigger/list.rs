@@ -148,6 +148,26 @@ impl<'a, T: Command> Iterator for Iter<'a, T> {
     }
 }
 
+/// Whether there is a trigger of this type, of whatever command.
+pub(super) fn has_type(file: EventFile<'_>, ty: u32, _lists: &Lists<'_>) -> bool {
+    // SAFETY: The file is valid, and `_lists` keeps the list as it is. All that is in it are
+    // triggers, which have a command.
+    unsafe {
+        let head = &raw mut (*file.as_raw()).triggers;
+        let mut next = (*head).next;
+
+        while next != head {
+            let trigger = container_of!(next, bindings::event_trigger_data, list);
+
+            if (*(*trigger).cmd_ops).trigger_type == ty {
+                return true;
+            }
+            next = (*trigger).list.next;
+        }
+    }
+    false
+}
+
 // The symbols that the following functions use are not exported, so they must not be inlined into
 // modules.
 

@@ -4,6 +4,7 @@
 
 use super::{
     Command,
+    Filter,
     Hit,
     Kind,
     Line,
@@ -37,7 +38,10 @@ use crate::{
         },
         synth::{
             Event,
-            Type, //
+            SynthEvent,
+            Tracer,
+            Type,
+            Value, //
         },
     },
     LocalModule, //
@@ -91,6 +95,121 @@ impl Command for Word {
     fn show(_trigger: &Trigger<Self>, _m: &SeqFile, _held: Held<'_>) {}
 
     fn detached(_data: &Dropped, _held: Held<'_>) {}
+}
+
+/// What triggers of the commands below count.
+struct Counts {
+    hits: Atomic<u32>,
+    records: Atomic<u32>,
+}
+
+/// A command whose triggers count their hits, with a number or a filter behind the name, and that
+/// calls a function with each of them.
+macro_rules! counting {
+    ($command:ident, $registration:ident: $name:literal, $kind:ident, $hit:expr) => {
+        struct $command;
+
+        static $registration: Registration<$command> = Registration::new($name, Kind::$kind);
+
+        #[vtable]
+        impl Command for $command {
+            type Data = Counts;
+
+            fn registration() -> &'static Registration<Self> {
+                &$registration
+            }
+
+            fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+                if line.remove() {
+                    file.detach::<Self>(lists, |_| true, |_| ());
+                    return Ok(());
+                }
+                let counts = Counts {
+                    hits: Atomic::new(0),
+                    records: Atomic::new(0),
+                };
+                let mut new = NewTrigger::<Self>::new(file, counts)?;
+
+                if let Some(params) = line.params() {
+                    match params.to_str()?.parse() {
+                        Ok(n) => new.set_count(n),
+                        Err(_) => new.set_filter(Filter::new(file, params)?)?,
+                    }
+                }
+                Ok(new.attach(lists)?)
+            }
+
+            fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+                while file.detach::<Self>(lists, |_| true, |_| ()) {}
+            }
+
+            fn hit(counts: &Counts, hit: &Hit<'_>) {
+                // There is a time in any case.
+                counts.hits.add((hit.timestamp() != 0).into(), Relaxed);
+                if !hit.record().is_empty() {
+                    counts.records.add(1, Relaxed);
+                }
+                $hit(hit);
+            }
+
+            fn show(_trigger: &Trigger<Self>, _m: &SeqFile, _held: Held<'_>) {}
+
+            fn detached(_counts: &Counts, _held: Held<'_>) {}
+        }
+    };
+}
+
+counting!(Always, ALWAYS: c"rust_test_always", Always, ignore);
+counting!(Post, POST: c"rust_test_post", Post, ignore);
+counting!(Again, AGAIN: c"rust_test_again", Record, again);
+
+fn ignore(_hit: &Hit<'_>) {}
+
+/// How [`again`] makes the event happen that it is called for.
+#[derive(Clone, Copy)]
+enum How<'a> {
+    Trace(&'a Tracer),
+    Emit(&'a Tracer),
+    InOrder(&'a Tracer),
+    Synth(&'a SynthEvent),
+}
+
+/// Points to a [`How`] as long as the test runs that uses it.
+static HOW: Atomic<*mut c_void> = Atomic::new(core::ptr::null_mut());
+static REFUSED: Atomic<u32> = Atomic::new(0);
+
+/// Makes the event happen that it is called for.
+fn again(hit: &Hit<'_>) {
+    // SAFETY: The triggers of this command are hit by the test below only, which sets it.
+    let done = match unsafe { *HOW.load(Relaxed).cast::<How<'_>>() } {
+        How::Trace(tracer) => tracer.trace(&[1u32.into()]),
+        How::Emit(tracer) => tracer.emit(&[1u32.into()]),
+        How::InOrder(tracer) => tracer.in_order().map(drop),
+        How::Synth(event) => {
+            event.trace(hit, &mut [0], |_| Value::Number(1));
+            Ok(())
+        }
+    };
+
+    if done == Err(EBUSY) {
+        REFUSED.add(1, Relaxed);
+    }
+}
+
+/// How often the only trigger of a command was hit, how often with a record, and how often it can
+/// still be.
+fn counts<T: Command<Data = Counts>>(file: &EventFileRef) -> Result<(u32, u32, Option<usize>)> {
+    let guard = event_mutex::lock();
+    // SAFETY: There is no other one.
+    let lists = unsafe { Lists::new(guard.held()) };
+    let trigger = file
+        .file(guard.held())
+        .triggers::<T>(&lists)
+        .next()
+        .ok_or(ENOENT)?;
+    let Counts { hits, records } = trigger.data();
+
+    Ok((hits.load(Relaxed), records.load(Relaxed), trigger.count()))
 }
 
 /// Has a line obeyed, as if it was written to the `trigger` file.
@@ -148,6 +267,121 @@ mod commands {
         drop(command);
 
         drop(tracer);
+        event.delete().map_err(|failed| failed.error)
+    }
+
+    #[test]
+    fn without_a_record() -> Result {
+        let fields = [(Type::U32, c"number")];
+        let event = Event::create(c"rust_test_always", &fields, this_module::<LocalModule>())?;
+        let tracer = event.tracer(None)?;
+        let file = tracer.file();
+        let (always, word) = (ALWAYS.register()?, WORD.register()?);
+
+        // The event is off, so there is none.
+        obey(file, c"rust_test_always")?;
+        tracer.emit(&[1u32.into()])?;
+        assert_eq!(counts::<Always>(file)?, (1, 0, None));
+        // But there is if another trigger looks at it.
+        obey(file, c"rust_test_word")?;
+        tracer.emit(&[1u32.into()])?;
+        assert_eq!(counts::<Always>(file)?, (2, 1, None));
+        obey(file, c"!rust_test_word")?;
+        obey(file, c"!rust_test_always")?;
+
+        // Or if it has a filter.
+        obey(file, c"rust_test_always if number == 2")?;
+        tracer.emit(&[1u32.into()])?;
+        tracer.emit(&[2u32.into()])?;
+        assert_eq!(counts::<Always>(file)?, (1, 1, None));
+        obey(file, c"!rust_test_always")?;
+
+        drop((always, word, tracer));
+        event.delete().map_err(|failed| failed.error)
+    }
+
+    #[test]
+    fn afterwards() -> Result {
+        let fields = [(Type::U32, c"number")];
+        let event = Event::create(c"rust_test_post", &fields, this_module::<LocalModule>())?;
+        let tracer = event.tracer(None)?;
+        let file = tracer.file();
+        let post = POST.register()?;
+
+        obey(file, c"rust_test_post if number == 2")?;
+        for number in [1u32, 2, 3, 2] {
+            tracer.emit(&[number.into()])?;
+        }
+        assert_eq!(counts::<Post>(file)?, (2, 0, None));
+        // C would have both hit if one of them is to be.
+        assert_eq!(obey(file, c"rust_test_post"), Err(EEXIST));
+        obey(file, c"!rust_test_post")?;
+        obey(file, c"rust_test_post")?;
+        tracer.emit(&[1u32.into()])?;
+        assert_eq!(counts::<Post>(file)?, (1, 0, None));
+        obey(file, c"!rust_test_post")?;
+
+        drop((post, tracer));
+        event.delete().map_err(|failed| failed.error)
+    }
+
+    #[test]
+    fn so_many_times() -> Result {
+        let fields = [(Type::U32, c"number")];
+        let event = Event::create(c"rust_test_count", &fields, this_module::<LocalModule>())?;
+        let tracer = event.tracer(None)?;
+        let file = tracer.file();
+        let commands = (ALWAYS.register()?, POST.register()?);
+
+        obey(file, c"rust_test_always:3")?;
+        obey(file, c"rust_test_post:0")?;
+        for left in [2, 1, 0, 0] {
+            tracer.emit(&[1u32.into()])?;
+            assert_eq!(counts::<Always>(file)?.2, Some(left));
+        }
+        assert_eq!(counts::<Always>(file)?.0, 3);
+        assert_eq!(counts::<Post>(file)?, (0, 0, Some(0)));
+        obey(file, c"!rust_test_always")?;
+        obey(file, c"!rust_test_post")?;
+
+        drop((commands, tracer));
+        event.delete().map_err(|failed| failed.error)
+    }
+
+    #[test]
+    fn not_too_deep() -> Result {
+        let fields = [(Type::U32, c"number")];
+        let event = Event::create(c"rust_test_deep", &fields, this_module::<LocalModule>())?;
+        let tracer = event.tracer(None)?;
+        let file = tracer.file();
+        let command = AGAIN.register()?;
+        let synth = {
+            let guard = event_mutex::lock();
+
+            SynthEvent::find(c"rust_test_deep", guard.held()).ok_or(ENOENT)?
+        };
+
+        file.set_enabled(true)?;
+        for (mut how, hits, refused) in [
+            (How::Trace(&tracer), 3, 1),
+            (How::Emit(&tracer), 3, 1),
+            (How::InOrder(&tracer), 3, 1),
+            // There the hits are what is limited, and one that is left out is not told.
+            (How::Synth(&synth), 4, 0),
+        ] {
+            HOW.store((&raw mut how).cast(), Relaxed);
+            REFUSED.store(0, Relaxed);
+            obey(file, c"rust_test_again")?;
+            tracer.emit(&[1u32.into()])?;
+            let counts = counts::<Again>(file);
+            obey(file, c"!rust_test_again")?;
+            assert_eq!(counts?, (hits, hits, None));
+            assert_eq!(REFUSED.load(Relaxed), refused);
+        }
+        file.set_enabled(false)?;
+
+        synth.release(event_mutex::lock().held());
+        drop((command, tracer));
         event.delete().map_err(|failed| failed.error)
     }
 }

@@ -11,6 +11,7 @@ use quote::{
     quote_spanned, //
 };
 use syn::{
+    ext::IdentExt,
     spanned::Spanned,
     Error,
     Expr,
@@ -31,6 +32,8 @@ use super::{
     },
     c_number,
     plain,
+    quoted,
+    quoted_plain,
     Code,
     Piece,
     Printer,
@@ -54,24 +57,23 @@ impl<'a> Printer<'a> {
 
     /// The text of where an array is, and of how many bytes or elements it has.
     fn array_text(&self, field: &Field, elements: bool) -> (Vec<Piece>, Vec<Piece>) {
+        let name = field.name.unraw();
+
         match &field.kind {
             Kind::Dynamic { relative, what } => {
                 let rel = if *relative { "rel_" } else { "" };
-                let mut len = vec![plain(format!(
-                    "__get_{rel}dynamic_array_len({})",
-                    field.name
-                ))];
+                let mut len = vec![plain(format!("__get_{rel}dynamic_array_len({name})"))];
                 if elements {
                     len.push(plain(" / "));
                     len.push(self.element_size(what));
                 }
                 (
-                    vec![plain(format!("__get_{rel}dynamic_array({})", field.name))],
+                    vec![plain(format!("__get_{rel}dynamic_array({name})"))],
                     len,
                 )
             }
             Kind::Array(ty, len) => (
-                vec![plain(format!("REC->{}", field.name))],
+                vec![plain(format!("REC->{name}"))],
                 vec![Piece::Num(if elements {
                     quote!((#len) as i128)
                 } else {
@@ -79,7 +81,7 @@ impl<'a> Printer<'a> {
                 })],
             ),
             Kind::Chars(len) => (
-                vec![plain(format!("REC->{}", field.name))],
+                vec![plain(format!("REC->{name}"))],
                 vec![Piece::Num(quote!((#len) as i128))],
             ),
             _ => (Vec::new(), Vec::new()),
@@ -109,6 +111,28 @@ impl<'a> Printer<'a> {
                     "an array or a field of variable size is wanted",
                 )
             })
+    }
+
+    /// The text of how much of an array is printed, and that part of it: `count` elements of `size`
+    /// bytes, or all.
+    fn part(
+        &self,
+        count: Option<&&Expr>,
+        all: Vec<Piece>,
+        bytes: TokenStream,
+        size: &TokenStream,
+    ) -> Result<(Vec<Piece>, TokenStream)> {
+        let Some(count) = count else {
+            return Ok((all, bytes));
+        };
+        let root = root();
+        let (value, code) = self.number(count)?;
+
+        // CAST: What is negative or too large is more than there is, of which all is printed.
+        Ok((
+            value.text,
+            quote!(#root::part(#bytes, (#code) as usize, #size)),
+        ))
     }
 
     /// The names in `[(1, "a"), (2, "b")]`.
@@ -141,17 +165,12 @@ impl<'a> Printer<'a> {
                 },
                 value => Piece::Num(quote!((#value) as i128)),
             };
-            let text = label.value();
-            if text.contains(['"', '\\', '\n']) {
-                return Err(Error::new(
-                    label.span(),
-                    "a name cannot have this character",
-                ));
-            }
             pieces.push(plain(if pieces.is_empty() { "{ " } else { ", { " }));
             pieces.push(number);
-            pieces.push(plain(format!(", \"{text}\" }}")));
-            let label = c_string(&text, label.span())?;
+            pieces.push(plain(", "));
+            pieces.push(quoted_plain(label)?);
+            pieces.push(plain(" }"));
+            let label = c_string(&label.value(), label.span())?;
             names.push(quote!(#root::Name::new((#value) as i128, #label)));
         }
         if names.is_empty() {
@@ -189,7 +208,7 @@ impl<'a> Printer<'a> {
                 };
                 let (value, code) = self.number(value)?;
                 let (pieces, names) = self.names(names)?;
-                let quoted = vec![plain(format!("\"{}\"", delimiter.value()))];
+                let quoted = vec![quoted(delimiter)?];
                 let delimiter = c_string(&delimiter.value(), delimiter.span())?;
                 Value::string(
                     call("__print_flags", vec![value.text, quoted, pieces]),
@@ -204,16 +223,17 @@ impl<'a> Printer<'a> {
                     quote!(#line.symbol(#code, #names)),
                 )
             }
-            (kind @ ("hex" | "hex_str"), [field]) => {
+            (kind @ ("hex" | "hex_str"), [field] | [field, _]) => {
                 let (field, bytes) = self.array_field(field)?;
                 let (start, len) = self.array_text(field, false);
+                let (len, bytes) = self.part(args.get(1), len, bytes, &quote!(1))?;
                 let joined = kind == "hex_str";
                 Value::string(
                     call(&format!("__print_{kind}"), vec![start, len]),
                     quote!(#line.hex(#bytes, #joined)),
                 )
             }
-            ("array", [field]) => {
+            ("array", [field] | [field, _]) => {
                 let (field, bytes) = self.array_field(field)?;
                 let (start, len) = self.array_text(field, true);
                 let (piece, size) = match &field.kind {
@@ -231,6 +251,7 @@ impl<'a> Printer<'a> {
                     ),
                     _ => return Err(Error::new(at, "an array of numbers is wanted")),
                 };
+                let (len, bytes) = self.part(args.get(1), len, bytes, &size)?;
                 Value::string(
                     call("__print_array", vec![start, len, vec![piece]]),
                     quote!(#line.numbers(#bytes, #size)),
@@ -254,7 +275,7 @@ impl<'a> Printer<'a> {
                 };
                 let (row_text, row) = (self.value(row)?.text, row);
                 let (group_text, group) = (self.value(group)?.text, group);
-                let quoted = vec![plain(format!("\"{}\"", prefix.value()))];
+                let quoted = vec![quoted(prefix)?];
                 let prefix = c_string(&prefix.value(), prefix.span())?;
                 Value::string(
                     call(
@@ -310,9 +331,12 @@ impl<'a> Printer<'a> {
             }
             ("flags", _) => return Err(wants("flags(number, \"|\", [(1, \"one\")])")),
             ("symbolic", _) => return Err(wants("symbolic(number, [(1, \"one\")])")),
-            ("hex" | "hex_str" | "array" | "len", _) => {
-                return Err(wants(&format!("{helper}(field)")))
+            ("hex" | "hex_str" | "array", _) => {
+                return Err(wants(&format!(
+                    "{helper}(field)` or `{helper}(field, count)"
+                )))
             }
+            ("len", _) => return Err(wants("len(field)")),
             ("hex_dump", _) => {
                 return Err(wants("hex_dump(field, \"prefix\", none, 16, 1, false)"))
             }

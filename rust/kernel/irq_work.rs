@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Work that can be asked for in any context, that of an NMI included.
+//!
+//! A workqueue takes locks, so code that may run in an NMI, or in a tracepoint inside of the
+//! scheduler, must not use one. [`Relay`] does it for such code, from an interrupt that comes as
+//! soon as interrupts are enabled.
+//!
+//! C header: [`include/linux/irq_work.h`](srctree/include/linux/irq_work.h)
+
+use crate::{
+    bindings,
+    container_of,
+    prelude::*,
+    sync::Arc,
+    types::Opaque,
+    workqueue::{
+        self,
+        HasWork,
+        WorkItem, //
+    }, //
+};
+
+/// Puts a work item onto the [system workqueue](workqueue::system_percpu) from any context.
+///
+/// It has to be dropped where sleeping is allowed: that waits for the interrupt, though not for the
+/// work item.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::{
+///     impl_has_work,
+///     irq_work::Relay,
+///     new_work,
+///     sync::{
+///         Arc,
+///         Completion, //
+///     },
+///     workqueue::{
+///         Work,
+///         WorkItem, //
+///     },
+/// };
+///
+/// #[pin_data]
+/// struct Bell {
+///     #[pin]
+///     rung: Completion,
+///     #[pin]
+///     work: Work<Self>,
+/// }
+///
+/// impl_has_work! {
+///     impl HasWork<Self> for Bell { self.work }
+/// }
+///
+/// impl WorkItem for Bell {
+///     type Pointer = Arc<Self>;
+///
+///     fn run(this: Arc<Self>) {
+///         this.rung.complete_all();
+///     }
+/// }
+///
+/// let bell = Arc::pin_init(
+///     pin_init!(Bell {
+///         rung <- Completion::new(),
+///         work <- new_work!("Bell::work"),
+///     }),
+///     GFP_KERNEL,
+/// )?;
+/// let relay = KBox::pin_init(Relay::new(bell.clone()), GFP_KERNEL)?;
+///
+/// // In whatever context.
+/// relay.queue();
+///
+/// bell.rung.wait_for_completion();
+/// # Ok::<(), Error>(())
+/// ```
+#[pin_data(PinnedDrop)]
+pub struct Relay<T> {
+    item: Arc<T>,
+    #[pin]
+    work: Opaque<bindings::irq_work>,
+}
+
+// SAFETY: An `irq_work` may be queued and waited for by any task; what is shared besides is an
+// `Arc<T>`.
+unsafe impl<T: Send + Sync> Send for Relay<T> {}
+// SAFETY: As above; `irq_work_queue()` may be called at the same time on several CPUs.
+unsafe impl<T: Send + Sync> Sync for Relay<T> {}
+
+impl<T> Relay<T>
+where
+    T: WorkItem<Pointer = Arc<T>> + HasWork<T> + Send + Sync + 'static,
+{
+    /// Makes a relay for a work item.
+    pub fn new(item: Arc<T>) -> impl PinInit<Self> {
+        pin_init!(Self {
+            item,
+            // SAFETY: `slot` is valid for writes of an `irq_work`. `Self::run` is called with a
+            // pointer to it, which is pinned in a `Self` then.
+            work <- Opaque::ffi_init(|slot| unsafe {
+                bindings::init_irq_work(slot, Some(Self::run))
+            }),
+        })
+    }
+
+    /// Sees to it that the item is put onto the workqueue.
+    ///
+    /// In any context. If it was asked for before and the interrupt has not come yet, or if the
+    /// item is still waiting in the queue, once is enough.
+    pub fn queue(&self) {
+        // SAFETY: `new` has initialised it, and it stays until it is done: see `drop`.
+        unsafe { bindings::irq_work_queue(self.work.get()) };
+    }
+
+    /// The handler of the interrupt.
+    ///
+    /// # Safety
+    ///
+    /// `work` must be that of a `Self` which lives as long as the handler runs.
+    unsafe extern "C" fn run(work: *mut bindings::irq_work) {
+        // SAFETY: Promised by the caller.
+        let this = unsafe { &*container_of!(Opaque::cast_from(work), Self, work) };
+
+        // An item that is there already is given back. It is not the last reference.
+        let _ = workqueue::system_percpu().enqueue(this.item.clone());
+    }
+}
+
+#[pinned_drop]
+impl<T> PinnedDrop for Relay<T> {
+    fn drop(self: Pin<&mut Self>) {
+        // SAFETY: It was initialised, and nobody can queue it any more.
+        unsafe { bindings::irq_work_sync(self.work.get()) };
+    }
+}

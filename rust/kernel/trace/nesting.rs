@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How deep things that make records are nested on a CPU.
+//!
+//! The ring buffer has room for a few records of a CPU that are being written at the same time, and
+//! refuses to be entered again from the same context; but not by the functions of C for synthetic
+//! events, which count on not being called by what they call. And triggers that are called without
+//! a record, as those of events that are off, are not in the ring buffer at all. What is built on
+//! these keeps count here, so that neither what is held nor what calls itself gets too deep.
+
+use crate::{
+    bindings,
+    types::NotThreadSafe, //
+};
+
+/// What is counted.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub(super) enum What {
+    /// Synthetic events that kernel code makes.
+    #[cfg_attr(not(CONFIG_SYNTH_EVENTS), expect(dead_code))]
+    Records,
+    /// Triggers that are hit.
+    Hits,
+}
+
+/// The most of each that there can be on a CPU.
+///
+/// Three records, that of the event which made them and that of an interrupt are as many as the
+/// ring buffer has time stamps for. Hits are one in each context that can be interrupted, or as
+/// many of which one causes the next.
+const fn most(what: What) -> u32 {
+    match what {
+        What::Records => 3,
+        What::Hits => 4,
+    }
+}
+
+/// One of those that are nested on this CPU.
+///
+/// # Invariants
+///
+/// It was counted on this CPU, and preemption has been off since.
+pub(super) struct Level {
+    what: What,
+    _not_sent: NotThreadSafe,
+}
+
+impl Level {
+    /// Goes one level deeper. `None` if it is too deep. Any context.
+    ///
+    /// # Safety
+    ///
+    /// Preemption must be off, and stay so until this is dropped.
+    #[inline(never)]
+    pub(super) unsafe fn enter(what: What) -> Option<Self> {
+        // CAST: The variants are small numbers.
+        //
+        // SAFETY: Preemption is off, the caller promises.
+        if !unsafe { bindings::trace_nesting_enter(what as u32, most(what)) } {
+            return None;
+        }
+        // INVARIANT: Just counted; the caller promises the rest.
+        Some(Self {
+            what,
+            _not_sent: NotThreadSafe,
+        })
+    }
+}
+
+impl Drop for Level {
+    #[inline(never)]
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant it was counted on this CPU.
+        unsafe { bindings::trace_nesting_leave(self.what as u32) };
+    }
+}

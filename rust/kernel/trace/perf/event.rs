@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events of perf, for who has to allow them.
+//!
+//! C header: [`include/linux/perf_event.h`](srctree/include/linux/perf_event.h).
+
+use crate::{
+    bindings,
+    types::Opaque, //
+};
+
+/// A perf event on a trace event.
+///
+/// # Invariants
+///
+/// It is a valid perf event whose attributes do not change any more.
+#[repr(transparent)]
+pub struct Event(Opaque<bindings::perf_event>);
+
+impl Event {
+    /// # Safety
+    ///
+    /// `ptr` must be a valid perf event during `'a`, whose attributes were read from the user.
+    #[inline]
+    pub(in crate::trace) unsafe fn from_raw<'a>(ptr: *mut bindings::perf_event) -> &'a Self {
+        // INVARIANT: Promised by the caller.
+        //
+        // SAFETY: As above; the type is transparent.
+        unsafe { &*ptr.cast() }
+    }
+
+    /// Whether it takes samples, as `is_sampling_event()` tells. Others only count.
+    pub fn is_sampling(&self) -> bool {
+        // SAFETY: By the type invariant it is valid; both fields of the union are of this type.
+        unsafe { (*self.0.get()).attr.__bindgen_anon_1.sample_period != 0 }
+    }
+
+    /// Whether the records of the trace event are in the samples.
+    pub fn has_records(&self) -> bool {
+        const RECORD: u64 = bindings::perf_event_sample_format_PERF_SAMPLE_RAW as u64;
+
+        // SAFETY: By the type invariant it is valid.
+        unsafe { (*self.0.get()).attr.sample_type & RECORD != 0 }
+    }
+}

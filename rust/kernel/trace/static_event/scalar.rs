@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The types of fields.
+
+/// A type that a field can have.
+///
+/// # Safety
+///
+/// Every bit pattern is a value of [`Bits`](Self::Bits), which has the size and the alignment of
+/// this type and no padding, and this type has no padding. [`NAME`](Self::NAME) does not make C
+/// take it for something else: it has no `[`, no `char`, and is a pointer only if this has its
+/// size.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the type of a field",
+    note = "a field has an integer, `bool`, a raw pointer, or a `struct` that has no padding"
+)]
+pub unsafe trait Scalar: Copy {
+    /// What is read from a record.
+    type Bits: Copy;
+    /// The type in C.
+    const NAME: &'static str;
+    /// Whether it is signed.
+    const SIGNED: bool;
+
+    /// The value of what was read.
+    fn from_bits(bits: Self::Bits) -> Self;
+}
+
+macro_rules! scalar {
+    ($($ty:ty: $name:literal, $signed:literal;)*) => {$(
+        // SAFETY: It is an integer.
+        unsafe impl Scalar for $ty {
+            type Bits = Self;
+            const NAME: &'static str = $name;
+            const SIGNED: bool = $signed;
+
+            #[inline(always)]
+            fn from_bits(bits: Self) -> Self {
+                bits
+            }
+        }
+    )*};
+}
+
+scalar! {
+    u8: "u8", false;
+    i8: "s8", true;
+    u16: "u16", false;
+    i16: "s16", true;
+    u32: "u32", false;
+    i32: "s32", true;
+    u64: "u64", false;
+    i64: "s64", true;
+    usize: "unsigned long", false;
+    isize: "long", true;
+}
+
+// SAFETY: A byte, none of which has padding.
+unsafe impl Scalar for bool {
+    type Bits = u8;
+    const NAME: &'static str = "bool";
+    const SIGNED: bool = false;
+
+    #[inline(always)]
+    fn from_bits(bits: u8) -> Self {
+        bits != 0
+    }
+}
+
+// SAFETY: A pointer, which may have any value.
+unsafe impl<T> Scalar for *const T {
+    type Bits = Self;
+    const NAME: &'static str = "const void *";
+    const SIGNED: bool = false;
+
+    #[inline(always)]
+    fn from_bits(bits: Self) -> Self {
+        bits
+    }
+}
+
+// SAFETY: A pointer, which may have any value.
+unsafe impl<T> Scalar for *mut T {
+    type Bits = Self;
+    const NAME: &'static str = "void *";
+    const SIGNED: bool = false;
+
+    #[inline(always)]
+    fn from_bits(bits: Self) -> Self {
+        bits
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the fields of variable size of a record are written from.
+
+use super::Scalar;
+use crate::{
+    bindings,
+    bitmap::Bitmap,
+    cpumask::Cpumask,
+    fmt,
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    }, //
+};
+use core::marker::PhantomData;
+
+/// What a `str` field can be written from.
+///
+/// What is written is what C code takes for the string, so it should not have a NUL inside.
+#[diagnostic::on_unimplemented(
+    message = "a string field cannot be written from `{Self}`",
+    note = "it takes a `&CStr`, a `&str`, a `&[u8]`, or an `Option` of one"
+)]
+pub trait StrSource<'a> {
+    /// The bytes without NUL.
+    fn bytes(self) -> &'a [u8];
+}
+
+impl<'a> StrSource<'a> for &'a CStr {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        self.to_bytes()
+    }
+}
+
+impl<'a> StrSource<'a> for &'a str {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        self.as_bytes()
+    }
+}
+
+impl<'a> StrSource<'a> for &'a [u8] {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        self
+    }
+}
+
+impl<'a, const N: usize> StrSource<'a> for &'a [u8; N] {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        self
+    }
+}
+
+/// `None` is written as `(null)`, as C does with a null pointer.
+impl<'a, T: StrSource<'a>> StrSource<'a> for Option<T> {
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        match self {
+            Some(string) => string.bytes(),
+            None => b"(null)",
+        }
+    }
+}
+
+/// The bytes of what a `str` field is written from.
+#[inline(always)]
+pub fn str_source<'a>(source: impl StrSource<'a>) -> &'a [u8] {
+    source.bytes()
+}
+
+/// The elements that an array of variable size is written from.
+#[inline(always)]
+pub fn array_source<T: Scalar>(source: &[T]) -> &[T] {
+    source
+}
+
+/// The text that a `text` field is written from.
+#[inline(always)]
+pub fn text_source(source: fmt::Arguments<'_>) -> fmt::Arguments<'_> {
+    source
+}
+
+/// Bits in full words, which may be changed while they are read.
+///
+/// # Invariants
+///
+/// `words` is valid for reads of `count` words for `'a`, which are written as atomics if at all.
+#[derive(Clone, Copy)]
+pub struct Bits<'a> {
+    words: *const usize,
+    count: usize,
+    _source: PhantomData<&'a [usize]>,
+}
+
+impl<'a> Bits<'a> {
+    /// # Safety
+    ///
+    /// `words` must be valid for reads of `count` words for `'a`, and these be written by nothing
+    /// but atomics, such as `set_bit()` is.
+    #[inline(always)]
+    unsafe fn new(words: *const usize, count: usize) -> Self {
+        // INVARIANT: Promised by the caller.
+        Self {
+            words,
+            count,
+            _source: PhantomData,
+        }
+    }
+
+    /// Size in bytes.
+    #[inline(always)]
+    pub fn size(self) -> usize {
+        // Cannot overflow, as there is memory of this size.
+        self.count.wrapping_mul(size_of::<usize>())
+    }
+
+    /// The words, each as it is when its turn comes.
+    #[inline(always)]
+    pub(super) fn words(self) -> impl Iterator<Item = usize> + 'a {
+        (0..self.count).map(move |i| {
+            // SAFETY: By the type invariant the word is there for `'a`, and written as an atomic
+            // if at all.
+            unsafe { Atomic::from_ptr(self.words.add(i).cast_mut()) }.load(Relaxed)
+        })
+    }
+}
+
+/// What a `bitmask` field can be written from.
+#[diagnostic::on_unimplemented(
+    message = "a bitmask field cannot be written from `{Self}`",
+    note = "it takes a `&Bitmap` or a `&[usize]`"
+)]
+pub trait BitmaskSource<'a> {
+    /// The bits.
+    fn bits(self) -> Bits<'a>;
+}
+
+impl<'a> BitmaskSource<'a> for &'a [usize] {
+    #[inline(always)]
+    fn bits(self) -> Bits<'a> {
+        // SAFETY: Nobody writes to a slice while there is a shared reference to it.
+        unsafe { Bits::new(self.as_ptr(), self.len()) }
+    }
+}
+
+impl<'a, const N: usize> BitmaskSource<'a> for &'a [usize; N] {
+    #[inline(always)]
+    fn bits(self) -> Bits<'a> {
+        self.as_slice().bits()
+    }
+}
+
+impl<'a> BitmaskSource<'a> for &'a Bitmap {
+    #[inline(always)]
+    fn bits(self) -> Bits<'a> {
+        let count = self.len().div_ceil(usize::BITS as usize);
+
+        // SAFETY: A bitmap has full words, which are changed by atomics while there is a shared
+        // reference to it.
+        unsafe { Bits::new(self.as_ptr(), count) }
+    }
+}
+
+/// The bits that a `bitmask` field is written from.
+#[inline(always)]
+pub fn bitmask_source<'a>(source: impl BitmaskSource<'a>) -> Bits<'a> {
+    source.bits()
+}
+
+/// The bits that a `cpumask` field is written from.
+#[inline(always)]
+pub fn cpumask_source(mask: &Cpumask) -> Bits<'_> {
+    // SAFETY: A mask has full words for all CPU numbers there can be. Those of the kernel are
+    // changed by `set_bit()` and `clear_bit()`.
+    unsafe {
+        Bits::new(
+            mask.as_raw().cast_const().cast(),
+            bindings::trace_cpumask_words(),
+        )
+    }
+}

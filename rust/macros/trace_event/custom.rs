@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events on tracepoints that are defined elsewhere.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{
+    Ident,
+    Result, //
+};
+
+use super::{
+    class::c_string,
+    parse::Event, //
+};
+
+/// What is there about an event whose tracepoint is somebody else's.
+pub(super) fn custom(event: &Event, call: &Ident) -> Result<TokenStream> {
+    let (attrs, vis, of) = (&event.attrs, &event.vis, &event.name);
+    let string = c_string(of.to_string().trim_start_matches("r#"), of.span())?;
+
+    Ok(quote! {
+        #(#attrs)*
+        #[allow(non_camel_case_types)]
+        #vis struct #of;
+
+        #[allow(dead_code)]
+        impl #of {
+            /// The name, which is that of the tracepoint as well.
+            #vis const NAME: &'static ::kernel::str::CStr = #string;
+
+            /// Binds the event to the tracepoint, before which it cannot be enabled. Sleeps.
+            ///
+            /// # Errors
+            ///
+            /// `ENOENT` if the kernel proper has no such tracepoint.
+            #vis fn bind() -> ::kernel::error::Result {
+                #[cfg(CONFIG_EVENT_TRACING)]
+                // SAFETY: Who declared the event promised that the tracepoint of this name has the
+                // prototype of the event.
+                return unsafe { #call.bind(Self::NAME) };
+                #[cfg(not(CONFIG_EVENT_TRACING))]
+                Err(::kernel::error::code::ENOENT)
+            }
+        }
+    })
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Literals of Rust as they are written in C.
+
+use syn::{
+    Error,
+    LitStr,
+    Result, //
+};
+
+use super::{
+    plain,
+    Piece, //
+};
+
+/// A string as it is written in C.
+pub(super) fn quoted(literal: &LitStr) -> Result<Piece> {
+    let mut text = String::from("\"");
+
+    for c in literal.value().chars() {
+        match c {
+            '\\' => text.push_str("\\\\"),
+            '"' => text.push_str("\\\""),
+            '\t' => text.push_str("\\t"),
+            '\n' => text.push_str("\\n"),
+            c if c.is_control() => {
+                return Err(Error::new(
+                    literal.span(),
+                    "of control characters there can be `\\t` and `\\n`",
+                ))
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    Ok(plain(text))
+}
+
+/// The same of one that tools print as it is written.
+pub(super) fn quoted_plain(literal: &LitStr) -> Result<Piece> {
+    if literal.value().contains(['"', '\\', '\t', '\n']) {
+        return Err(Error::new(
+            literal.span(),
+            "tools would print a backslash for this character",
+        ));
+    }
+    quoted(literal)
+}
+
+/// A number of Rust for C.
+pub(super) fn c_number(text: &str, suffix: &str) -> String {
+    let digits = text.strip_suffix(suffix).unwrap_or(text).replace('_', "");
+
+    if let Some(binary) = digits.strip_prefix("0b") {
+        u128::from_str_radix(binary, 2).map_or(digits.clone(), |value| format!("{value:#x}"))
+    } else if let Some(octal) = digits.strip_prefix("0o") {
+        format!("0{octal}")
+    } else {
+        digits
+    }
+}
