@@ -6,8 +6,9 @@
 //!
 //! All elements are in one array of 64-bit words ([`slab`]), which is allocated when the map is
 //! made and is zero until it is used. An element has its key, its sums, and what its [`Layout`]
-//! asks for: variables, strings, the name of a task. A [`table`] of 32-bit slots, twice as many as
-//! there are elements, finds the element of a key.
+//! asks for: variables, strings, the name of a task. Only keys that may be long, as strings of
+//! varying length and stacks may, are [elsewhere](keys), without unused room. A [`table`] of 32-bit
+//! slots, twice as many as there are elements, finds the element of a key.
 //!
 //! # Insertion
 //!
@@ -18,9 +19,9 @@
 //! search goes on at that very slot; slots never become free again, so the same key cannot be
 //! published twice. An element that was prepared in vain is given back.
 //!
-//! When no element is left, a key that is not there is only looked for, and counted as a drop. So
-//! it is while the last ones are in the hands of those who have prepared them in vain, and are
-//! about to give them back.
+//! When no element is left, or no room for a long key, a key that is not there is only looked for,
+//! and counted as a drop. So it is while the last ones are in the hands of those who have prepared
+//! them in vain, and are about to give them back.
 //!
 //! # Counters
 //!
@@ -47,6 +48,7 @@ use kernel::{
 
 mod element;
 mod hash;
+mod keys;
 mod layout;
 mod slab;
 mod snapshot;
@@ -83,6 +85,7 @@ pub(crate) use self::{
 
 use self::{
     hash::Seed,
+    keys::Keys,
     layout::Shape,
     slab::Slab,
     table::{
@@ -101,6 +104,8 @@ pub(crate) struct Map {
     seed: Seed,
     table: Table,
     slab: Slab,
+    /// The keys, if they are long.
+    keys: Option<Keys>,
     /// How many words a key has, or 0 while nobody may enter.
     entrance: Atomic<u32>,
     hits: Counter,
@@ -127,12 +132,18 @@ impl Map {
         }
 
         let shape = Shape::new(layout)?;
+        let keys = if shape.long_keys {
+            Some(Keys::new(1 << bits, layout.key_words)?)
+        } else {
+            None
+        };
 
         let map = Self {
             entrance: Atomic::new(0),
             seed,
             table: Table::new(bits.wrapping_add(1))?,
             slab: Slab::new(1 << bits, shape.words)?,
+            keys,
             shape,
             hits: Counter::new()?,
             drops: Counter::new()?,
@@ -253,6 +264,9 @@ impl Map {
 
         self.table.wipe();
         self.slab.wipe();
+        if let Some(keys) = &self.keys {
+            keys.wipe();
+        }
         self.hits.reset();
         self.drops.reset();
     }
@@ -312,7 +326,7 @@ impl Map {
     /// The element that has these words.
     #[inline(always)]
     fn with<'m>(&'m self, words: &'m [Atomic<u64>]) -> Element<'m> {
-        Element::new(&self.shape, words)
+        Element::new(self, words)
     }
 
     /// [`Map::claim`] for a key of one word.
@@ -358,16 +372,12 @@ impl Map {
             let (index, words) = match prepared {
                 Some(element) => element,
                 None => {
-                    let Some(index) = self.slab.take() else {
-                        break None;
-                    };
-                    let Some(words) = self.slab.element(index) else {
+                    let Some(element) = self.prepare(key, &mut comm) else {
                         break None;
                     };
 
-                    self.prepare(self.with(words), key, comm.take());
-                    prepared = Some((index, words));
-                    (index, words)
+                    prepared = Some(element);
+                    element
                 }
             };
 
@@ -387,15 +397,33 @@ impl Map {
         words
     }
 
-    /// Makes an element that was taken ready to be published.
-    fn prepare(&self, element: Element<'_>, key: &[u64], comm: Option<impl FnOnce(&mut Comm)>) {
-        element.set_key(key);
+    /// Takes an element, and makes it ready to be published.
+    fn prepare(
+        &self,
+        key: &[u64],
+        comm: &mut Option<impl FnOnce(&mut Comm)>,
+    ) -> Option<(u32, &[Atomic<u64>])> {
+        // What is full is not written to, so that CPUs do not fight for it.
+        if let Some(keys) = &self.keys {
+            if !keys.has_room(keys::trimmed(key).len()) {
+                return None;
+            }
+        }
 
-        if let (true, Some(comm)) = (self.shape.layout.comm, comm) {
+        let index = self.slab.take()?;
+        let words = self.slab.element(index)?;
+        let element = self.with(words);
+
+        if element.set_key(key).is_none() {
+            self.slab.give_back(index);
+            return None;
+        }
+        if let (true, Some(comm)) = (self.shape.layout.comm, comm.take()) {
             let mut name = Comm::default();
 
             comm(&mut name);
             element.set_comm(&name);
         }
+        Some((index, words))
     }
 }

@@ -10,7 +10,17 @@ use kernel::{
     },
 };
 
-use super::layout::Shape;
+use super::{
+    keys::{
+        self,
+        Keys, //
+    },
+    layout::{
+        Shape,
+        LONG_KEY_WORDS, //
+    },
+    Map, //
+};
 
 /// The name of a task.
 pub(crate) type Comm = [u8; 16];
@@ -24,20 +34,20 @@ pub(super) const COMM_WORDS: usize = size_of::<Comm>() / size_of::<u64>();
 /// need is in [`vars`](super::vars).
 #[derive(Clone, Copy)]
 pub(crate) struct Element<'m> {
-    shape: &'m Shape,
+    map: &'m Map,
     /// Its words. There are as many as the shape says.
     words: &'m [Atomic<u64>],
 }
 
 impl<'m> Element<'m> {
     #[inline]
-    pub(super) fn new(shape: &'m Shape, words: &'m [Atomic<u64>]) -> Self {
-        Self { shape, words }
+    pub(super) fn new(map: &'m Map, words: &'m [Atomic<u64>]) -> Self {
+        Self { map, words }
     }
 
     #[inline]
     pub(super) fn shape(&self) -> &'m Shape {
-        self.shape
+        &self.map.shape
     }
 
     /// A word, counted from the first one.
@@ -91,10 +101,7 @@ impl<'m> Element<'m> {
     /// A word of the key.
     #[inline]
     pub(crate) fn key_word(&self, word: usize) -> u64 {
-        if word >= self.shape().layout.key_words {
-            return 0;
-        }
-        self.word(word).map_or(0, |word| word.load(Relaxed))
+        self.key().get(word).map_or(0, |word| word.load(Relaxed))
     }
 
     /// Copies the key, as much as there is room for.
@@ -102,6 +109,11 @@ impl<'m> Element<'m> {
         for (to, from) in key.iter_mut().zip(self.key()) {
             *to = from.load(Relaxed);
         }
+    }
+
+    /// All words but the key.
+    pub(super) fn rest(&self) -> &'m [Atomic<u64>] {
+        self.words.get(self.shape().sums..).unwrap_or(&[])
     }
 
     /// The name of the task that had the first hit, if the layout has it.
@@ -121,9 +133,31 @@ impl<'m> Element<'m> {
         self.word(self.shape().sum(sum)?)
     }
 
+    /// The words of the key; of a long one without the zeroes at its end.
     #[inline]
     fn key(&self) -> &'m [Atomic<u64>] {
-        self.words(0, self.shape().layout.key_words)
+        match &self.map.keys {
+            Some(keys) => self.long_key(keys),
+            None => self.words(0, self.shape().layout.key_words),
+        }
+    }
+
+    #[inline]
+    fn long_key(&self, keys: &'m Keys) -> &'m [Atomic<u64>] {
+        let Some([len, place]) = self.long_key_place() else {
+            return &[];
+        };
+
+        // CAST: A `usize` has 32 bits at least.
+        keys.get(
+            Place(place.load(Relaxed)).start(),
+            len.load(Relaxed) as usize,
+        )
+    }
+
+    #[inline]
+    fn long_key_place(&self) -> Option<&'m [Atomic<u64>; LONG_KEY_WORDS]> {
+        self.words.first_chunk()
     }
 
     fn comm_words(&self) -> &'m [Atomic<u64>] {
@@ -143,6 +177,9 @@ impl<'m> Element<'m> {
     /// Whether this is the key, which has as many words as all keys of the map.
     #[inline]
     pub(super) fn has_key(&self, key: &[u64]) -> bool {
+        if keys::are_long(key.len()) {
+            return self.has_long_key(key);
+        }
         let Some(words) = self.words_at(0, key.len()) else {
             return false;
         };
@@ -153,11 +190,43 @@ impl<'m> Element<'m> {
         same_words(words, key)
     }
 
-    /// Sets the key of an element that is being prepared.
-    pub(super) fn set_key(&self, key: &[u64]) {
+    /// Not inlined, as short keys are to be compared quickly.
+    #[inline(never)]
+    fn has_long_key(&self, key: &[u64]) -> bool {
+        let Some(keys) = &self.map.keys else {
+            return false;
+        };
+        let words = self.long_key(keys);
+
+        // Where the element's key ends, the other one has to have zeroes only.
+        key.split_at_checked(words.len())
+            .is_some_and(|(key, rest)| same_words(words, key) && all_zero(rest))
+    }
+
+    /// Sets the key of an element that is being prepared. Fails if there is no room for it.
+    pub(super) fn set_key(&self, key: &[u64]) -> Option<()> {
+        let mut key = key;
+
+        if let Some(keys) = &self.map.keys {
+            key = keys::trimmed(key);
+            self.make_room(keys, key.len())?;
+        }
         for (word, key) in self.key().iter().zip(key) {
             word.store(*key, Relaxed);
         }
+        Some(())
+    }
+
+    /// Finds room for a long key. An element that was given back may have some still.
+    fn make_room(&self, keys: &Keys, needed: usize) -> Option<()> {
+        let [len, place] = self.long_key_place()?;
+
+        if Place(place.load(Relaxed)).room() < needed {
+            place.store(Place::new(keys.take(needed)?, needed).0, Relaxed);
+        }
+        // CAST: A `u64` is as large as a `usize` at least.
+        len.store(needed as u64, Relaxed);
+        Some(())
     }
 
     /// Sets the name of the task of an element that is being prepared.
@@ -171,6 +240,33 @@ impl<'m> Element<'m> {
             word.store(u64::from_ne_bytes(value), Relaxed);
         }
     }
+}
+
+/// Where a long key is, and how many words there are for it.
+#[derive(Clone, Copy)]
+struct Place(u64);
+
+impl Place {
+    fn new(start: usize, room: usize) -> Self {
+        // CAST: `Keys::new` has seen to it that this is enough.
+        Self((start as u64) << 32 | room as u64)
+    }
+
+    #[inline]
+    fn start(self) -> usize {
+        // CAST: The high half.
+        (self.0 >> 32) as usize
+    }
+
+    fn room(self) -> usize {
+        // CAST: The low half.
+        self.0 as u32 as usize
+    }
+}
+
+#[inline]
+fn all_zero(words: &[u64]) -> bool {
+    words.iter().fold(0, |all, word| all | word) == 0
 }
 
 /// Whether as many words are the same as the shorter of the two has: four at once, as long as there

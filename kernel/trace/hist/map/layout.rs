@@ -4,10 +4,16 @@
 
 use kernel::prelude::*;
 
-use super::element::COMM_WORDS;
+use super::{
+    element::COMM_WORDS,
+    keys, //
+};
 
 /// Most variables of an element: their marks share a word with the lock.
 pub(crate) const VARS_MAX: usize = 16;
+
+/// What an element has in place of a long key: its size, its place, and how much room there is.
+pub(super) const LONG_KEY_WORDS: usize = 2;
 
 /// Size of a string or a stack, in words.
 pub(crate) const STRING_WORDS: usize = 32;
@@ -29,10 +35,13 @@ pub(crate) struct Layout {
 
 /// Where the parts of an element are, in words.
 ///
-/// In front there is the key, and what has no place of its own here comes in this order.
+/// In front there is the key, or what says where it is; what has no place of its own here comes in
+/// this order.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) layout: Layout,
+    /// Keys are elsewhere: see [`keys`].
+    pub(super) long_keys: bool,
     pub(super) sums: usize,
     /// Where the lock of the variables is, if they have one.
     pub(super) lock: Option<usize>,
@@ -46,6 +55,15 @@ pub(super) struct Shape {
 impl Shape {
     /// `EINVAL` for what no element can have.
     pub(super) fn new(layout: Layout) -> Result<Self> {
+        Self::with_keys(layout, keys::are_long(layout.key_words))
+    }
+
+    /// The same with the whole key in front, however long it is.
+    pub(super) fn with_key_inside(&self) -> Result<Self> {
+        Self::with_keys(self.layout, false)
+    }
+
+    fn with_keys(layout: Layout, long_keys: bool) -> Result<Self> {
         let Layout {
             key_words,
             n_sums,
@@ -59,7 +77,7 @@ impl Shape {
             return Err(EINVAL);
         }
 
-        let mut words = key_words;
+        let mut words = if long_keys { LONG_KEY_WORDS } else { key_words };
         let mut place = |n: usize| {
             let at = words;
 
@@ -70,6 +88,7 @@ impl Shape {
 
         Ok(Self {
             layout,
+            long_keys,
             sums: place(n_sums)?,
             lock: if locked { Some(place(1)?) } else { None },
             vars: place(n_vars)?,

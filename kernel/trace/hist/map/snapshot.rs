@@ -42,7 +42,7 @@ impl Snapshot {
     ///
     /// An element that is published meanwhile may be in it or not.
     pub(super) fn new(map: &Map) -> Result<Self> {
-        let shape = map.shape;
+        let shape = map.shape.with_key_inside()?;
         let len = map.len();
         let size = shape.words.checked_mul(len).ok_or(ENOMEM)?;
         let mut words = KVVec::zeroed(size, GFP_KERNEL)?;
@@ -56,7 +56,7 @@ impl Snapshot {
 
             rest = others;
             if let Some(element) = map.element(index) {
-                copy_element(element, copy);
+                copy_element(element, &shape, copy);
             }
             order.push(row, GFP_KERNEL)?;
         }
@@ -104,15 +104,19 @@ impl Snapshot {
     }
 }
 
-/// Copies the words of an element.
-fn copy_element(element: Element<'_>, copy: &mut [u64]) {
-    let words = element.words(0, copy.len());
+/// Copies an element to what has this shape.
+fn copy_element(element: Element<'_>, shape: &Shape, copy: &mut [u64]) {
+    let Some((key, rest)) = copy.split_at_mut_checked(shape.sums) else {
+        return;
+    };
     let mut copy_words = || {
-        for (to, from) in copy.iter_mut().zip(words) {
+        for (to, from) in rest.iter_mut().zip(element.rest()) {
             *to = from.load(Relaxed);
         }
     };
-    let Some(lock) = element.shape().lock else {
+
+    element.copy_key(key);
+    let Some(lock) = shape.lock else {
         return copy_words();
     };
 

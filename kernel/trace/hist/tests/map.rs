@@ -2,6 +2,7 @@
 
 //! Tests of the map.
 
+mod keys;
 mod sort;
 mod threads;
 mod vars;

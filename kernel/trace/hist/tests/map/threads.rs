@@ -154,7 +154,7 @@ mod tests {
         const KEYS: u64 = 1024;
 
         // There are more elements than keys: others may have one that they prepared in vain.
-        for (bits, words) in [(11, 1), (11, 3)] {
+        for (bits, words) in [(11, 1), (11, 3), (11, 40)] {
             let map = Arc::new(Map::new(bits, plain(words))?, GFP_KERNEL)?;
             let its_map = map.clone();
 
@@ -163,7 +163,8 @@ mod tests {
                     (0..2 * KEYS).all(|n| {
                         let n = shuffled(n, thread, KEYS);
                         // Keys of several words must not be seen before all of them are there.
-                        let key = [n, n << 32, !n];
+                        let mut key = [0; 40];
+                        key[..3].copy_from_slice(&[n, n << 32, !n]);
 
                         its_map
                             .insert(&key[..words], |_| ())

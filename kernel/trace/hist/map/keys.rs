@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Long keys, which are not in the elements.
+//!
+//! A key has room for the longest string or stack that there can be, which hardly any is. So a key
+//! that may be long is kept without the zeroes at its end, in memory that the elements of a map
+//! share, and which is handed out in order; the element says where its key is.
+//!
+//! Half of what keys of full length would need is allocated with the map. When half of that is
+//! used, the rest is asked for, and allocated by a work item. Keys of full length that come faster
+//! than that find no room, and are drops.
+
+use kernel::{
+    alloc::flags::__GFP_NOWARN,
+    impl_has_work,
+    irq_work::Relay,
+    new_work,
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        SetOnce, //
+    },
+    workqueue::{
+        Work,
+        WorkItem, //
+    }, //
+};
+
+/// Keys with more words than this are long.
+const SHORT_WORDS: usize = 8;
+
+/// Whether keys that have so many words at most are kept here.
+#[inline]
+pub(super) fn are_long(key_words: usize) -> bool {
+    key_words > SHORT_WORDS
+}
+
+/// The key without the zeroes at its end.
+#[inline]
+pub(super) fn trimmed(key: &[u64]) -> &[u64] {
+    let len = key.iter().rposition(|word| *word != 0);
+
+    key.get(..len.map_or(0, |last| last.wrapping_add(1)))
+        .unwrap_or(key)
+}
+
+/// Memory for the long keys of a map.
+pub(super) struct Keys {
+    early: KVVec<Atomic<u64>>,
+    late: Arc<Late>,
+    /// Where the next key comes, counted over both parts.
+    next: Atomic<usize>,
+    relay: Pin<KBox<Relay<Late>>>,
+}
+
+/// What is allocated when it is needed.
+#[pin_data]
+struct Late {
+    words: SetOnce<KVVec<Atomic<u64>>>,
+    /// How many there are to be.
+    size: usize,
+    asked: Atomic<bool>,
+    #[pin]
+    work: Work<Self>,
+}
+
+impl_has_work! {
+    impl HasWork<Self> for Late { self.work }
+}
+
+impl Keys {
+    /// For `count` keys of `key_words` words.
+    pub(super) fn new(count: u32, key_words: usize) -> Result<Self> {
+        let all = key_words.checked_mul(count as usize).ok_or(ENOMEM)?;
+        // The key that would be in both parts is in the second one.
+        let size = (all / 2).checked_add(key_words).ok_or(ENOMEM)?;
+
+        // An element keeps a position and a size in 32 bits each.
+        u32::try_from(all).map_err(|_| ENOMEM)?;
+
+        let early = KVVec::zeroed(all.wrapping_sub(all / 2), GFP_KERNEL)?;
+        let late = Arc::pin_init(
+            pin_init!(Late {
+                words: SetOnce::new(),
+                size,
+                asked: Atomic::new(false),
+                work <- new_work!("hist::Keys::late"),
+            }),
+            GFP_KERNEL,
+        )?;
+
+        Ok(Self {
+            early,
+            relay: KBox::pin_init(Relay::new(late.clone()), GFP_KERNEL)?,
+            late,
+            next: Atomic::new(0),
+        })
+    }
+
+    /// The words of a key, if it is here.
+    #[inline]
+    pub(super) fn get(&self, start: usize, len: usize) -> &[Atomic<u64>] {
+        let words = match start.checked_sub(self.early.len()) {
+            None => Some((&self.early, start)),
+            Some(start) => self.late.words.as_ref().map(|late| (late, start)),
+        };
+
+        words
+            .and_then(|(words, start)| words.get(start..start.wrapping_add(len)))
+            .unwrap_or(&[])
+    }
+
+    /// Whether there is room for a key just now.
+    pub(super) fn has_room(&self, len: usize) -> bool {
+        self.after(self.next.load(Relaxed), len).is_some()
+    }
+
+    /// Hands out room for a key, and says where it is. In any context.
+    pub(super) fn take(&self, len: usize) -> Option<usize> {
+        let mut next = self.next.load(Relaxed);
+
+        loop {
+            let (start, end) = self.after(next, len)?;
+
+            match self.next.cmpxchg(next, end, Relaxed) {
+                Ok(_) => return Some(start),
+                Err(current) => next = current,
+            }
+        }
+    }
+
+    /// Takes all room back. Nobody may have any.
+    pub(super) fn wipe(&self) {
+        self.next.store(0, Relaxed);
+    }
+
+    /// Where a key begins and ends for which there is no room before `next`.
+    fn after(&self, next: usize, len: usize) -> Option<(usize, usize)> {
+        let early = self.early.len();
+        let mut start = next;
+        let mut end = start.wrapping_add(len);
+
+        if end > early / 2 {
+            self.late.ask(&self.relay);
+        }
+        if end <= early {
+            return Some((start, end));
+        }
+
+        let late = self.late.words.as_ref()?;
+        if start < early {
+            start = early;
+            end = start.wrapping_add(len);
+        }
+        (end <= early.wrapping_add(late.len())).then_some((start, end))
+    }
+}
+
+impl Late {
+    /// Sees to it that there is this part soon.
+    fn ask(&self, relay: &Relay<Self>) {
+        if self.words.as_ref().is_none() && !self.asked.load(Relaxed) {
+            self.asked.store(true, Relaxed);
+            relay.queue();
+        }
+    }
+}
+
+impl WorkItem for Late {
+    type Pointer = Arc<Self>;
+
+    fn run(this: Arc<Self>) {
+        if this.words.as_ref().is_none() {
+            // Without memory, who needs it next asks again.
+            if let Ok(words) = KVVec::zeroed(this.size, GFP_KERNEL | __GFP_NOWARN) {
+                this.words.populate(words);
+            }
+        }
+        this.asked.store(false, Relaxed);
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests of maps whose keys are long.
+
+use kernel::{
+    prelude::*,
+    time::{
+        delay::fsleep,
+        Delta, //
+    }, //
+};
+
+use super::plain;
+use crate::map::{
+    Map,
+    BITS_MIN, //
+};
+
+/// Size of the keys.
+const WORDS: usize = 32;
+
+/// A key of `len` words and zeroes.
+fn key(number: u64, len: usize) -> [u64; WORDS] {
+    let mut key = [0; WORDS];
+
+    for word in key.iter_mut().take(len) {
+        *word = !number;
+    }
+    key
+}
+
+#[kunit_tests(hist_map_keys)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_with_zeroes() -> Result {
+        let map = Map::new(BITS_MIN, plain(WORDS))?;
+
+        // Keys that are the start of each other, the one of zeroes only among them.
+        for len in 0..=WORDS {
+            assert!(map.lookup(&key(0, len)).is_none());
+            let element = map.insert(&key(0, len), |_| ()).ok_or(EINVAL)?;
+            element.add(0, 1 + len as u64);
+        }
+        for len in 0..=WORDS {
+            let element = map.insert(&key(0, len), |_| ()).ok_or(EINVAL)?;
+
+            assert_eq!(element.sum(0), 1 + len as u64);
+            for word in 0..WORDS {
+                assert!((element.key_word(word) != 0) == (word < len));
+            }
+        }
+        assert_eq!((map.len(), map.drops()), (WORDS + 1, 0));
+
+        // Zeroes inside of a key are a part of it.
+        let mut hole = key(0, WORDS);
+        hole[5] = 0;
+        assert!(map.lookup(&hole).is_none());
+        assert!(map.insert(&hole, |_| ()).is_some());
+        assert!(map
+            .lookup(&hole)
+            .is_some_and(|e| e.key_word(5) == 0 && e.key_word(6) != 0));
+
+        // The copy has all words.
+        let mut snapshot = map.snapshot()?;
+        snapshot.sort(&[])?;
+        assert_eq!(snapshot.len(), WORDS + 2);
+        for (len, row) in snapshot.rows().take(6).enumerate() {
+            assert_eq!((row.key(), row.sum(0)), (&key(0, len)[..], 1 + len as u64));
+        }
+        assert!(snapshot.row(6).is_some_and(|row| row.key() == hole));
+        Ok(())
+    }
+
+    #[test]
+    fn keys_of_full_length() -> Result {
+        const BITS: u32 = 10;
+        const COUNT: u64 = 1 << BITS;
+
+        let map = Map::new(BITS, plain(WORDS))?;
+
+        for round in 0..2 {
+            // There is room for half of them at once, and for the others as soon as the work item
+            // has come.
+            for n in 0..COUNT {
+                let mut tries = 0;
+
+                while map.insert(&key(n, WORDS), |_| ()).is_none() {
+                    assert!(n >= COUNT / 2 && round == 0 && tries < 10_000);
+                    tries += 1;
+                    fsleep(Delta::from_millis(1));
+                }
+            }
+            assert_eq!(map.len() as u64, COUNT);
+            assert!(map.insert(&key(COUNT, WORDS), |_| ()).is_none());
+            assert!(map.insert(&key(COUNT, 1), |_| ()).is_none());
+            for n in 0..COUNT {
+                assert!(map.lookup(&key(n, WORDS)).is_some());
+            }
+            assert_eq!(map.snapshot()?.len() as u64, COUNT);
+
+            // What was allocated stays for the next time.
+            map.close();
+            map.wipe();
+            map.open();
+            assert!(map.lookup(&key(0, WORDS)).is_none());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn elements_run_out_first() -> Result {
+        let map = Map::new(BITS_MIN, plain(WORDS))?;
+
+        for n in 0..1 << BITS_MIN {
+            assert!(map.insert(&key(n, WORDS / 2), |_| ()).is_some());
+        }
+        assert!(map.insert(&key(1000, 1), |_| ()).is_none());
+        assert_eq!((map.len(), map.drops()), (1 << BITS_MIN, 1));
+        Ok(())
+    }
+}
