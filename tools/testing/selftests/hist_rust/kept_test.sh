@@ -129,17 +129,21 @@ kept_hist_names__are_global() {
 kept_hist_poll__same_number_of_hits() {
 	fresh && ok pair hist:keys=id && q pair 1 0 0 2 0 0 || return
 	mkfifo "$tmp/go" "$tmp/polled"
+	# Held open both ways, so that nobody waits for who has failed.
+	exec 6<>"$tmp/go"
 	perl -e '
+		alarm 60;
 		open F, "<", "events/user_events/pair/hist" or die;
+		open G, "<", "$ARGV[0]/go" or die;
 		sysread F, $b, 65536;
 		$| = 1; print "read\n";
-		for (1 .. 2) { open G, "<", "$ARGV[0]/go"; <G>; close G;
-			vec($r = "", fileno F, 1) = 1; printf "%d\n", scalar select $r, undef, undef, 0 }' "$tmp" >"$tmp/polled" &
+		for (1 .. 2) { sysread G, $b, 3;
+			vec($r = "", fileno F, 1) = 1; printf "%d\n", scalar select $r, undef, undef, 0 }' "$tmp" >"$tmp/polled" 6<&- &
 	exec 5<"$tmp/polled"
 	q read -r _ <&5
-	ok pair hist:keys=id:clear && q pair 5 0 0 6 0 0 && echo go >"$tmp/go" && read -r a <&5
-	q pair 5 0 0 && echo go >"$tmp/go" && read -r b <&5
-	exec 5<&-
+	ok pair hist:keys=id:clear && q pair 5 0 0 6 0 0 && echo go >&6 && read -r a <&5
+	q pair 5 0 0 && echo go >&6 && read -r b <&5
+	exec 5<&- 6<&-
 	wait $!
 	rm "$tmp/go" "$tmp/polled"
 	same "$a $b" '0 1'

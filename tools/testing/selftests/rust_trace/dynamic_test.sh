@@ -109,8 +109,9 @@ synth_same_as_c() {
 synth_unload() {
 	reset
 	load rust_synth_event && [ "$(records | wc -l)" = 5 ] && rmmod rust_synth_event || return
-	[ ! -e $SYN/rust_gen_synth ] && [ ! -e rust_synth_emit ] && same "$(records)" '' &&
-		same "$(cat dynamic_events)" ''
+	[ ! -e $SYN/rust_gen_synth ] && [ ! -e rust_synth_emit ] && same "$(cat dynamic_events)" '' || return
+	# A record that has lost its event would be shown as one of an unknown type.
+	! grep -q 'Unknown type' trace && grep -q '^# entries-in-buffer/entries-written: 0/0 ' trace
 }
 
 # The module stays as long as anybody listens, or has its file open.
@@ -224,6 +225,9 @@ synth_races() {
 # Kprobe events.
 #
 
+# The fields that the event has whatever it fetches, which is not the same in C.
+kprobe_common() { grep 'field:.* \(common_\|__probe_\)'; }
+
 kprobe_format() { sed '/^ID:/d; s/^name: .*/name: EVENT/' "events/kprobes/$1/format"; }
 
 kprobe_same_as_c() {
@@ -232,16 +236,19 @@ kprobe_same_as_c() {
 	grep _gen_kretprobe_test kprobe_events >/dev/null
 	sed -n 's/gen_kretprobe_test/NAME/p' kprobe_events >"$tmp/c"
 	kprobe_format gen_kretprobe_test >"$tmp/c.format"
+	kprobe_format gen_kprobe_test | kprobe_common >"$tmp/c.common"
 	cat events/kprobes/gen_*/enable >"$tmp/c.enable"
 	rmmod kprobe_event_gen_test || return
 
 	load rust_kprobe_event || return
 	sed -n 's/rust_gen_kretprobe/NAME/p' kprobe_events >"$tmp/rust"
 	kprobe_format rust_gen_kretprobe >"$tmp/rust.format"
+	kprobe_format rust_gen_kprobe | kprobe_common >"$tmp/rust.common"
 	cat events/kprobes/rust_gen_*/enable >"$tmp/rust.enable"
 	# It is another function that is probed, one that is called.
 	same "$(sed 's/do_sys_openat2/do_sys_open/' "$tmp/rust")" "$(cat "$tmp/c")" &&
 		same "$(cat "$tmp/rust.format")" "$(cat "$tmp/c.format")" &&
+		same "$(cat "$tmp/rust.common")" "$(cat "$tmp/c.common")" &&
 		same "$(cat "$tmp/rust.enable")" "$(cat "$tmp/c.enable")" && rmmod rust_kprobe_event
 }
 
@@ -324,6 +331,17 @@ trigger_filter() {
 		eventually rmmod rust_event_trigger 2>/dev/null
 }
 
+# What a module has said can be read when it is gone.
+trigger_errors_stay() {
+	: >error_log
+	load rust_event_trigger || return
+	put $WAKE/trigger rust_count && fails 'exists' put $WAKE/trigger rust_count &&
+		fails 'exists' put $WAKE/trigger rust_count || return
+	put $WAKE/trigger '!rust_count' && eventually rmmod rust_event_trigger 2>/dev/null || return
+	same "$(grep -c 'rust_count: error: The event is counted already$' error_log)" 2 &&
+		same "$(grep -c '^  Command: rust_count$' error_log)" 2 && : >error_log
+}
+
 # Triggers go in all the ways that triggers can.
 trigger_removal() {
 	reset
@@ -403,7 +421,7 @@ tracefs_races() {
 run_tests synth_same_as_c synth_unload synth_busy synth_emit synth_perf:perf synth_filter_hist_trigger synth_action \
 	synth_name_taken synth_races \
 	kprobe_same_as_c kprobe_records kprobe_filter_hist_perf:perf kprobe_in_use kprobe_races \
-	trigger_comes_and_goes trigger_filter trigger_removal trigger_races \
+	trigger_comes_and_goes trigger_filter trigger_errors_stay trigger_removal trigger_races \
 	tracefs_files tracefs_again tracefs_races
 rc=$?
 reset

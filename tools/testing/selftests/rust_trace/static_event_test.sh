@@ -15,10 +15,20 @@ R=$T/events/event_test_rust
 C=$T/events/event_test_c
 DEBUG=/sys/kernel/debug/rust_event_test
 PARAM=/sys/module/rust_event_test/parameters
-EVENTS='numbers strings arrays relative names pair_first pair_second pair_third hooked'
+EVENTS='numbers strings arrays relative parts names quoted dump pair_first pair_second pair_third hooked faultable counted'
 cd $T || exit 4
 
-load() { [ -d $PARAM ] || modprobe rust_event_test; }
+seconds=${RUST_TRACE_SECONDS:-5}
+
+load() {
+	[ ! -d $PARAM ] || return 0
+	modinfo rust_event_test >/dev/null 2>&1 || skip 'there is no module rust_event_test' || return
+	modprobe rust_event_test
+}
+sample() { # MODULE
+	modinfo "$1" >/dev/null 2>&1 || skip "there is no module $1" || return
+	modprobe "$1"
+}
 unload() { [ ! -d $PARAM ] || rmmod rust_event_test; }
 
 # The module loaded, everything off and empty.
@@ -52,15 +62,25 @@ both() { # COMMAND-THAT-ENABLES COUNT: the same records for both?
 	[ -n "$c" ] && same "$rust" "$c"
 }
 
+format() { # DIR
+	sed -E '/^ID:/d; s/^name: [rc]_/name: /; s/^(print fmt: )"(\\"|").*inverse=%d"/\1/' "$1/format"
+}
+
 # Format files: types, offsets, sizes, signs and the print format.
 formats() {
 	local e rc=0
 	load || return
 	for e in $EVENTS cost cost_string; do
-		same "$(sed '/^ID:/d; s/^name: r_/name: /' $R/r_$e/format)" \
-			"$(sed '/^ID:/d; s/^name: c_/name: /' $C/c_$e/format)" || rc=1
+		same "$(format $R/r_$e)" "$(format $C/c_$e)" || rc=1
 	done
 	return $rc
+}
+
+# In C the format of this event has the characters as they are in the string.
+event_escapes__in_formats() {
+	load || return
+	same "$(sed -n 's/^print fmt: \(.*\), REC->type, __print_hex.*/\1/p' $R/r_quoted/format)" \
+		'"\"%u\" back\\slash %s\t%s %s inverse=%d"'
 }
 
 all_on() { echo 1 >"$1/enable"; }
@@ -105,14 +125,85 @@ hist_of() { # DIR EVENT KEYS
 }
 
 hist() {
-	local rc=0 a
+	local rc=0 a c
 	fresh || return
 	for a in 'strings name' 'strings note' 'numbers d' 'names state,flags' 'numbers k:vals=g' 'pair_second left'; do
 		# shellcheck disable=SC2086
 		set -- $a
-		same "$(hist_of $R "r_$1" "$2")" "$(hist_of $C "c_$1" "$2")" || rc=1
+		c=$(hist_of $C "c_$1" "$2")
+		[ -n "$c" ] && same "$(hist_of $R "r_$1" "$2")" "$c" || rc=1
 	done
 	return $rc
+}
+
+# What filters take a field for, other than by its type.
+filter_types() {
+	local got
+	fresh || return
+	echo 1 >$R/r_pointers/enable
+	echo 'text == "short"' >$R/r_pointers/filter || return
+	echo 6 >$DEBUG/pointers
+	got=$(records | wc -l)
+	# By its type in C.
+	echo 'also ~ "a much*" && cpu & CPUS{0-1}' >$R/r_pointers/filter || return
+	echo 6 >$DEBUG/pointers
+	got="$got $(records | wc -l)"
+	echo 'ip.function == vfs_read' >$R/r_pointers/filter || return
+	echo 6 >$DEBUG/pointers
+	echo 0 >$R/r_pointers/filter
+	same "$got $(records | wc -l)" '3 6 6'
+}
+
+# Up to what size there are records, of 12 bytes and these.
+recorded() { # BYTES
+	echo >trace
+	echo "$1" >$DEBUG/big
+	records | grep -c "^big: len=$1\$"
+}
+
+event_size__of_a_record() {
+	local before got
+	fresh || return
+	before=$(sed 's/ .*//' buffer_subbuf_size_kb)
+	echo 1 >$R/r_big/enable
+	got="$(recorded 3000) $(recorded 30000)"
+	echo 128 >buffer_subbuf_size_kb || skip 'there are no larger sub-buffers' || return
+	got="$got $(recorded 30000) $(recorded 65523) $(recorded 65524) $(recorded 70000)"
+	echo "$before" >buffer_subbuf_size_kb
+	echo 0 >$R/r_big/enable
+	same "$got" '1 0 1 1 0 0'
+}
+
+perf_samples() { # BYTES...
+	local n
+	for n; do echo "echo $n >$DEBUG/big"; done >"$tmp/big"
+	perf record -q -o "$tmp/perf" -e event_test_rust:r_big -a -- sh "$tmp/big" >"$tmp/log" 2>&1 || return
+	perf script -i "$tmp/perf" -F trace 2>>"$tmp/log" | tr -d ' ' | tr '\n' ' '
+}
+
+event_perf_size__of_a_record() {
+	fresh || return
+	same "$(perf_samples 8 8176 8177 9000)" 'len=8 len=8176 '
+}
+
+# What is printed to the console is what is in the buffer, but for bitmasks: in the
+# buffer these overwrite what else is made for the same line. It was switched on by
+# "tp_printk" of the command line, or it cannot be.
+tp_printk() {
+	local switch=/proc/sys/kernel/tracepoint_printk got
+	fresh || return
+	echo 1 >$switch
+	[ "$(cat $switch)" = 1 ] || skip 'not booted with tp_printk' || return
+	dmesg -c >"$tmp/dmesg"
+	echo 1 >$R/enable
+	fire_rust 4
+	echo 0 >$R/enable
+	echo 0 >$switch
+	dmesg | sed -n 's/^\(\[[^]]*\] \)*[rc]_\([a-z_]*: .*\)$/\2/p' >"$tmp/got"
+	[ -s "$tmp/got" ] && ! grep -q broken "$tmp/got" || return
+	same "$(grep '^relative:.*len=3' "$tmp/got")" \
+		'relative: len=3 {0x0,0x1111,0x2222} 00000000,00000021,00000000,00000103 00000000,00000002' || return
+	same "$(grep -Ev '^(arrays|relative):' "$tmp/got")" "$(records | grep -Ev '^(arrays|relative):')"
 }
 
 triggers() {
@@ -185,6 +276,77 @@ probes() {
 pair_first: left=1 right=2'
 }
 
+# A probe that sleeps, and the event itself beside it.
+faultable() {
+	fresh || return
+	[ "$(cat $DEBUG/sleep)" -ge 20 ] || return
+	echo 1 >$R/r_faultable/enable
+	[ "$(cat $DEBUG/sleep)" -ge 20 ] || return
+	same "$(records)" 'faultable: n=7 name=(null)'
+}
+
+# A module in C hits a tracepoint of the one in Rust, and has a probe.
+exported() {
+	local user=/sys/module/rust_event_user/parameters rc=0
+	fresh && modprobe rust_event_user || return
+	echo 1 >$R/r_exported/enable
+	echo 3 >$user/fire
+	echo 2 >$DEBUG/fire_exported
+	same "$(cat $user/hits) $(cat $user/sum)" '5 302' || rc=1
+	same "$(records)" 'exported: left=0 right=100
+exported: left=1 right=100
+exported: left=2 right=100
+exported: left=0 right=-1
+exported: left=1 right=-1' || rc=1
+	# What it uses stays.
+	! rmmod rust_event_test 2>/dev/null || rc=1
+	rmmod rust_event_user || rc=1
+	echo 2 >$DEBUG/fire_exported
+	return $rc
+}
+
+# TRACE_CUSTOM_EVENT()
+custom() {
+	local dir=$T/events/event_test_custom rc=0
+	unload && fresh || return
+	# Not before it has a tracepoint.
+	same "$( (echo 1 >$dir/sched_switch/enable) 2>&1 | sed 's/.*: //')" 'No such device' || return
+	same "$( (echo 1 >$DEBUG/bind_nowhere) 2>&1 | sed 's/.*: //')" 'No such file or directory' || return
+	! (echo 1 >$dir/rust_nowhere/enable) 2>/dev/null || return
+	echo 1 >$DEBUG/bind
+	grep -q '^name: sched_switch$' $dir/sched_switch/format || return
+
+	# Beside the event of C, with the same values.
+	echo 1 >$dir/sched_switch/enable || return
+	echo 1 >events/sched/sched_switch/enable
+	sleep 0.1
+	echo 0 >tracing_on
+	echo 0 >events/sched/sched_switch/enable
+	echo 0 >$dir/sched_switch/enable
+	custom_pairs || rc=1
+
+	# Who writes a record stays, whatever wants it.
+	echo 'traceoff' >$dir/sched_switch/trigger || rc=1
+	! rmmod rust_event_test 2>/dev/null || rc=1
+	echo '!traceoff' >$dir/sched_switch/trigger
+	if command -v perf >/dev/null; then
+		perf record -q -o "$tmp/perf" -e event_test_custom:sched_switch -a -- sleep 0.1 >"$tmp/log" 2>&1 || rc=1
+		perf script -i "$tmp/perf" -F event,trace 2>/dev/null | grep -q 'prev_pid=[0-9]* next_pid=' || rc=1
+	fi
+	unload && fresh || rc=1
+	return $rc
+}
+
+# In front of each record of C, the one with prev_comm, is that of Rust.
+custom_pairs() {
+	sed -n 's/^.*: sched_switch: //p' per_cpu/cpu0/trace | awk '
+		{ for (i = 1; i <= NF; i++) if (split($i, a, "=") == 2) value[a[1]] = a[2] }
+		{ now = value["prev_pid"] " " value["next_pid"] }
+		!/prev_comm=/ { last = now; next }
+		{ n++; if (now != last) bad++; last = "" }
+		END { exit bad || !n }'
+}
+
 instances() {
 	local got
 	fresh || return
@@ -197,12 +359,16 @@ instances() {
 	same "$got $(grep -c r_hooked trace)" '3 3'
 }
 
-# libtraceevent 1.8 cannot print relative arrays, of C either.
-tool_events() { # FORMAT: for each event but that
+# libtraceevent 1.8 cannot print relative arrays and dumps, of C either, and only of
+# C no quotation marks.
+tool_events() { # FORMAT: for each event but those
 	local e
 	for e in $EVENTS; do
 		# shellcheck disable=SC2059
-		[ "$e" = relative ] || printf -- "$1" "$e"
+		case $e in
+		relative | dump | quoted) ;;
+		*) printf -- "$1" "$e" ;;
+		esac
 	done
 }
 
@@ -239,6 +405,86 @@ trace_cmd() {
 	[ -n "$c" ] && same "$rust" "$c"
 }
 
+perf_count() { # EVENT COMMAND: how often it happened, to this command and its tasks
+	perf stat -x , -o "$tmp/stat" -e "$1" -- sh -c "$2" >"$tmp/log" 2>&1 || return
+	sed -n "s/^\([0-9]*\),.*$1.*/\1/p" "$tmp/stat"
+}
+
+# What others hit for a task only counts for events of this task on one CPU.
+perf_count_of_task() { # EVENT'S-DIR FILE: how often it happened when 5 was written to the file
+	perl -e '
+		my ($id, $cpus, $file) = @ARGV;
+		my @events = map {
+			my $attr = pack("LLQx48", 2, 64, $id);
+			my $fd = syscall(298, $attr, 0, $_, -1, 0);
+			open(my $event, "<&=", $fd) or die "perf_event_open: $!";
+			$event
+		} 0 .. $cpus - 1;
+		open(my $out, ">", $file) or die "$file: $!";
+		syswrite($out, "5\n") or die "$file: $!";
+		my $sum = 0;
+		for (@events) {
+			sysread($_, my $count, 8);
+			$sum += unpack("Q", $count);
+		}
+		print "$sum\n";' "$(cat "$1/id")" "$(nproc)" "$2"
+}
+
+# __perf_count() and __perf_task()
+perf_counts() {
+	fresh || return
+	same "$(perf_count event_test_c:c_counted "echo 5 >$PARAM/fire_c")" 10 || return
+	same "$(perf_count event_test_rust:r_counted "echo 5 >$DEBUG/fire")" 10 || return
+	# Hits in a kworker, for the task that waits for them.
+	same "$(perf_count_of_task $C/c_counted $PARAM/fire_task_c)" 10 || return
+	same "$(perf_count_of_task $R/r_counted $DEBUG/fire_task)" 10
+}
+
+# Whether perf opens an event for the task that asks, with the records of the
+# event (1024) or without (0). The words behind run it as somebody else.
+perf_open() { # EVENT PERIOD SAMPLE-TYPE [COMMAND...]
+	local id period=$2 type=$3
+	id=$(cat "$R/$1/id") || return
+	shift 3
+	"$@" perl -e '
+		my ($id, $period, $type) = @ARGV;
+		my $attr = pack("LLQQQQQx16", 2, 64, $id, $period, $type, 0, 1);
+		print syscall(298, $attr, 0, -1, -1, 0) < 0 ? "$!\n" : "ok\n";' "$id" "$period" "$type"
+}
+
+as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+
+# TRACE_EVENT_FLAGS(name, TRACE_EVENT_FL_CAP_ANY)
+perf_cap_any() {
+	local paranoid any other rc=0
+	fresh || return
+	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
+	echo 1 >/proc/sys/kernel/perf_event_paranoid
+	any=$(perf_open r_any 1 1024 as_nobody)
+	other=$(perf_open r_pair_first 1 1024 as_nobody)
+	echo "$paranoid" >/proc/sys/kernel/perf_event_paranoid
+	same "$any, $other" 'ok, Operation not permitted' || rc=1
+	return $rc
+}
+
+# TRACE_EVENT_PERF_PERM()
+perf_permission() {
+	fresh || return
+	same "$(perf_open r_countable 0 0)" ok || return
+	same "$(perf_open r_countable 1 0)" 'Permission denied' || return
+	same "$(perf_open r_countable 0 1024)" 'Permission denied' || return
+	same "$(perf_open r_pair_first 1 1024)" ok
+}
+
+event_escapes__in_tools() {
+	fresh || return
+	trace-cmd record -q -o "$tmp/dat" -e event_test_rust:r_quoted sh -c "echo 4 >$DEBUG/fire" >"$tmp/log" 2>&1 || return
+	trace-cmd report -i "$tmp/dat" 2>>"$tmp/log" | sed -n 's/^.*: r_quoted: *//p' >"$tmp/got"
+	trace-cmd reset >>"$tmp/log" 2>&1
+	same "$(head -n 1 "$tmp/got")" '"0" back\slash 00 00'$'\t''short none inverse=-1' || return
+	same "$(wc -l <"$tmp/got")" 4
+}
+
 bpf() { # PROGRAM PATTERN: what bpftrace prints of it
 	fresh || return
 	echo "echo 4 >$DEBUG/fire" >"$tmp/fire"
@@ -253,6 +499,18 @@ bpf_event() {
 
 bpf_raw() {
 	bpf 'rawtracepoint:r_pair_first { @sum = sum(arg0); @n = count(); }' '@n: 4'
+}
+
+bpf_bare() {
+	bpf 'rawtracepoint:r_bare { @n[arg0] = count(); }' '@n\[3\]: 1' && ! grep -q '@n\[2\]' "$tmp/log"
+}
+
+# The names that "make UT=1" looks for are there of what is used.
+used_only() {
+	local ko
+	ko=$(find "/usr/lib/modules/$(uname -r)" -name rust_event_test.ko) || return
+	readelf -p __tracepoint_check "$ko" >"$tmp/log" || return
+	grep -q ' r_hooked$' "$tmp/log" && grep -q ' r_bare$' "$tmp/log" && ! grep -q ' r_unused$' "$tmp/log"
 }
 
 # Module life.
@@ -297,10 +555,90 @@ reload() {
 	fresh && unload && load
 }
 
+# It comes and goes while its events are fired, switched and read.
+race_loop() { # COMMAND...
+	local end=$((SECONDS + seconds))
+	while [ $SECONDS -lt $end ]; do "$@"; done >/dev/null 2>&1
+}
+race_unload() {
+	modprobe rust_event_test
+	rmmod rust_event_test
+}
+race_fire() { echo 100 >$DEBUG/fire; }
+race_switch() {
+	echo 1 >$R/enable
+	echo 0 >$R/enable
+}
+race_read() { cat trace $R/*/format; }
+
+unload_while_fired() {
+	local pids=() f
+	load && unload || return
+	for f in race_unload race_fire race_fire race_switch race_read; do
+		race_loop $f &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	eventually unload 2>/dev/null && fresh && echo 1 >$R/enable && fire_rust 3 && records | grep -q 'hooked: n=2'
+}
+
+# An event that cannot be switched on has no trigger.
+trigger_refused() {
+	local rc=0
+	fresh && sample rust_event_trigger || return
+	echo 1 >$DEBUG/refuse
+	(echo rust_count >>$R/r_hooked/trigger) 2>"$tmp/log"
+	grep -q 'busy' "$tmp/log" && ! grep -q '^rust_count' $R/r_hooked/trigger || rc=1
+	echo 0 >$DEBUG/refuse
+	# Nothing is left of it: neither is the event on, nor does it keep a module.
+	fire_rust 1
+	same "$(cat $R/r_hooked/enable)" 0 && echo rust_count >>$R/r_hooked/trigger && fire_rust 3 || rc=1
+	same "$(grep -o '^rust_count: hits=[0-9]*' $R/r_hooked/trigger)" 'rust_count: hits=3' || rc=1
+	! rmmod rust_event_test 2>/dev/null || rc=1
+	echo '!rust_count' >>$R/r_hooked/trigger
+	eventually rmmod rust_event_trigger 2>/dev/null && unload && [ $rc = 0 ]
+}
+
+# Probes of another module, on tracepoints of C and of Rust.
+probes_of_modules() {
+	local rc=0
+	fresh || return
+	# Before there is the module there are no tracepoints.
+	unload && ! modprobe rust_module_test 2>/dev/null && load && sample rust_module_test || return
+	same "$(cat /sys/kernel/debug/rust_module_test/probed)" '0 0' || rc=1
+	fire_rust 5
+	fire_c 3
+	same "$(cat /sys/kernel/debug/rust_module_test/probed)" '3 5' || rc=1
+	# It cannot go from under them.
+	! rmmod rust_event_test 2>/dev/null || rc=1
+	rmmod rust_module_test && fire_rust 5 && fire_c 3 && unload && [ $rc = 0 ]
+}
+
+# As long as a module is being initialised, nothing of it can be used.
+not_yet() {
+	local e=events/rust_module_test/rust_lingering w=events/sched/sched_waking pid rc=0
+	load || return
+	modprobe rust_module_test linger=5000 &
+	pid=$!
+	eventually grep -q rust_lingering $w/trigger && [ -e rust_lingering ] || rc=1
+	(echo rust_lingering >>$w/trigger) 2>"$tmp/log"
+	grep -q 'busy' "$tmp/log" || rc=1
+	cat rust_lingering 2>"$tmp/log"
+	grep -q 'No such device' "$tmp/log" || rc=1
+	(echo hist:keys=n >>$e/trigger) 2>"$tmp/log"
+	grep -q 'No such device' "$tmp/log" || rc=1
+	# All of this was before it was over.
+	grep -q '^rust_module_test .* Loading' /proc/modules || rc=1
+	wait $pid || return
+	same "$(cat rust_lingering)" there && echo rust_lingering >>$w/trigger && echo '!rust_lingering' >>$w/trigger &&
+		echo hist:keys=n >>$e/trigger && echo '!hist:keys=n' >>$e/trigger || rc=1
+	eventually rmmod rust_module_test 2>/dev/null && unload && [ $rc = 0 ]
+}
+
 # Samples.
 
 sample_event() {
-	modprobe rust_trace_event || return
+	sample rust_trace_event || return
 	echo >trace
 	echo 1 >events/rust_sample/enable
 	echo hello >/sys/kernel/debug/rust_trace_event/say
@@ -317,7 +655,7 @@ foo_with_print: 0x3 of 5 letters' || return
 }
 
 sample_probe() {
-	modprobe rust_trace_probe || return
+	sample rust_trace_probe || return
 	echo >trace
 	echo 1 >events/rust_probe/idle/enable
 	eventually grep -q 'idle: prev_pid=[0-9]* switches=' trace || return
@@ -326,9 +664,13 @@ sample_probe() {
 	rmmod rust_trace_probe && [ ! -d events/rust_probe ]
 }
 
-run_tests formats output output_fields filters hist triggers condition hooks arguments probes instances \
-	perf_records:perf trace_cmd:trace-cmd bpf_event:bpftrace bpf_raw:bpftrace \
-	unload_empty unload_with_records unload_while_perf:perf reload sample_event sample_probe
+run_tests formats event_escapes__in_formats output output_fields filters filter_types hist triggers condition hooks arguments probes \
+	faultable exported custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk used_only:readelf \
+	perf_records:perf perf_counts:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
+	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \
+	unload_empty unload_with_records unload_while_perf:perf unload_while_fired \
+	trigger_refused probes_of_modules not_yet reload sample_event sample_probe
 rc=$?
+[ ! -d /sys/module/rust_module_test ] || rmmod rust_module_test
 unload
 exit $rc

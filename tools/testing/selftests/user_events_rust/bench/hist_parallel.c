@@ -15,7 +15,7 @@
 
 #define THREADS 2
 #define LOOPS 40000
-#define REPETITIONS 9
+#define REPETITIONS 31
 /* How often that is tried on a machine that is busy. */
 #define TRIES 5
 
@@ -65,18 +65,23 @@ static double write_parallel(void)
 	return sum / THREADS;
 }
 
-/* The least disturbed of several. */
-static double best(void)
+static int compare(const void *a, const void *b)
 {
-	double least = write_parallel(), time;
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median: the least may be of threads that did not run at once. */
+static double typical(void)
+{
+	double times[REPETITIONS];
 	int i;
 
-	for (i = 1; i < REPETITIONS; i++) {
-		time = write_parallel();
-		if (time < least)
-			least = time;
-	}
-	return least;
+	for (i = 0; i < REPETITIONS; i++)
+		times[i] = write_parallel();
+	qsort(times, REPETITIONS, sizeof(times[0]), compare);
+	return times[REPETITIONS / 2];
 }
 
 static bool try_to_measure(const char *metric)
@@ -84,9 +89,9 @@ static bool try_to_measure(const char *metric)
 	double without, with;
 	char *text;
 
-	without = best();
+	without = typical();
 	write_file(HIST_TRIGGER, "hist:keys=k");
-	with = best();
+	with = typical();
 	text = read_file(EVENT_DIR HIST_EVENT "/hist");
 	if (number_after(text, "Hits: ") != THREADS * LOOPS * REPETITIONS || number_after(text, "Dropped: "))
 		die("the histogram does not have all hits");
