@@ -162,12 +162,12 @@ __rust_helper unsigned long rust_helper_tracepoint_reads(bool left)
 					       &sdp->srcu_ctrs[i].srcu_locks);
 	return sum;
 }
+#endif
 
 __rust_helper int rust_helper_tracepoint_preempt_count(void)
 {
 	return preempt_count();
 }
-#endif
 
 __rust_helper void rust_helper_trace_event_discard(struct trace_event_buffer *fbuffer)
 {

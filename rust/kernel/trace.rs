@@ -240,6 +240,8 @@
 //! | --- | --- |
 //! | [`trace_event!`] | `TRACE_EVENT()`, `DECLARE_EVENT_CLASS()`, `DEFINE_EVENT()` |
 //! | [`probe::Registration`] | `register_trace_*()`, `unregister_trace_*()` |
+//! | `probe::ModuleWatch` | `register_tracepoint_module_notifier()` |
+//! | [`TracepointStr`] | `tracepoint_string()` |
 //! | [`event::Event`] | `trace_event_call`, `tracepoint` and `dyn_event` in one |
 //! | [`event::Class`] | `trace_event_class` |
 //! | [`field::FieldDef`] | `ftrace_event_field` |
@@ -263,6 +265,7 @@
 //! # Lock order
 //!
 //! `event_mutex` > `trace_types_lock` > `trace_event_sem`. The last two are taken by C only.
+//! `event_mutex` > `tracepoint_module_list_mutex`, which a `probe::ModuleWatch` is called with.
 //! `tracepoints_mutex` is a leaf. C obeys a line for a `trigger` file with `trigger_cmd_mutex` held
 //! inside of `event_mutex`.
 //!
@@ -309,6 +312,7 @@ pub mod synth;
 pub mod tracefs;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub mod tracepoint;
+mod tracepoint_str;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod trigger;
 
@@ -317,6 +321,8 @@ mod tests;
 
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub use crate::impl_has_event;
+pub use self::tracepoint_str::TracepointStr;
+pub use crate::tracepoint_string;
 pub use macros::trace_event;
 
 use crate::bindings;

@@ -11,7 +11,8 @@
 //! | fire `pointers` | `pointers` | |
 //! | fire `big` with so many bytes | `big` | |
 //! | fire `exported` | `fire_exported` | `fire` of `rust_event_user` |
-//! | fire `counted` in another task, for the one that writes | `fire_task` | `fire_task_c` |
+//! | fire `counted` in another task, for the one that writes | | `fire_task_c` |
+//! | fire `counted` for the task that wrote 0 | `fire_task` | |
 //! | cost | `cost` | `cost_c` |
 //! | calls of the hooks of `hooked` | `hooks` | `hooks_c` |
 //! | let these fail | `refuse` | `refuse_c` |
@@ -33,8 +34,8 @@ use kernel::{
             Atomic,
             Relaxed, //
         },
-        Arc,
-        Completion, //
+        new_mutex,
+        Mutex, //
     },
     task::Task,
     time::{
@@ -47,8 +48,7 @@ use kernel::{
         probe::Registration,
         trace, //
     },
-    uaccess::UserSliceReader,
-    workqueue, //
+    uaccess::UserSliceReader, //
 };
 
 module! {
@@ -175,20 +175,21 @@ fn bind_nowhere(_: &(), _: &mut UserSliceReader) -> Result {
     events::rust_nowhere::bind()
 }
 
-/// Hits `r_counted` in another task, for this one.
-fn fire_task(_: &(), reader: &mut UserSliceReader) -> Result {
-    let n = number(reader)?;
-    let task: ARef<Task> = ARef::from(&**current!());
-    let done = Arc::pin_init(Completion::new(), GFP_KERNEL)?;
-    let hits_done = done.clone();
+/// The task that others hit `r_counted` for.
+type Counted = Mutex<Option<ARef<Task>>>;
 
-    workqueue::system_percpu().try_spawn(GFP_KERNEL, move || {
-        for i in 0..n {
-            events::trace_r_counted(i, Some(&task));
-        }
-        hits_done.complete_all();
-    })?;
-    done.wait_for_completion();
+/// Remembers this task for 0, else hits `r_counted` as often for the one that is remembered.
+fn fire_task(counted: &Counted, reader: &mut UserSliceReader) -> Result {
+    let n = number(reader)?;
+    let mut counted = counted.lock();
+
+    if n == 0 {
+        *counted = Some(ARef::from(&**current!()));
+        return Ok(());
+    }
+    for i in 0..n {
+        events::trace_r_counted(i, counted.as_deref());
+    }
     Ok(())
 }
 
@@ -271,7 +272,7 @@ struct EventTest {
     #[pin]
     big: File<()>,
     #[pin]
-    fire_task: File<()>,
+    fire_task: File<Counted>,
     #[pin]
     bind: File<()>,
     #[pin]
@@ -304,7 +305,7 @@ impl kernel::InPlaceModule for EventTest {
             bind <- dir.write_callback_file(c"bind", (), &bind),
             bind_nowhere <- dir.write_callback_file(c"bind_nowhere", (), &bind_nowhere),
             fire_exported <- dir.write_callback_file(c"fire_exported", (), &fire_exported),
-            fire_task <- dir.write_callback_file(c"fire_task", (), &fire_task),
+            fire_task <- dir.write_callback_file(c"fire_task", new_mutex!(None), &fire_task),
             cost <- dir.read_callback_file(c"cost", (), &show_cost),
             hooks <- dir.read_callback_file(c"hooks", (), &show_hooks),
             refuse <- dir.write_callback_file(c"refuse", (), &set_refuse),

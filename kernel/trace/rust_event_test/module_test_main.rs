@@ -4,6 +4,7 @@
 //!
 //! - It attaches probes to tracepoints of `rust_event_test`, one of C and one of Rust, which has to
 //!   be there. How often they were called is in `/sys/kernel/debug/rust_module_test/probed`.
+//! - It tells in the log which modules with tracepoints come and go while it is there.
 //! - Before its initialisation is over it waits for as many milliseconds as the parameter `linger`
 //!   says. There are its event, its trigger command and its file in tracefs already, all named
 //!   `rust_lingering`, but none of them can be used.
@@ -30,6 +31,9 @@ use kernel::{
         probe::{
             detach_all,
             foreign_tracepoint,
+            Change,
+            ModuleTracepoints,
+            ModuleWatch,
             Probe,
             Registration as ProbeRegistration, //
         },
@@ -98,6 +102,26 @@ fn count_rust(_: (i32, i32)) {
     PROBED_RUST.add(1, Relaxed);
 }
 
+/// The same for what is told of modules.
+type Tell = for<'a, 'b> fn(Change, &'a ModuleTracepoints<'b>);
+
+fn tell(change: Change, module: &ModuleTracepoints<'_>) {
+    let mut tracepoints = 0;
+    let what = match change {
+        Change::Coming => "comes",
+        Change::Going => "goes",
+    };
+
+    module.for_each(|_| tracepoints += 1);
+    pr_info!(
+        "{} {} with {} tracepoints, {} r_pair_first\n",
+        module.name(),
+        what,
+        tracepoints,
+        if module.has(c"r_pair_first") { "has" } else { "no" },
+    );
+}
+
 /// The command, whose triggers do nothing.
 struct Nothing;
 
@@ -149,6 +173,8 @@ struct ModuleTest {
     #[pin]
     rust: ProbeRegistration<r_pair_first, Count>,
     #[pin]
+    watch: ModuleWatch<Tell>,
+    #[pin]
     probed: File<()>,
     _dir: Dir,
     _file: tracefs::File,
@@ -173,6 +199,7 @@ impl kernel::InPlaceModule for ModuleTest {
         try_pin_init!(Self {
             c <- ProbeRegistration::new(count_c as Count),
             rust <- ProbeRegistration::new(count_rust as Count),
+            watch <- ModuleWatch::new(tell as Tell),
             probed <- dir.read_callback_file(c"probed", (), &|(), f| {
                 writeln!(f, "{} {}", PROBED_C.load(Relaxed), PROBED_RUST.load(Relaxed))
             }),

@@ -153,6 +153,37 @@ impl<T: Operations> Kind<T> {
         registered
     }
 
+    /// Removes the events of this kind that `command` means: `-:[system/]event`, or a command that
+    /// would make it up to the name, with a `!` in front or not, and what else
+    /// [`Operations::matches`] looks at. Sleeps: takes `event_mutex`. Buffers that may have records
+    /// of the event are empty then.
+    ///
+    /// # Errors
+    ///
+    /// - `EINVAL` if it is no such command.
+    /// - `ENOENT` if there is no such event.
+    /// - What [`Operations::free`] returns, such as `EBUSY`; others may have been removed before.
+    pub fn remove(&'static self, command: &CStr) -> Result {
+        // C takes it for granted that there is a word.
+        if command.to_bytes().iter().all(|&b| is_space(b)) {
+            return Err(EINVAL);
+        }
+        // SAFETY: The operations are static, and there is a word.
+        unsafe { remove(command, self.ops.get()) }
+    }
+
+    /// Removes all events of this kind, or none if one is [busy](Operations::is_busy). Sleeps:
+    /// takes `event_mutex`. Buffers that may have records of them are empty then.
+    ///
+    /// # Errors
+    ///
+    /// - `EBUSY` if one is.
+    /// - What [`Operations::free`] returns; others may have been removed before.
+    pub fn remove_all(&'static self) -> Result {
+        // SAFETY: The operations are static.
+        unsafe { remove_all(self.ops.get()) }
+    }
+
     /// The owner of an event of this kind.
     ///
     /// # Safety
@@ -258,6 +289,30 @@ impl<T: Operations> Kind<T> {
 unsafe fn register(ops: *mut bindings::dyn_event_operations) -> Result {
     // SAFETY: Promised by the caller.
     to_result(unsafe { bindings::dyn_event_register(ops) })
+}
+
+/// As `isspace()` has it, which is that of Latin 1.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ' | 0xa0)
+}
+
+/// # Safety
+///
+/// `ops` must be those of a kind, valid for good, and `command` have a word.
+#[inline(never)]
+unsafe fn remove(command: &CStr, ops: *mut bindings::dyn_event_operations) -> Result {
+    // SAFETY: Promised by the caller. The command is a string, which C copies; it compares the
+    // address of the operations with that of events which are registered.
+    to_result(unsafe { bindings::dyn_event_release(command.as_char_ptr(), ops) })
+}
+
+/// # Safety
+///
+/// `ops` must be those of a kind, valid for good.
+#[inline(never)]
+unsafe fn remove_all(ops: *mut bindings::dyn_event_operations) -> Result {
+    // SAFETY: Promised by the caller.
+    to_result(unsafe { bindings::dyn_events_release_all(ops) })
 }
 
 /// The words of a command that follow the name of the event.

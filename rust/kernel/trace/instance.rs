@@ -253,6 +253,45 @@ impl InstanceRef {
         })
     }
 
+    /// Enables or disables the events that `text` says, as the file `set_event` does: `system:`,
+    /// `system:event`, or the `name` of a system or of events, with `:mod:module` behind it for
+    /// those of a module. `*` or nothing in place of a name stands for any. Sleeps: takes
+    /// `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_event`](Self::set_event), and `ENOMEM`. To enable events of a module that is
+    /// not there is no error: they are enabled when it comes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use kernel::trace::instance::InstanceRef;
+    /// let instance = InstanceRef::get_by_name(c"rust_events", None).ok_or(ENOMEM)?;
+    ///
+    /// instance.set_events(c"sched:sched_waking", true)?;
+    /// assert_eq!(instance.set_events(c"sched:no_such_event", true), Err(EINVAL));
+    /// instance.set_events(c"sched:", false)?;
+    ///
+    /// instance.destroy()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn set_events(&self, text: &CStr, on: bool) -> Result {
+        let mut copy = KVec::new();
+
+        copy.extend_from_slice(text.to_bytes_with_nul(), GFP_KERNEL)?;
+        // SAFETY: By the type invariant the instance is there. The copy is a string, which C takes
+        // to parts in place.
+        to_result(unsafe {
+            bindings::ftrace_set_clr_event(
+                self.ptr.as_ptr(),
+                copy.as_mut_ptr().cast(),
+                on.into(),
+            )
+        })
+    }
+
     /// Gets ready for [`print`](Self::print). Sleeps.
     ///
     /// # Errors

@@ -21,6 +21,15 @@ use core::marker::{
     PhantomPinned, //
 };
 
+#[cfg(CONFIG_MODULES)]
+mod module_watch;
+
+#[cfg(CONFIG_MODULES)]
+pub use self::module_watch::{
+    Change,
+    ModuleTracepoints,
+    ModuleWatch, //
+};
 pub use macros::foreign_tracepoint;
 
 /// A tracepoint whose arguments are known.
@@ -166,6 +175,7 @@ where
     /// # Errors
     ///
     /// - `ENOENT` if there is no such tracepoint.
+    /// - `EEXIST` if the kernel proper has none, and several modules have one of this name.
     /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
     /// - `ENOMEM`.
     /// - What the tracepoint has to say when its first probe comes.
@@ -304,6 +314,7 @@ pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Probe>>) 
 /// # Errors
 ///
 /// - `ENOENT` if there is none.
+/// - `EEXIST` if the kernel proper has none, and several modules have one.
 /// - `ENODEV` if the module is still being initialised or on its way out.
 #[inline(never)]
 pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<Found> {
@@ -314,12 +325,13 @@ pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<Found> {
     };
     let data = (&raw mut search).cast();
 
-    // SAFETY: C calls the functions with each tracepoint of the kernel proper or of modules, with
-    // these kept, before it returns.
-    unsafe {
-        bindings::for_each_kernel_tracepoint(Some(look), data);
-        #[cfg(CONFIG_MODULES)]
-        bindings::for_each_module_tracepoint(Some(look_in_module), data);
+    // SAFETY: C calls the function with each tracepoint of the kernel proper, before it returns.
+    unsafe { bindings::for_each_kernel_tracepoint(Some(look), data) };
+    #[cfg(CONFIG_MODULES)]
+    if search.found == Err(ENOENT) {
+        // SAFETY: C calls the function with each tracepoint of modules, with these kept, before it
+        // returns.
+        unsafe { bindings::for_each_module_tracepoint(Some(look_in_module), data) };
     }
     search.found
 }
@@ -356,6 +368,11 @@ impl Search<'_> {
     ) {
         // SAFETY: What is in the section of tracepoints has a name, which is there as long.
         if unsafe { CStr::from_char_ptr((*tracepoint).name) } != self.name {
+            return;
+        }
+        if self.found != Err(ENOENT) {
+            // They may have different prototypes.
+            self.found = Err(EEXIST);
             return;
         }
         // SAFETY: It is there as long as its module, which is kept below or by the owner.

@@ -44,6 +44,11 @@ pub use self::{
     }, //
 };
 pub use super::probe::Found;
+pub use super::tracepoint_str::{
+    listed,
+    Listed,
+    TracepointStr, //
+};
 pub use super::tracepoint::{
     CallGuard,
     FaultableGuard,

@@ -408,12 +408,28 @@ mod suite {
         let event = Arc::into_unique_or_drop(event);
         assert!(event.is_none());
         assert!(is_found(c"life"));
-        // SAFETY: The string is a command that C only looks at.
-        let removed = to_result(unsafe {
-            bindings::dyn_event_release(c"-:rust_trace_test/life".as_char_ptr(), KIND.as_raw())
-        });
-        assert_eq!(removed, Ok(()));
+        assert_eq!(KIND.remove(c"rust_trace_test/life"), Err(EINVAL));
+        assert_eq!(KIND.remove(c""), Err(EINVAL));
+        assert_eq!(KIND.remove(c" \xa0\t"), Err(EINVAL));
+        assert_eq!(KIND.remove(c"-"), Err(EINVAL));
+        assert_eq!(KIND.remove(c"-:rust_trace_test/live"), Err(ENOENT));
+        assert_eq!(KIND.remove(c"-:rust_trace_test/life"), Ok(()));
         assert!(!is_found(c"life"));
+        Ok(())
+    }
+
+    #[test]
+    fn remove_all() -> Result {
+        let one = registered(c"one")?;
+        let two = registered(c"two")?;
+
+        enable(c"two", true)?;
+        assert_eq!(KIND.remove_all(), Err(EBUSY));
+        assert!(is_found(c"one"));
+        enable(c"two", false)?;
+        assert_eq!(KIND.remove_all(), Ok(()));
+        assert!(!one.event.is_registered() && !two.event.is_registered());
+        assert_eq!(KIND.remove_all(), Ok(()));
         Ok(())
     }
 

@@ -100,13 +100,14 @@ impl Field {
     /// Whether C can take the field for what it is said to be.
     ///
     /// How filters and histograms read a field they decide by the words in its type. So a type that
-    /// is given must not have those of another kind of field.
+    /// is given, or the name of a structure, must not have those of another kind of field.
     fn check_type(&self) -> Result<()> {
-        let Some(ty) = &self.ty else {
-            return Ok(());
+        let (text, span) = match (&self.ty, &self.kind) {
+            (Some(ty), _) => (ty.value(), ty.span()),
+            (None, Kind::Struct(ty)) => (structure(ty)?, ty.span()),
+            (None, _) => return Ok(()),
         };
-        let text = ty.value();
-        let wrong = |message: &str| Err(Error::new(ty.span(), message));
+        let wrong = |message: &str| Err(Error::new(span, message));
         let is_string = matches!(
             self.kind,
             Kind::Chars(_)
@@ -226,7 +227,7 @@ impl Field {
                     Piece::Text("]".into()),
                 ],
                 quote_spanned!(ty.span()=> #root::Field::array::<#ty, { #len }>(
-                    TYPE.as_char_ptr(), #name, <#ty as #root::Scalar>::SIGNED, #filter)),
+                    TYPE.as_char_ptr(), #name, #root::element_signed::<#ty>(), #filter)),
             ),
             Kind::Chars(len) => (
                 vec![
@@ -248,7 +249,7 @@ impl Field {
                 let mut signed = quote!(false);
                 pieces.push(match what {
                     Dynamic::Array(ty) => {
-                        signed = quote!(<#ty as #root::Scalar>::SIGNED);
+                        signed = quote_spanned!(ty.span()=> #root::element_signed::<#ty>());
                         named(ty)
                     }
                     Dynamic::Str | Dynamic::Text => plain("char"),

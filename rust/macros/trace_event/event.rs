@@ -229,7 +229,10 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         let attach = match &options.attach {
             Some(path) => quote!({
                 unsafe extern "C" fn __attach() -> #root::c_int {
-                    #root::hook_result(#path())
+                    #root::hook_result({
+                        let hook: fn() -> _ = #path;
+                        hook()
+                    })
                 }
                 Some(__attach)
             }),
@@ -238,7 +241,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         let detach = match &options.detach {
             Some(path) => quote!({
                 unsafe extern "C" fn __detach() {
-                    #path()
+                    let hook: fn() = #path;
+                    hook()
                 }
                 Some(__detach)
             }),
@@ -493,8 +497,9 @@ fn permission(options: &Options) -> TokenStream {
             _: *mut #root::RawCall,
             event: *mut #root::RawPerfEvent,
         ) -> #root::c_int {
+            let hook: fn(&_) -> _ = #path;
             // SAFETY: perf calls this with the event that is being opened.
-            #root::hook_result(#path(unsafe { #root::perf_event(event) }))
+            #root::hook_result(hook(unsafe { #root::perf_event(event) }))
         }
         #[cfg(CONFIG_PERF_EVENTS)]
         const PERMISSION: Option<#root::Permission> = Some(__permission);

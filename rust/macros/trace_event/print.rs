@@ -454,6 +454,9 @@ impl<'a> Printer<'a> {
                 quote_spanned!(at=> #root::#function(#code))
             }
             (Takes::Str, Code::Str(code)) => code,
+            (Takes::Str, Code::Number(code)) if matches!(expr, Expr::Path(_)) => {
+                quote_spanned!(at=> #root::listed(#code))
+            }
             (Takes::Bytes(want), Code::Bytes(code, len)) => quote_spanned!(at=> {
                 const { assert!(#len >= #want, "the array is too short for its conversion") };
                 (#code).as_ptr()

@@ -57,13 +57,21 @@ pub(super) struct Keys {
     relay: Pin<KBox<Relay<Late>>>,
 }
 
+/// It was asked for, and there is no answer yet.
+const ASKED: u32 = u32::MAX;
+
+/// For how many keys it is not asked for again if there was no memory: in a histogram of work items
+/// there is one for each time that it is asked for.
+const PATIENCE: u32 = 1000;
+
 /// What is allocated when it is needed.
 #[pin_data]
 struct Late {
     words: SetOnce<KVVec<Atomic<u64>>>,
     /// How many there are to be.
     size: usize,
-    asked: Atomic<bool>,
+    /// 0 if it can be asked for, [`ASKED`] if it was; or for how often it is not to be asked for.
+    asked: Atomic<u32>,
     #[pin]
     work: Work<Self>,
 }
@@ -87,7 +95,7 @@ impl Keys {
             pin_init!(Late {
                 words: SetOnce::new(),
                 size,
-                asked: Atomic::new(false),
+                asked: Atomic::new(0),
                 work <- new_work!("hist::Keys::late"),
             }),
             GFP_KERNEL,
@@ -163,9 +171,16 @@ impl Keys {
 impl Late {
     /// Sees to it that there is this part soon.
     fn ask(&self, relay: &Relay<Self>) {
-        if self.words.as_ref().is_none() && !self.asked.load(Relaxed) {
-            self.asked.store(true, Relaxed);
-            relay.queue();
+        if self.words.as_ref().is_some() {
+            return;
+        }
+        match self.asked.load(Relaxed) {
+            0 => {
+                self.asked.store(ASKED, Relaxed);
+                relay.queue();
+            }
+            ASKED => {}
+            wait => self.asked.store(wait.wrapping_sub(1), Relaxed),
         }
     }
 }
@@ -175,11 +190,12 @@ impl WorkItem for Late {
 
     fn run(this: Arc<Self>) {
         if this.words.as_ref().is_none() {
-            // Without memory, who needs it next asks again.
-            if let Ok(words) = KVVec::zeroed(this.size, GFP_KERNEL | __GFP_NOWARN) {
-                this.words.populate(words);
-            }
+            let Ok(words) = KVVec::zeroed(this.size, GFP_KERNEL | __GFP_NOWARN) else {
+                this.asked.store(PATIENCE, Relaxed);
+                return;
+            };
+            this.words.populate(words);
         }
-        this.asked.store(false, Relaxed);
+        this.asked.store(0, Relaxed);
     }
 }

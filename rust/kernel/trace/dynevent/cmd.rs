@@ -7,21 +7,6 @@
 //! [`kprobe::Builder`](super::super::kprobe::Builder), which take care that the command means what
 //! it is meant to; and events that are deleted when they are dropped.
 //!
-//! # Examples
-//!
-//! ```
-//! use kernel::trace::dynevent::cmd::Command;
-//!
-//! let mut command = Command::synth(c"rust_example_command")?;
-//!
-//! command.pair(c"u64", b' ', c"id", b';')?;
-//! command.pair(c"unsigned int", b' ', c"flags", b';')?;
-//! command.run()?;
-//! // Nobody owns what was made like this.
-//! kernel::trace::synth::delete(c"rust_example_command")?;
-//! # Ok::<(), Error>(())
-//! ```
-//!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
 use crate::{
@@ -39,8 +24,8 @@ type Init = unsafe extern "C" fn(*mut bindings::dynevent_cmd, *mut c_char, c_int
 
 /// A command, a `struct dynevent_cmd` with the buffer that it is written to.
 ///
-/// It can have 2047 bytes. It is given up when it is [run](Self::run); when something that adds to
-/// it has failed it must not be run, as it is not whole.
+/// It can have 2047 bytes. It is given up when it is [run](Self::run); that fails when something
+/// that adds to it has failed, as it is not whole.
 ///
 /// # Invariants
 ///
@@ -49,6 +34,8 @@ type Init = unsafe extern "C" fn(*mut bindings::dynevent_cmd, *mut c_char, c_int
 pub struct Command<'a> {
     raw: bindings::dynevent_cmd,
     _buffer: KVec<u8>,
+    /// What has come of all that was added.
+    whole: Result,
     _names: PhantomData<&'a CStr>,
 }
 
@@ -63,6 +50,21 @@ impl<'a> Command<'a> {
     /// - `EINVAL` if `name` is no name: a letter or `_`, and then letters, digits and `_`.
     /// - `E2BIG` if it is too long.
     /// - `ENOMEM`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::trace::dynevent::cmd::Command;
+    ///
+    /// let mut command = Command::synth(c"rust_example_command")?;
+    ///
+    /// command.pair(c"u64", b' ', c"id", b';')?;
+    /// command.pair(c"unsigned int", b' ', c"flags", b';')?;
+    /// command.run()?;
+    /// // Nobody owns what was made like this.
+    /// kernel::trace::synth::delete(c"rust_example_command")?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[cfg(CONFIG_SYNTH_EVENTS)]
     pub fn synth(name: &'a CStr) -> Result<Self> {
         // With other characters in it, it would be more than a name: a field, or a command to
@@ -122,6 +124,7 @@ impl<'a> Command<'a> {
         Ok(Self {
             raw,
             _buffer: buffer,
+            whole: Ok(()),
             _names: PhantomData,
         })
     }
@@ -134,6 +137,14 @@ impl<'a> Command<'a> {
         &raw mut self.raw
     }
 
+    /// Keeps in mind what has come of adding something.
+    fn added(&mut self, result: Result) -> Result {
+        if result.is_err() {
+            self.whole = result;
+        }
+        result
+    }
+
     /// Adds this text as it is. In C: `dynevent_str_add()`.
     ///
     /// # Errors
@@ -142,7 +153,11 @@ impl<'a> Command<'a> {
     #[inline(never)]
     pub fn text(&mut self, text: &CStr) -> Result {
         // SAFETY: By the type invariant it is initialised; the string is copied.
-        to_result(unsafe { bindings::dynevent_str_add(&raw mut self.raw, text.as_char_ptr()) })
+        let result = to_result(unsafe {
+            bindings::dynevent_str_add(&raw mut self.raw, text.as_char_ptr())
+        });
+
+        self.added(result)
     }
 
     /// Adds a word, with a space on either side. In C: `dynevent_arg_add()`.
@@ -154,17 +169,19 @@ impl<'a> Command<'a> {
     #[inline(never)]
     pub fn word(&mut self, word: &CStr) -> Result {
         if !is_word(word) {
-            return Err(EINVAL);
+            return self.added(Err(EINVAL));
         }
         let mut arg = bindings::dynevent_arg::default();
 
         // SAFETY: By the type invariant the command is initialised, and the argument is here; the
         // string is copied.
-        to_result(unsafe {
+        let result = to_result(unsafe {
             bindings::dynevent_arg_init(&raw mut arg, 0);
             arg.str_ = word.as_char_ptr();
             bindings::dynevent_arg_add(&raw mut self.raw, &raw mut arg, None)
-        })
+        });
+
+        self.added(result)
     }
 
     /// Adds a space, two texts with `operator` between them, and `end` behind them. In C:
@@ -184,26 +201,30 @@ impl<'a> Command<'a> {
         };
 
         if !is_text(lhs) || !is_text(rhs) || !operator.is_ascii() || !end.is_ascii() {
-            return Err(EINVAL);
+            return self.added(Err(EINVAL));
         }
         let mut pair = bindings::dynevent_arg_pair::default();
 
         // SAFETY: By the type invariant the command is initialised, and the pair is here; the
         // strings are copied. CAST: ASCII characters are the same with a sign.
-        to_result(unsafe {
+        let result = to_result(unsafe {
             bindings::dynevent_arg_pair_init(&raw mut pair, operator as c_char, end as c_char);
             pair.lhs = lhs.as_char_ptr();
             pair.rhs = rhs.as_char_ptr();
             bindings::dynevent_arg_pair_add(&raw mut self.raw, &raw mut pair, None)
-        })
+        });
+
+        self.added(result)
     }
 
     /// Has the command obeyed. Sleeps: takes `event_mutex`. In C: `dynevent_create()`.
     ///
     /// # Errors
     ///
-    /// What is wrong with the command. Mostly there is more about it in `error_log` of tracefs.
+    /// - What kept something from being added to it.
+    /// - What is wrong with the command. Mostly there is more about it in `error_log` of tracefs.
     pub fn run(mut self) -> Result {
+        self.whole?;
         // SAFETY: By the type invariant it is initialised, and what it refers to is there.
         to_result(unsafe { bindings::dynevent_create(&raw mut self.raw) })
     }
@@ -213,11 +234,7 @@ impl<'a> Command<'a> {
 pub(in crate::trace) fn is_word(text: &CStr) -> bool {
     let text = text.to_bytes();
 
-    // `isspace()` is that of Latin 1.
-    !text.is_empty()
-        && !text
-            .iter()
-            .any(|b| matches!(b, b'\t'..=b'\r' | b' ' | 0xa0))
+    !text.is_empty() && !text.iter().any(|&b| super::is_space(b))
 }
 
 /// Whether this is a name of an event or a field for C, as `is_good_name()` tells.

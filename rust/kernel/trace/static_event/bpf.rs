@@ -43,7 +43,7 @@ argument! {
     i16, value => u64::from(value as u16);
     i32, value => u64::from(value as u32);
     i64, value => value as u64;
-    isize, value => value as u64;
+    isize, value => value as usize as u64;
     bool, value => u64::from(value);
     char, value => u64::from(value);
 }

@@ -26,7 +26,11 @@ use core::{
 macro_rules! conversion {
     ($(#[$attr:meta])* $trait:ident, $function:ident: $($ty:ty => $to:ty),* $(,)?) => {
         $(#[$attr])*
-        pub trait $trait {
+        ///
+        /// # Safety
+        ///
+        /// [`To`](Self::To) is what the conversions take.
+        pub unsafe trait $trait {
             /// What C is given.
             type To;
 
@@ -34,7 +38,9 @@ macro_rules! conversion {
             fn argument(self) -> Self::To;
         }
 
-        $(impl $trait for $ty {
+        $(
+        // SAFETY: It has the size that C wants.
+        unsafe impl $trait for $ty {
             type To = $to;
 
             #[inline(always)]

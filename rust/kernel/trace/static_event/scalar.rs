@@ -8,8 +8,8 @@
 ///
 /// Every bit pattern is a value of [`Bits`](Self::Bits), which has the size and the alignment of
 /// this type and no padding, and this type has no padding. [`NAME`](Self::NAME) does not make C
-/// take it for something else: it has no `[`, no `char`, and is a pointer only if this has its
-/// size.
+/// take it for something else: it has no `[`, no `char` if there are arrays of it, and is a pointer
+/// only if this has its size.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a field",
     note = "a field has an integer, `bool`, a raw pointer, or a `struct` that has no padding"
@@ -21,9 +21,17 @@ pub unsafe trait Scalar: Copy {
     const NAME: &'static str;
     /// Whether it is signed.
     const SIGNED: bool;
+    /// Whether there are arrays of it.
+    const IN_ARRAYS: bool = true;
 
     /// The value of what was read.
     fn from_bits(bits: Self::Bits) -> Self;
+}
+
+/// Whether the elements of an array are signed.
+pub const fn element_signed<T: Scalar>() -> bool {
+    assert!(T::IN_ARRAYS, "C would take an array of these for a string");
+    T::SIGNED
 }
 
 macro_rules! scalar {

@@ -5,14 +5,17 @@
 use super::{
     part,
     text_size,
+    BpfArgument,
     Call,
     Piece,
     RawEvent,
     RawIterator,
     RawPrintLine,
     Room,
+    Scalar,
     Target,
-    Text, //
+    Text,
+    TracepointStr, //
 };
 use crate::{
     bindings,
@@ -36,7 +39,8 @@ use crate::{
             Registration, //
         },
         ring_buffer::Slot,
-        trace_event, //
+        trace_event,
+        tracepoint_string, //
     }, //
 };
 
@@ -89,6 +93,15 @@ trace_event! {
             bits: bitmask = bits,
         }
         print("word=%s bits=%s hex=%s", word, bits, hex(word))
+    }
+
+    /// With a string that is listed.
+    event rust_kunit_listed(state: TracepointStr) {
+        fields {
+            state: TracepointStr = state,
+            number: u32 = 7,
+        }
+        print("state=%s number=%u", state, number)
     }
 
     /// Whose probes may fault.
@@ -262,6 +275,37 @@ mod suite {
               hex=61 62 63 00 00 00 00 00\n"
         );
         Ok(())
+    }
+
+    #[test]
+    fn listed_strings_are_printed() -> Result {
+        let mut record = [0; 64];
+        let state = tracepoint_string!(c"listed by a test");
+
+        assert_eq!(state.as_c_str(), c"listed by a test");
+        __write_rust_kunit_listed(Memory(&mut record), state);
+        assert_eq!(record[8..16], (state.to_bpf() as usize).to_ne_bytes());
+        // SAFETY: This is a record and the function of the event.
+        let text = unsafe {
+            printed(
+                __output_rust_kunit_listed,
+                &__event_rust_kunit_listed,
+                &mut record,
+                24,
+            )?
+        };
+        assert_eq!(&*text, b"rust_kunit_listed: state=listed by a test number=7\n");
+        Ok(())
+    }
+
+    #[test]
+    fn other_addresses_are_no_listed_strings() {
+        let bits = tracepoint_string!(c"listed by a test").to_bpf() as usize;
+
+        for address in [0, 1, bits - 1, bits + 1, usize::MAX] {
+            let found = TracepointStr::from_bits(core::ptr::with_exposed_provenance(address));
+            assert_eq!(found.as_c_str(), c"(broken)");
+        }
     }
 
     #[test]

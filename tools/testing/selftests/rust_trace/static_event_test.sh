@@ -411,9 +411,13 @@ perf_count() { # EVENT COMMAND: how often it happened, to this command and its t
 }
 
 # What others hit for a task only counts for events of this task on one CPU.
-perf_count_of_task() { # EVENT'S-DIR FILE: how often it happened when 5 was written to the file
+# Whether perl can be asked for perf_event_open(), by its number.
+may_syscall() { command -v perl >/dev/null && [ "$(uname -m)" = x86_64 ] || skip 'needs perl and an x86-64'; }
+
+# How often it happened for a task that wrote to the file, and then had a command run.
+perf_count_of_task() { # EVENT'S-DIR FILE TEXT [COMMAND]
 	perl -e '
-		my ($id, $cpus, $file) = @ARGV;
+		my ($id, $cpus, $file, $text, $command) = @ARGV;
 		my @events = map {
 			my $attr = pack("LLQx48", 2, 64, $id);
 			my $fd = syscall(298, $attr, 0, $_, -1, 0);
@@ -421,23 +425,24 @@ perf_count_of_task() { # EVENT'S-DIR FILE: how often it happened when 5 was writ
 			$event
 		} 0 .. $cpus - 1;
 		open(my $out, ">", $file) or die "$file: $!";
-		syswrite($out, "5\n") or die "$file: $!";
+		syswrite($out, "$text\n") or die "$file: $!";
+		system($command) if $command;
 		my $sum = 0;
 		for (@events) {
 			sysread($_, my $count, 8);
 			$sum += unpack("Q", $count);
 		}
-		print "$sum\n";' "$(cat "$1/id")" "$(nproc)" "$2"
+		print "$sum\n";' "$(cat "$1/id")" "$(nproc)" "${@:2}"
 }
 
 # __perf_count() and __perf_task()
 perf_counts() {
-	fresh || return
+	may_syscall && fresh || return
 	same "$(perf_count event_test_c:c_counted "echo 5 >$PARAM/fire_c")" 10 || return
 	same "$(perf_count event_test_rust:r_counted "echo 5 >$DEBUG/fire")" 10 || return
-	# Hits in a kworker, for the task that waits for them.
-	same "$(perf_count_of_task $C/c_counted $PARAM/fire_task_c)" 10 || return
-	same "$(perf_count_of_task $R/r_counted $DEBUG/fire_task)" 10
+	# Hits in a kworker, or in another process, for the task that waits for them.
+	same "$(perf_count_of_task $C/c_counted $PARAM/fire_task_c 5)" 10 || return
+	same "$(perf_count_of_task $R/r_counted $DEBUG/fire_task 0 "echo 5 >$DEBUG/fire_task")" 10
 }
 
 # Whether perf opens an event for the task that asks, with the records of the
@@ -457,7 +462,7 @@ as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 # TRACE_EVENT_FLAGS(name, TRACE_EVENT_FL_CAP_ANY)
 perf_cap_any() {
 	local paranoid any other rc=0
-	fresh || return
+	may_syscall && fresh || return
 	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
 	echo 1 >/proc/sys/kernel/perf_event_paranoid
 	any=$(perf_open r_any 1 1024 as_nobody)
@@ -469,7 +474,7 @@ perf_cap_any() {
 
 # TRACE_EVENT_PERF_PERM()
 perf_permission() {
-	fresh || return
+	may_syscall && fresh || return
 	same "$(perf_open r_countable 0 0)" ok || return
 	same "$(perf_open r_countable 1 0)" 'Permission denied' || return
 	same "$(perf_open r_countable 0 1024)" 'Permission denied' || return
@@ -614,6 +619,38 @@ probes_of_modules() {
 	rmmod rust_module_test && fire_rust 5 && fire_c 3 && unload && [ $rc = 0 ]
 }
 
+# What is told of modules that come and go, since a mark in the log.
+told() { dmesg | sed "0,/$1/d" | sed -n 's/^.*rust_module_test: \(rust_[a-z_]* [a-z]* with .*\)/\1/p' | grep -v '^rust_module_test '; }
+
+module_watch() {
+	local mark=rust_trace_mark_$$ rc=0
+	load && echo "$mark" >/dev/kmsg && sample rust_module_test || return
+	sample rust_trace_event && rmmod rust_trace_event || rc=1
+	rmmod rust_module_test || rc=1
+	told $mark >"$tmp/told"
+	# Those that are there, one that comes and goes, and those that stay when the watch ends.
+	same "$(sed 's/with [1-9][0-9]* trace/with some trace/' "$tmp/told")" \
+		'rust_event_test comes with some tracepoints, has r_pair_first
+rust_trace_event comes with some tracepoints, no r_pair_first
+rust_trace_event goes with some tracepoints, no r_pair_first
+rust_event_test goes with some tracepoints, has r_pair_first' || rc=1
+	# Nobody is told any more.
+	sample rust_trace_event && rmmod rust_trace_event || rc=1
+	same "$(told $mark | wc -l)" 4 || rc=1
+	unload && [ $rc = 0 ]
+}
+
+# Strings that records have the address of.
+listed_strings() {
+	local e=events/rust_kunit/rust_kunit_listed
+	[ -d $e ] || skip 'needs CONFIG_RUST_TRACE_KUNIT_TEST' || return
+	[ "$(getconf LONG_BIT)" = 64 ] || skip 'the size of a pointer is another one' || return
+	same "$(grep -c '^0x[0-9a-f]* : "listed by a test"$' printk_formats)" 2 &&
+		grep -q 'field:const char \* state;	offset:8;	size:8;	signed:0;' $e/format &&
+		grep -qF 'print fmt: "state=%s number=%u", REC->state, REC->number' $e/format &&
+		echo 'state ~ "wait*"' >$e/filter && echo 0 >$e/filter
+}
+
 # As long as a module is being initialised, nothing of it can be used.
 not_yet() {
 	local e=events/rust_module_test/rust_lingering w=events/sched/sched_waking pid rc=0
@@ -669,7 +706,7 @@ run_tests formats event_escapes__in_formats output output_fields filters filter_
 	perf_records:perf perf_counts:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
 	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \
 	unload_empty unload_with_records unload_while_perf:perf unload_while_fired \
-	trigger_refused probes_of_modules not_yet reload sample_event sample_probe
+	trigger_refused probes_of_modules module_watch listed_strings not_yet reload sample_event sample_probe
 rc=$?
 [ ! -d /sys/module/rust_module_test ] || rmmod rust_module_test
 unload

@@ -18,6 +18,6 @@ end
 wait 0 1
 put events/user_events/fk/enable 0
 wait 0 0
+trace
 unreg slot=0 bit=0
 END
-body

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Who is told of modules that have tracepoints.
+//!
+//! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
+
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*,
+    types::Opaque, //
+};
+use core::marker::PhantomData;
+
+/// What a module with tracepoints is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is loaded, and will be initialised. Or it is there already when the watch begins.
+    Coming,
+    /// It goes. Or it stays, and the watch ends.
+    Going,
+}
+
+/// A module that has tracepoints.
+///
+/// # Invariants
+///
+/// `module` is there during `'a`, in which the lock of the list of modules with tracepoints is
+/// held.
+pub struct ModuleTracepoints<'a> {
+    module: *mut bindings::module,
+    _module: PhantomData<&'a ()>,
+}
+
+impl ModuleTracepoints<'_> {
+    /// The name of the module.
+    pub fn name(&self) -> &CStr {
+        // SAFETY: By the type invariant the module is there. Its name is a string in it.
+        unsafe { CStr::from_char_ptr((&raw const (*self.module).name).cast()) }
+    }
+
+    /// Calls `f` with the name of each of its tracepoints.
+    pub fn for_each<F: FnMut(&CStr)>(&self, mut f: F) {
+        /// # Safety
+        ///
+        /// `tracepoint` must be one that is there, and `data` an `F`.
+        unsafe extern "C" fn look<F: FnMut(&CStr)>(
+            tracepoint: *mut bindings::tracepoint,
+            _module: *mut bindings::module,
+            data: *mut c_void,
+        ) {
+            // SAFETY: Promised by the caller; nobody else accesses the closure. What is in the
+            // section of tracepoints has a name.
+            unsafe { (*data.cast::<F>())(CStr::from_char_ptr((*tracepoint).name)) };
+        }
+
+        // SAFETY: By the type invariant the module is there and the lock is held. The closure is
+        // only used before this returns.
+        unsafe { for_each(self.module, look::<F>, (&raw mut f).cast()) };
+    }
+
+    /// Whether it has a tracepoint of this name.
+    pub fn has(&self, name: &CStr) -> bool {
+        let mut found = false;
+
+        self.for_each(|other| found |= other == name);
+        found
+    }
+}
+
+// Not exported, so it must not get inlined into modules.
+/// # Safety
+///
+/// `module` must be there, and the lock of the list of modules with tracepoints be held. It must be
+/// possible to call `f` with each of its tracepoints, and `data`.
+#[inline(never)]
+unsafe fn for_each(
+    module: *mut bindings::module,
+    f: unsafe extern "C" fn(*mut bindings::tracepoint, *mut bindings::module, *mut c_void),
+    data: *mut c_void,
+) {
+    // SAFETY: Promised by the caller.
+    unsafe { bindings::for_each_tracepoint_in_module(module, Some(f), data) };
+}
+
+/// Calls `F` with each module that has tracepoints, when it comes and when it goes: also with those
+/// that are there when this is made, and when this is dropped.
+///
+/// A [`Registration`](super::Registration) keeps the module that its tracepoint is in, and can only
+/// be made once that is initialised. So whoever wants to attach a probe as soon as there is
+/// something to attach it to is told here, and does it from a work item.
+///
+/// The closure is called in a task, and can sleep. A lock is held, inside of `event_mutex`, that is
+/// taken to look for tracepoints as well, and to make and drop watches. So neither this nor a
+/// [`Registration`](super::Registration) must be made or dropped there, nor anything be done that
+/// takes `event_mutex`: with events, instances, triggers and their files. That is a deadlock. A
+/// work item can do all of it.
+///
+/// There is none without `CONFIG_MODULES`.
+///
+/// Modules that C does not trust to have tracepoints are left out, such as those that were loaded
+/// by force.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::trace::probe::{
+///     Change,
+///     ModuleWatch, //
+/// };
+///
+/// let watch = KBox::pin_init(
+///     ModuleWatch::new(|change, module| {
+///         if change == Change::Coming && module.has(c"my_request") {
+///             pr_info!("{} has what is looked for\n", module.name());
+///         }
+///     }),
+///     GFP_KERNEL,
+/// )?;
+/// # drop(watch);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Invariants
+///
+/// `notifier` is registered, with a function that takes it for the one in a `Self`.
+#[pin_data(PinnedDrop)]
+pub struct ModuleWatch<F> {
+    closure: F,
+    #[pin]
+    notifier: Opaque<bindings::notifier_block>,
+    registered: (),
+}
+
+// SAFETY: The closure is dropped and called by other threads, which its own traits allow. The rest
+// is only used by C, which locks.
+unsafe impl<F: Send + Sync> Send for ModuleWatch<F> {}
+// SAFETY: There is nothing that a reference could be used for.
+unsafe impl<F: Sync> Sync for ModuleWatch<F> {}
+
+impl<F> ModuleWatch<F>
+where
+    F: Fn(Change, &ModuleTracepoints<'_>) + Send + Sync + 'static,
+{
+    /// Begins to watch, and calls `closure` with all modules that are there. Sleeps.
+    pub fn new(closure: F) -> impl PinInit<Self, Error> {
+        try_pin_init!(&this in Self {
+            closure,
+            notifier: Opaque::new(bindings::notifier_block {
+                notifier_call: Some(Self::changed),
+                next: core::ptr::null_mut(),
+                priority: 0,
+            }),
+            // INVARIANT: It is registered if this succeeds. It comes last, as the closure is called
+            // from then on.
+            //
+            // SAFETY: The closure and the notifier were initialised. The notifier is pinned, and is
+            // unregistered before it is dropped.
+            registered: to_result(unsafe {
+                bindings::register_tracepoint_module_notifier((*this.as_ptr()).notifier.get())
+            })?,
+        }? Error)
+    }
+
+    /// # Safety
+    ///
+    /// `notifier` must be that of a `Self`, whose closure is initialised, and `data` a `tp_module`
+    /// of a module that is there. The lock of the list of them must be held.
+    unsafe extern "C" fn changed(
+        notifier: *mut bindings::notifier_block,
+        state: c_ulong,
+        data: *mut c_void,
+    ) -> c_int {
+        const COMING: c_ulong = bindings::module_state_MODULE_STATE_COMING as c_ulong;
+        const GOING: c_ulong = bindings::module_state_MODULE_STATE_GOING as c_ulong;
+
+        let change = match state {
+            COMING => Change::Coming,
+            GOING => Change::Going,
+            _ => return 0,
+        };
+        // SAFETY: Promised by the caller; `Opaque` is transparent.
+        let this = unsafe { crate::container_of!(Opaque::cast_from(notifier), Self, notifier) };
+        // SAFETY: Promised by the caller. Only a reference to the closure is made, as the rest may
+        // not be initialised yet.
+        let closure = unsafe { &(*this).closure };
+        // INVARIANT: Promised by the caller.
+        let module = ModuleTracepoints {
+            // SAFETY: Promised by the caller.
+            module: unsafe { (*data.cast::<bindings::tp_module>()).mod_ },
+            _module: PhantomData,
+        };
+
+        closure(change, &module);
+        0
+    }
+}
+
+#[pinned_drop]
+impl<F> PinnedDrop for ModuleWatch<F> {
+    fn drop(self: Pin<&mut Self>) {
+        // The only error is that it is not registered.
+        //
+        // SAFETY: By the type invariant it is. It is not called any more when this returns.
+        unsafe { bindings::unregister_tracepoint_module_notifier(self.notifier.get()) };
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Strings that are there for good, of which a record has the address only.
+//!
+//! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
+
+#[cfg(CONFIG_EVENT_TRACING)]
+use super::static_event::{
+    BpfArgument,
+    Scalar, //
+};
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::bindings;
+use crate::prelude::*;
+
+/// A string that tools find by its address in the file `printk_formats` of tracefs.
+///
+/// As the type of a field it takes as much room as a pointer, however long the string is, and is
+/// printed by `%s`. It is made by [`tracepoint_string!`](crate::trace::tracepoint_string).
+///
+/// # Invariants
+///
+/// A string that is there for good.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct TracepointStr(*const c_char);
+
+// SAFETY: Nobody writes to the string.
+unsafe impl Send for TracepointStr {}
+// SAFETY: As above.
+unsafe impl Sync for TracepointStr {}
+
+/// What a record says that has no string of ours.
+#[cfg(CONFIG_EVENT_TRACING)]
+const BROKEN: TracepointStr = TracepointStr::new(c"(broken)");
+
+impl TracepointStr {
+    /// For a static in the section of these strings.
+    #[doc(hidden)]
+    pub const fn new(text: &'static CStr) -> Self {
+        // INVARIANT: It is static, and not in a module: those use the macro, which refuses that.
+        Self(crate::str::as_char_ptr_in_const_context(text))
+    }
+
+    /// The string of a record, which may say anything.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    #[inline(never)]
+    fn look_up(address: *const c_char) -> Self {
+        // SAFETY: C compares the address with those of the section.
+        if unsafe { bindings::trace_is_tracepoint_string(address) } {
+            // INVARIANT: It is one of them.
+            Self(address)
+        } else {
+            BROKEN
+        }
+    }
+
+    /// The string.
+    pub fn as_c_str(&self) -> &'static CStr {
+        // SAFETY: By the type invariant.
+        unsafe { CStr::from_char_ptr(self.0) }
+    }
+}
+
+// SAFETY: A pointer, which may have any value. C takes it for the address of a string, which it is,
+// and checks that before it prints; there are no arrays of it.
+#[cfg(CONFIG_EVENT_TRACING)]
+unsafe impl Scalar for TracepointStr {
+    type Bits = *const c_char;
+    const NAME: &'static str = "const char *";
+    const SIGNED: bool = false;
+    const IN_ARRAYS: bool = false;
+
+    #[inline(always)]
+    fn from_bits(bits: *const c_char) -> Self {
+        Self::look_up(bits)
+    }
+}
+
+#[cfg(CONFIG_EVENT_TRACING)]
+impl BpfArgument for TracepointStr {
+    #[inline(always)]
+    fn to_bpf(self) -> u64 {
+        self.0.to_bpf()
+    }
+}
+
+/// What `%s` can print of a field with a single value.
+///
+/// # Safety
+///
+/// [`listed`](Self::listed) returns a string.
+#[cfg(CONFIG_EVENT_TRACING)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be printed by `%s`",
+    note = "that is for strings: a field that is `str`, `[char; N]` or a `TracepointStr`"
+)]
+pub unsafe trait Listed {
+    /// The argument for C.
+    fn listed(self) -> *const c_char;
+}
+
+// SAFETY: By the type invariant.
+#[cfg(CONFIG_EVENT_TRACING)]
+unsafe impl Listed for TracepointStr {
+    fn listed(self) -> *const c_char {
+        self.0
+    }
+}
+
+/// The argument for C of a field that `%s` prints.
+#[cfg(CONFIG_EVENT_TRACING)]
+#[inline(always)]
+pub fn listed<T: Listed>(value: T) -> *const c_char {
+    value.listed()
+}
+
+/// Makes a [`TracepointStr`](crate::trace::TracepointStr) of a literal.
+///
+/// The address and the text appear in the file `printk_formats` of tracefs. That is so for code
+/// that is built into the kernel only, and using this in a module is an error: it has `str` fields.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::trace::tracepoint_string;
+///
+/// let state = tracepoint_string!(c"waiting for room");
+///
+/// assert_eq!(state.as_c_str(), c"waiting for room");
+/// ```
+#[macro_export]
+macro_rules! tracepoint_string {
+    ($text:literal) => {{
+        #[cfg(all(MODULE, CONFIG_EVENT_TRACING))]
+        ::core::compile_error!("the strings of modules are not listed: use a field that is `str`");
+        #[used]
+        #[cfg_attr(CONFIG_EVENT_TRACING, link_section = "__tracepoint_str")]
+        static LISTED: $crate::trace::TracepointStr =
+            $crate::trace::TracepointStr::new($text);
+        LISTED
+    }};
+}
