@@ -99,6 +99,8 @@ impl<'a> Build<'a, '_> {
             .ok_or_else(|| self.log.wrong(ErrorKind::ParamNotFound, name))
     }
 
+    /// The variable of a field, of this event or of the other one. Whatever is wrong, that is
+    /// `EINVAL`, as in C; the log tells more.
     fn param_field(&mut self, param: Param<'a>, when: When<'a>) -> Result<FoundVar> {
         if self.is_own_event(param.system, param.event) {
             match self.create_field_var(param.name) {
@@ -106,14 +108,15 @@ impl<'a> Build<'a, '_> {
                     self.spec.field_vars.push(made, GFP_KERNEL)?;
                     return Ok(FoundVar::last_field_var(&self.spec, param.name.at()));
                 }
-                Err(ENOMEM) => return Err(ENOMEM),
                 // It has been logged. The field may be one of the other event.
                 Err(_) => (),
             }
         }
 
         match param.elsewhere(when) {
-            (Some(system), Some(event)) => self.helper_var(system, event, param.name),
+            (Some(system), Some(event)) => self
+                .helper_var(system, event, param.name)
+                .map_err(|_| EINVAL),
             _ => Err(EINVAL),
         }
     }

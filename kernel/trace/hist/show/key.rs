@@ -10,7 +10,7 @@ use kernel::{
 use crate::{
     field::Flags,
     out::Out,
-    STR_MAX, //
+    KEY_SIZE_MAX, //
 };
 
 /// How a key is shown.
@@ -124,7 +124,7 @@ impl Column {
                 number(out, n.wrapping_add(width).wrapping_sub(1), signed, 0);
             }
             Format::Text => {
-                let mut text = [0; STR_MAX];
+                let mut text = [0; KEY_SIZE_MAX.next_multiple_of(size_of::<u64>())];
 
                 out.put(b": ");
                 out.left(text_of(words, &mut text), 50);
@@ -178,7 +178,7 @@ fn write_symbol(out: &mut Out, address: u64, offset: bool, width: usize) {
 }
 
 /// The string that the words are the bytes of.
-pub(crate) fn text_of<'a>(words: &[u64], text: &'a mut [u8; STR_MAX]) -> &'a [u8] {
+pub(crate) fn text_of<'a>(words: &[u64], text: &'a mut [u8]) -> &'a [u8] {
     for (bytes, word) in text.chunks_exact_mut(size_of::<u64>()).zip(words) {
         bytes.copy_from_slice(&word.to_ne_bytes());
     }

@@ -109,6 +109,7 @@ mod tests {
             text::{
                 comm_words,
                 copy_stack,
+                copy_array,
                 copy_string,
                 dynamic_field,
                 number_of,
@@ -328,6 +329,25 @@ mod tests {
             assert_eq!(words, words_of::<4>(text));
         }
         copy_string(&mut [], b"text");
+    }
+
+    #[test]
+    fn arrays_are_copied_as_a_whole() {
+        let cases: [(&[u8], &[u8]); 5] = [
+            (b"", b""),
+            (b"1234567\x00abc", b"1234567"),
+            (b"12345678", b"12345678"),
+            (b"1234567890abcdef", b"1234567890abcdef"),
+            (b"1234567890abcdefgh", b"1234567890abcdef"),
+        ];
+
+        for (from, text) in cases {
+            let mut words = [u64::MAX; 2];
+
+            copy_array(&mut words, from);
+            assert_eq!(words, words_of::<2>(text));
+        }
+        copy_array(&mut [], b"text");
     }
 
     #[test]

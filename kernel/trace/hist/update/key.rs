@@ -13,6 +13,7 @@ use super::{
         self,
         comm_words,
         copy_stack,
+        copy_array,
         copy_string,
         copy_text, //
     },
@@ -98,7 +99,13 @@ fn string<M: Moment>(text: Text, eval: &Eval<'_, M>, to: &mut [u64]) {
             *to = words.get(i).copied().unwrap_or(0);
         }
     } else {
-        copy_string(to, field(text, eval.record()));
+        let from = field(text, eval.record());
+
+        if matches!(text, Text::Static { .. }) {
+            copy_array(to, from);
+        } else {
+            copy_string(to, from);
+        }
     }
 }
 

@@ -67,23 +67,35 @@ pub(crate) fn relative_field(record: &[u8], offset: u32) -> &[u8] {
 /// always ends with a NUL.
 #[inline]
 pub(crate) fn copy_string(to: &mut [u64], from: &[u8]) {
-    start_string(to, from).for_each(|word| *word = 0);
+    let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
+
+    start_string(to, from, limit).for_each(|word| *word = 0);
+}
+
+/// Copies a string like [`copy_string`], but if there is no NUL in as many bytes as there are it has
+/// none.
+#[inline]
+pub(crate) fn copy_array(to: &mut [u64], from: &[u8]) {
+    let limit = to.len().wrapping_mul(WORD);
+
+    start_string(to, from, limit).for_each(|word| *word = 0);
 }
 
 /// Copies a string like [`copy_string`], but leaves what follows the word of its NUL as it is,
 /// except for the last word. So it is a [`Text`](crate::program::op::Text).
 #[inline]
 pub(crate) fn copy_text(to: &mut [u64; TEXT_WORDS], from: &[u8]) {
-    if let Some(last) = start_string(to, from).last() {
+    let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
+
+    if let Some(last) = start_string(to, from, limit).last() {
         *last = 0;
     }
 }
 
-/// Copies a string up to its NUL or its end to words, and returns those that follow. It always ends
-/// with a NUL.
+/// Copies `limit` bytes of a string at most, up to its NUL or its end, to words, and returns those
+/// that follow.
 #[inline]
-fn start_string<'w>(to: &'w mut [u64], from: &[u8]) -> slice::IterMut<'w, u64> {
-    let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
+fn start_string<'w>(to: &'w mut [u64], from: &[u8], limit: usize) -> slice::IterMut<'w, u64> {
     let chunks = from.get(..limit).unwrap_or(from).chunks_exact(WORD);
     let rest = chunks.remainder();
     let mut to = to.iter_mut();

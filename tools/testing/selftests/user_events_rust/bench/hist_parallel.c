@@ -5,11 +5,13 @@
  */
 
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -75,15 +77,16 @@ static double write_parallel(void)
 	return sum / THREADS;
 }
 
-static void attach(bool on)
+/* Opening the file for writing removes what there is. */
+static void attach(void)
 {
-	char text[64];
-	int i;
+	int trigger = open(HIST_TRIGGER, O_WRONLY | O_TRUNC), i;
 
 	for (i = 0; i < HISTOGRAMS; i++) {
-		snprintf(text, sizeof(text), "%shist:name=parallel%d:keys=k", on ? "" : "!", i);
-		write_file(HIST_TRIGGER, text);
+		if (dprintf(trigger, "hist:name=parallel%d:keys=k", i) < 0)
+			die("cannot attach a histogram");
 	}
+	close(trigger);
 }
 
 /* All of them have to have seen all records. */
@@ -114,10 +117,10 @@ static bool try_to_measure(const char *metric)
 
 	for (i = 0; i < repetitions; i++) {
 		without = write_parallel();
-		attach(true);
+		attach();
 		costs[i] = write_parallel() - without;
 		check();
-		attach(false);
+		write_file(HIST_TRIGGER, "");
 	}
 	cost = median(costs, repetitions);
 	if (cost <= 0)

@@ -80,7 +80,24 @@ static double used(void)
 	return (total - left) * 1024.0 - kept_free();
 }
 
-static void memory(const char *metric, const char *event, const char *trigger)
+/* As many strings as there is room for, of the length that messages have. */
+static void fill_with_texts(int fd, uint32_t index)
+{
+	struct {
+		uint32_t index, place;
+		char text[24];
+	} record = { .index = index, .place = sizeof(record.text) << 16 };
+	unsigned int i;
+
+	for (i = 0; i < ELEMENTS; i++) {
+		snprintf(record.text, sizeof(record.text), "request %08u of one", i);
+		if (write(fd, &record, sizeof(record)) != sizeof(record))
+			die("a write failed");
+	}
+}
+
+static void memory_filled(const char *metric, const char *event, const char *trigger,
+			  void (*fill)(int fd, uint32_t index), int fd, uint32_t index)
 {
 	char path[128], remove[128];
 	double before, after;
@@ -88,15 +105,23 @@ static void memory(const char *metric, const char *event, const char *trigger)
 	snprintf(path, sizeof(path), EVENT_DIR "%s/trigger", event);
 	before = used();
 	write_file(path, trigger);
+	if (fill)
+		fill(fd, index);
 	after = used();
 	snprintf(remove, sizeof(remove), "!%s", trigger);
 	write_file(path, remove);
 	report(metric, (after - before) / ELEMENTS, "bytes");
 }
 
+static void memory(const char *metric, const char *event, const char *trigger)
+{
+	memory_filled(metric, event, trigger, NULL, -1, 0);
+}
+
 void hist_sizes(void)
 {
 	static uint32_t word;
+	uint32_t index;
 	int fd = hist_set_up();
 
 	write_file(EVENT_DIR HIST_EVENT "/enable", "1");
@@ -112,8 +137,9 @@ void hist_sizes(void)
 	memory("hist_bytes_variable", HIST_EVENT, "hist:keys=k:x=b:size=131072");
 	memory("hist_bytes_string", HIST_EVENT, "hist:keys=common_comm:size=131072");
 	memory("hist_bytes_stack", HIST_EVENT, "hist:keys=common_stacktrace:size=131072");
-	event_register(fd, "bench_text __rel_loc char[] text", &word);
-	memory("hist_bytes_text", "bench_text", "hist:keys=text:size=131072");
+	index = event_register(fd, "bench_text __rel_loc char[] text", &word);
+	memory_filled("hist_bytes_text", "bench_text", "hist:keys=text:size=131072",
+		      fill_with_texts, fd, index);
 	event_unregister(fd, &word);
 	hist_take_down(fd);
 }
