@@ -40,12 +40,18 @@ dev_string_value__refused() {
 		"$(entry text 'String type can not be an operand in expression' hist:keys=id:vals=msg msg)"
 }
 
-# No address of the kernel in what is shown.
+# No address of the kernel in what is shown: a line for each function.
 dev_no_addresses__save_of_a_stack() {
-	fresh || return
-	put $E/num/trigger 'hist:keys=id:x1=total:onmax($x1).save(common_stacktrace)' >"$tmp/log"
+	fresh && ok num 'hist:keys=id:x1=total:onmax($x1).save(common_stacktrace)' || return
 	q num 1 0 5 a
-	same "$(grep -cE '18446[0-9]{15}|ffff[0-9a-f]{12}' $E/num/hist)" 0
+	same "$(grep -cE '18446[0-9]{15}|ffff[0-9a-f]{12}' $E/num/hist)" 0 || return
+	rows $E/num >"$tmp/log"
+	same "$(head -n 2 "$tmp/log")" '{ id:          1 } hitcount:          1
+	max:          5  common_stacktrace: ' || return
+	sed -i 1,2d "$tmp/log"
+	# The writing of a record is some functions away from the system call.
+	[ "$(wc -l <"$tmp/log")" -gt 3 ] &&
+		same "$(grep -vE '^ {9}[a-zA-Z_0-9.]+\+0x[0-9a-f]+/0x[0-9a-f]+( \[[a-zA-Z_0-9]+\])?$' "$tmp/log")" ''
 }
 
 # Not even root may see the addresses of symbols.
