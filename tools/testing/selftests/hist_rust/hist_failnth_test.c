@@ -93,6 +93,14 @@ TEST_F_TIMEOUT(fail, everything, 600)
 	sweep_trigger(_metadata, NUM, "hist:keys=id.log2,tag,common_pid.execname:vals=total.hex,hitcount.percent:x1=total*2+delta-1,s1=tag,t1=common_timestamp.usecs:sort=id,total.descending:size=128:clock=mono if id > 1 && tag == \"a\"");
 }
 
+/* Keys that are not in the elements. */
+TEST_F_TIMEOUT(fail, long_keys, 280)
+{
+	NEED_FAULTS();
+	make_events(_metadata, self->fd, self->w);
+	sweep_trigger(_metadata, NUM, "hist:keys=common_stacktrace:size=128");
+}
+
 TEST_F_TIMEOUT(fail, references_and_actions, 600)
 {
 	NEED_FAULTS();
