@@ -118,6 +118,29 @@ clocks() {
 	return $rc
 }
 
+# In microseconds a time stamp is what the record of it shows, if the clock counts
+# nanoseconds; that of another clock is not divided. All of a trigger are in the same unit.
+clocks_and_usecs() {
+	local clock c rc=0
+	fresh && echo 1 >$E/num/enable || return
+	for clock in $(tr -d '[]' <trace_clock); do
+		for c in keys=common_timestamp.usecs keys=common_timestamp:t1=common_timestamp.usecs; do
+			ok num "hist:$c:clock=$clock" || rc=1
+			: >trace
+			q num 1 0 0 a 2 0 0 a 3 0 0 a
+			sed -n -E 's/^.* ([0-9.]+): num: .*/\1/p' trace | tr -d . | sed 's/^0*//' | sort -n | uniq >"$tmp/records"
+			rows $E/num | sed -n -E 's/^\{ common_timestamp: +([0-9]+) .*/\1/p' | sort -n >"$tmp/stamps"
+			[ -s "$tmp/records" ] && same "$clock, $c: $(cat "$tmp/stamps")" "$clock, $c: $(cat "$tmp/records")" || rc=1
+			drop num
+		done
+	done
+	same "$(tr -d '[]' <trace_clock | grep -ow -e counter -e uptime)" 'counter
+uptime' || rc=1
+	echo 0 >$E/num/enable
+	echo local >trace_clock
+	return $rc
+}
+
 # Removal and reading back.
 
 removal_matches() {
@@ -359,8 +382,8 @@ others_effects() {
 	same "$(totals $E/num)" '3 3 0 '
 }
 
-run_tests named_shared named_pause_clear several_on_one_event enable_disable_hist instances_isolated clocks removal_matches \
-	read_back show_table show_sorted \
+run_tests named_shared named_pause_clear several_on_one_event enable_disable_hist instances_isolated clocks \
+	clocks_and_usecs removal_matches read_back show_table show_sorted \
 	show_sorted_by_a_value_named_as_a_key show_stack show_debug show_counts_while_full run_paused_and_cleared run_without_recording \
 	run_poll log_last_eight log_messages synthetic_definitions synthetic_busy others_syntax others_effects
 rc=$?
