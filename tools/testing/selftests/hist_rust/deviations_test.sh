@@ -187,6 +187,21 @@ dev_cpu_read_back__once() {
 	done
 }
 
+# The name of the task and the processor are the same by each of their names.
+dev_same_spelling__of_the_same_field() {
+	local k a b
+	fresh || return
+	for k in comm cpu; do
+		for a in common_$k $k ${k^^}; do
+			for b in common_$k $k ${k^^}; do
+				ok num "hist:keys=$a" && refused num "hist:keys=$b" 'File exists' \
+					"$(entry num 'Hist trigger already exists' "hist:keys=$b" '')" || return
+				ok num "!hist:keys=$b" && trigger_is num 'num: no trigger' || return
+			done
+		done
+	done
+}
+
 dev_comm_sort__by_name() {
 	local n
 	fresh && ok num hist:keys=common_comm:sort=common_comm.descending || return
@@ -378,7 +393,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_floor_division__by_constants \
 	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum \
 	dev_expression_values__shown dev_exact_match__buckets dev_exact_match__expressions_and_constants \
-	dev_cpu_read_back__once dev_comm_sort__by_name dev_key_after_nul__one_row \
+	dev_cpu_read_back__once dev_same_spelling__of_the_same_field dev_comm_sort__by_name dev_key_after_nul__one_row \
 	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
 	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \
 	dev_tie_order__by_key dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
