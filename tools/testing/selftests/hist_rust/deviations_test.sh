@@ -202,6 +202,25 @@ dev_same_spelling__of_the_same_field() {
 	done
 }
 
+# References to what is in microseconds: what is shown removes it and makes it again.
+dev_usecs_read_back__as_written() {
+	local x clock line rc=0
+	fresh && ok num hist:keys=id:ts0=common_timestamp.usecs && ok text hist:keys=id:ts1=common_timestamp.usecs || return
+	while read -r x clock; do
+		line="hist:keys=id:vals=hitcount:$x:sort=hitcount:size=2048$clock"
+		ok pair "hist:keys=id:$x" && trigger_is pair "$line [active]" && ok pair "!$line" && trigger_is pair 'pair: no trigger' &&
+			ok pair "$line" && trigger_is pair "$line [active]" || rc=1
+		drop pair
+	done <<-'END'
+		t1=$ts0
+		t1=user_events.num.$ts0
+		xx=common_timestamp.usecs-$ts0-$ts1 :clock=global
+	END
+	drop num text
+	echo local >trace_clock
+	return $rc
+}
+
 dev_comm_sort__by_name() {
 	local n
 	fresh && ok num hist:keys=common_comm:sort=common_comm.descending || return
@@ -393,7 +412,8 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_floor_division__by_constants \
 	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum \
 	dev_expression_values__shown dev_exact_match__buckets dev_exact_match__expressions_and_constants \
-	dev_cpu_read_back__once dev_same_spelling__of_the_same_field dev_comm_sort__by_name dev_key_after_nul__one_row \
+	dev_cpu_read_back__once dev_same_spelling__of_the_same_field dev_usecs_read_back__as_written \
+	dev_comm_sort__by_name dev_key_after_nul__one_row \
 	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
 	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \
 	dev_tie_order__by_key dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
