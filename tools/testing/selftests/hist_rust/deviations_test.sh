@@ -158,6 +158,17 @@ dev_signed_output__maximum() {
 	same "$(rows $E/num | tail -n 1)" '	max:          7  total:          3'
 }
 
+# A bucket has the sign of its field, and so has what begins with one.
+dev_signed_output__parameters() {
+	local c='hist:keys=id:xx=delta.buckets=10+0:onchange($xx).trace'
+	fresh && synth 'without u32 val' 'with int val' | q grep ok || return
+	refused_clean num "$c(without,\$xx)" 'Invalid argument' \
+		"$(entry num "Param type doesn't match synthetic event field type" "$c(without,\$xx)" '$xx)')" || return
+	ok num "$c(with,\$xx)" && q num 1 -1 5 a 1 17 5 a || return
+	records_are 'with: val=-10
+with: val=10' && same "$(sed -n '/var.name: xx$/,/is_signed/s/^ *is_signed: //p' $E/num/hist_debug | head -n 1)" 1
+}
+
 dev_expression_values__shown() {
 	fresh && ok num hist:keys=id:vals=total*2+delta || return
 	q num 1 3 100 a 1 3 100 a
@@ -411,7 +422,8 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_synth_param_type__string_for_a_number dev_named_layout__refused \
 	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_floor_division__by_constants \
 	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum \
-	dev_expression_values__shown dev_exact_match__buckets dev_exact_match__expressions_and_constants \
+	dev_signed_output__parameters dev_expression_values__shown dev_exact_match__buckets \
+	dev_exact_match__expressions_and_constants \
 	dev_cpu_read_back__once dev_same_spelling__of_the_same_field dev_usecs_read_back__as_written \
 	dev_comm_sort__by_name dev_key_after_nul__one_row \
 	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
