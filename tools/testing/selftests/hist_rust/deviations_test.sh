@@ -232,6 +232,16 @@ dev_usecs_read_back__as_written() {
 	return $rc
 }
 
+dev_qualified_save__as_written() {
+	local f=user_events.num.delta line
+	line="hist:keys=id:vals=hitcount:x1=total:sort=hitcount:size=2048:onmax(\$x1).save($f)"
+	fresh && ok num "hist:keys=id:x1=total:onmax(\$x1).save($f)" && trigger_is num "$line [active]" || return
+	q num 1 7 5 a
+	same "$(rows $E/num | tail -n 1)" "	max:          5  $f:          7" &&
+		same "$(sed -n '/save_vars\[0\].var:/,$s/^ *var.name: //p' $E/num/hist_debug)" "$f" || return
+	ok num "!$line" && trigger_is num 'num: no trigger' && ok num "$line" && trigger_is num "$line [active]"
+}
+
 dev_comm_sort__by_name() {
 	local n
 	fresh && ok num hist:keys=common_comm:sort=common_comm.descending || return
@@ -425,7 +435,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_signed_output__parameters dev_expression_values__shown dev_exact_match__buckets \
 	dev_exact_match__expressions_and_constants \
 	dev_cpu_read_back__once dev_same_spelling__of_the_same_field dev_usecs_read_back__as_written \
-	dev_comm_sort__by_name dev_key_after_nul__one_row \
+	dev_qualified_save__as_written dev_comm_sort__by_name dev_key_after_nul__one_row \
 	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
 	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \
 	dev_tie_order__by_key dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
