@@ -124,6 +124,18 @@ dev_print_variable__qualified() {
 	return $rc
 }
 
+# A helper on that event, and its variable.
+dev_print_variable__parameter() {
+	local f=events/ftrace/print rc=0
+	fresh && synth 'mark u64 ip' | q grep ok && on $f hist:keys=common_pid || return
+	ok num 'hist:keys=common_pid:onmatch(ftrace.print).trace(mark,ftrace.print.ip)' || rc=1
+	same "$(grep -v '^#' $f/trigger)" 'hist:keys=common_pid:vals=hitcount:sort=hitcount:size=2048 [active]
+hist:keys=common_pid:vals=hitcount:synthetic_ip=ip:sort=hitcount:size=2048 [active]' || rc=1
+	drop num
+	: >$f/trigger
+	return $rc
+}
+
 dev_sym_offset__as_written() {
 	fresh || return
 	refused_clean num hist:keys=id.symXoffset 'Invalid argument' \
@@ -160,7 +172,7 @@ dev_no_addresses__save_of_a_variable() {
 
 run_tests shared_time_stamps long_chain read_once_together dev_module_stays__while_there_is_a_histogram \
 	dev_cut_expression__refused dev_wide_buckets__shown dev_rounded_hitcount__named dev_negated_rounding__accepted \
-	dev_print_variable__qualified dev_sym_offset__as_written dev_stack_helper__made \
+	dev_print_variable__qualified dev_print_variable__parameter dev_sym_offset__as_written dev_stack_helper__made \
 	dev_recorded_stack__of_the_first_event dev_no_addresses__save_of_a_variable
 rc=$?
 "$UEDRIVE" --reset
