@@ -116,6 +116,12 @@ dev_full_array__all_of_it() {
 	records_are 'st: text=abcdefgh'
 }
 
+dev_full_array__as_a_key() {
+	fresh && ok num hist:keys=tag || return
+	q num 1 0 0 abcdefgh 2 0 0 abcdefgX 3 0 0 abcdefgX
+	same "$(rows $E/num | sed -E 's/^\{ tag: ([a-zX]+) +\} hitcount: +([0-9]+)$/\1:\2/' | tr '\n' ' ')" 'abcdefgh:1 abcdefgX:2 '
+}
+
 quotients() { # EXPRESSION TOTAL...
 	local x=$1 t
 	shift
@@ -430,7 +436,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_string_modifier__command_name dev_string_value__refused dev_no_addresses__save_of_a_stack \
 	dev_no_addresses__in_brackets dev_incompatible_keys__refused dev_synth_param_type__number_for_a_string \
 	dev_synth_param_type__string_for_a_number dev_named_layout__refused \
-	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_floor_division__by_constants \
+	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_full_array__as_a_key dev_floor_division__by_constants \
 	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum \
 	dev_signed_output__parameters dev_expression_values__shown dev_exact_match__buckets \
 	dev_exact_match__expressions_and_constants \

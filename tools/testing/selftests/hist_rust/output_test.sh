@@ -225,6 +225,15 @@ show_sorted_by_a_value_named_as_a_key() {
 	same "$(rows $E/num | sed -E 's/.*id: +([0-9]+) .*id: +([0-9]+)$/\1:\2/' | tr '\n' ' ')" '2:4 8:8 9:9 '
 }
 
+# Longer than a string of varying length can be.
+show_long_array() {
+	local a
+	a=$(printf 'a%.0s' $(seq 280))
+	fresh && same "$(put dynamic_events 'u:long char[300] s')" ok && ok long hist:keys=s || return
+	printf 'reg bit=0 : long char[300] s\nw 0 s:%s1 n:19\nw 0 s:%s1 n:19\nw 0 s:%s2 n:19\n' "$a" "$a" "$a" | ue | q cat
+	same "$(rows $E/long | sed -E 's/^\{ s: a{280}([12]) +\} hitcount: +([0-9]+)$/\1:\2/' | tr '\n' ' ')" '2:1 1:2 '
+}
+
 show_stack() {
 	fresh && ok pair hist:keys=common_stacktrace || return
 	q pair 1 0 0 1 0 0
@@ -357,6 +366,15 @@ synthetic_busy() {
 
 # The other triggers, on the same events.
 
+# A field that is no number: that of the other event, or EINVAL.
+params_of_odd_fields() {
+	local c='hist:keys=id:x=id:onmax($x).trace(syn,raw)'
+	fresh && synth 'syn u32 v' | q grep ok && same "$(put dynamic_events 'u:odd u32 id; struct blob raw 3')" ok &&
+		same "$(put dynamic_events 'u:even u32 id; u32 raw')" ok || return
+	refused odd "$c" 'Invalid argument' "$(entry odd "Couldn't parse field variable" "$c" raw)" || return
+	ok even hist:keys=id && ok odd 'hist:keys=id:onmatch(user_events.even).trace(syn,raw)'
+}
+
 others_syntax() {
 	fresh && ok num hist:keys=id || return
 	ok num traceoff:2 && ok num 'stacktrace:1 if id == 2' && ok num enable_event:user_events:pair:3 || return
@@ -384,8 +402,8 @@ others_effects() {
 
 run_tests named_shared named_pause_clear several_on_one_event enable_disable_hist instances_isolated clocks \
 	clocks_and_usecs removal_matches read_back show_table show_sorted \
-	show_sorted_by_a_value_named_as_a_key show_stack show_debug show_counts_while_full run_paused_and_cleared run_without_recording \
-	run_poll log_last_eight log_messages synthetic_definitions synthetic_busy others_syntax others_effects
+	show_sorted_by_a_value_named_as_a_key show_long_array show_stack show_debug show_counts_while_full run_paused_and_cleared run_without_recording \
+	run_poll log_last_eight log_messages params_of_odd_fields synthetic_definitions synthetic_busy others_syntax others_effects
 rc=$?
 "$UEDRIVE" --reset
 exit $rc
