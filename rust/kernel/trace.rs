@@ -319,9 +319,9 @@ pub mod trigger;
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_DYNAMIC_EVENTS))]
 mod tests;
 
+pub use self::tracepoint_str::TracepointStr;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub use crate::impl_has_event;
-pub use self::tracepoint_str::TracepointStr;
 pub use crate::tracepoint_string;
 pub use macros::trace_event;
 

@@ -118,7 +118,11 @@ fn tell(change: Change, module: &ModuleTracepoints<'_>) {
         module.name(),
         what,
         tracepoints,
-        if module.has(c"r_pair_first") { "has" } else { "no" },
+        if module.has(c"r_pair_first") {
+            "has"
+        } else {
+            "no"
+        },
     );
 }
 

@@ -284,11 +284,7 @@ impl InstanceRef {
         // SAFETY: By the type invariant the instance is there. The copy is a string, which C takes
         // to parts in place.
         to_result(unsafe {
-            bindings::ftrace_set_clr_event(
-                self.ptr.as_ptr(),
-                copy.as_mut_ptr().cast(),
-                on.into(),
-            )
+            bindings::ftrace_set_clr_event(self.ptr.as_ptr(), copy.as_mut_ptr().cast(), on.into())
         })
     }
 

@@ -44,16 +44,16 @@ pub use self::{
     }, //
 };
 pub use super::probe::Found;
-pub use super::tracepoint_str::{
-    listed,
-    Listed,
-    TracepointStr, //
-};
 pub use super::tracepoint::{
     CallGuard,
     FaultableGuard,
     ProbeGuard,
     Tracepoint, //
+};
+pub use super::tracepoint_str::{
+    listed,
+    Listed,
+    TracepointStr, //
 };
 pub use crate::{
     bindings::{

@@ -136,8 +136,7 @@ macro_rules! tracepoint_string {
         ::core::compile_error!("the strings of modules are not listed: use a field that is `str`");
         #[used]
         #[cfg_attr(CONFIG_EVENT_TRACING, link_section = "__tracepoint_str")]
-        static LISTED: $crate::trace::TracepointStr =
-            $crate::trace::TracepointStr::new($text);
+        static LISTED: $crate::trace::TracepointStr = $crate::trace::TracepointStr::new($text);
         LISTED
     }};
 }

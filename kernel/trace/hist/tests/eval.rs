@@ -108,8 +108,8 @@ mod tests {
             },
             text::{
                 comm_words,
-                copy_stack,
                 copy_array,
+                copy_stack,
                 copy_string,
                 dynamic_field,
                 number_of,

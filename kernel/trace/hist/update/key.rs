@@ -12,8 +12,8 @@ use super::{
     text::{
         self,
         comm_words,
-        copy_stack,
         copy_array,
+        copy_stack,
         copy_string,
         copy_text, //
     },

@@ -153,9 +153,8 @@ impl<'a> Command<'a> {
     #[inline(never)]
     pub fn text(&mut self, text: &CStr) -> Result {
         // SAFETY: By the type invariant it is initialised; the string is copied.
-        let result = to_result(unsafe {
-            bindings::dynevent_str_add(&raw mut self.raw, text.as_char_ptr())
-        });
+        let result =
+            to_result(unsafe { bindings::dynevent_str_add(&raw mut self.raw, text.as_char_ptr()) });
 
         self.added(result)
     }

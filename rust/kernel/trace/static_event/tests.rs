@@ -294,7 +294,10 @@ mod suite {
                 24,
             )?
         };
-        assert_eq!(&*text, b"rust_kunit_listed: state=listed by a test number=7\n");
+        assert_eq!(
+            &*text,
+            b"rust_kunit_listed: state=listed by a test number=7\n"
+        );
         Ok(())
     }
 
