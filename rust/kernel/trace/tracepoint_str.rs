@@ -62,9 +62,9 @@ impl TracepointStr {
     }
 }
 
+#[cfg(CONFIG_EVENT_TRACING)]
 // SAFETY: A pointer, which may have any value. C takes it for the address of a string, which it is,
 // and checks that before it prints; there are no arrays of it.
-#[cfg(CONFIG_EVENT_TRACING)]
 unsafe impl Scalar for TracepointStr {
     type Bits = *const c_char;
     const NAME: &'static str = "const char *";
@@ -100,8 +100,8 @@ pub unsafe trait Listed {
     fn listed(self) -> *const c_char;
 }
 
-// SAFETY: By the type invariant.
 #[cfg(CONFIG_EVENT_TRACING)]
+// SAFETY: By the type invariant.
 unsafe impl Listed for TracepointStr {
     fn listed(self) -> *const c_char {
         self.0

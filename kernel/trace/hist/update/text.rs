@@ -72,8 +72,8 @@ pub(crate) fn copy_string(to: &mut [u64], from: &[u8]) {
     start_string(to, from, limit).for_each(|word| *word = 0);
 }
 
-/// Copies a string like [`copy_string`], but if there is no NUL in as many bytes as there are it has
-/// none.
+/// Copies a string like [`copy_string`], but it has no NUL if there is none in as many bytes as the
+/// words have.
 #[inline]
 pub(crate) fn copy_array(to: &mut [u64], from: &[u8]) {
     let limit = to.len().wrapping_mul(WORD);

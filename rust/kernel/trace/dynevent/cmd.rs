@@ -153,10 +153,9 @@ impl<'a> Command<'a> {
     #[inline(never)]
     pub fn text(&mut self, text: &CStr) -> Result {
         // SAFETY: By the type invariant it is initialised; the string is copied.
-        let result =
-            to_result(unsafe { bindings::dynevent_str_add(&raw mut self.raw, text.as_char_ptr()) });
+        let ret = unsafe { bindings::dynevent_str_add(&raw mut self.raw, text.as_char_ptr()) };
 
-        self.added(result)
+        self.added(to_result(ret))
     }
 
     /// Adds a word, with a space on either side. In C: `dynevent_arg_add()`.
