@@ -200,7 +200,11 @@ mod events {
         }
         assert_eq!(command.pair(c"u8", 0x80, c"a", b';'), Err(EINVAL));
         assert_eq!(command.word(c"u8 a;"), Err(EINVAL));
-        // What was refused has left nothing.
+        command.pair(c"unsigned int", b' ', c"a", b';')?;
+        // Something is missing in it.
+        assert_eq!(command.run(), Err(EINVAL));
+
+        let mut command = Command::synth(c"rust_test_hand")?;
         command.pair(c"unsigned int", b' ', c"a", b';')?;
         command.pair(c"char[8]", 0, c"b", 0)?;
         command.run()?;
@@ -223,6 +227,7 @@ mod events {
             added = added.and_then(|()| long.pair(c"u64", b' ', c"number", b';'));
         }
         assert_eq!(added, Err(E2BIG));
+        assert_eq!(long.run(), Err(E2BIG));
         Ok(())
     }
 
