@@ -2,6 +2,8 @@
 
 //! Tracepoints, and the events that are made of them.
 
+mod hooks;
+
 use proc_macro2::{
     Span,
     TokenStream, //
@@ -164,7 +166,6 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     let string = c_string(text, of.span())?;
     let tracepoint = name("tracepoint", of);
     let (iterator, stub) = (name("traceiter", of), name("probestub", of));
-    let hooks = name("hooks", of);
     let (pointer, string_static) = (name("tracepoint_ptr", of), name("tpstrtab", of));
     let check =
         format!("\t.pushsection \"__tracepoint_check\", \"a\"\n\t.asciz \"{text}\"\n\t.popsection");
@@ -223,43 +224,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         None => TokenStream::new(),
     };
 
-    let faultable = options.faultable;
-    let has_ext = options.attach.is_some() || options.detach.is_some() || faultable;
-    let (hooks_static, ext) = if has_ext {
-        let attach = match &options.attach {
-            Some(path) => quote!({
-                unsafe extern "C" fn __attach() -> #root::c_int {
-                    #root::hook_result({
-                        let hook: fn() -> _ = #path;
-                        hook()
-                    })
-                }
-                Some(__attach)
-            }),
-            None => quote!(None),
-        };
-        let detach = match &options.detach {
-            Some(path) => quote!({
-                unsafe extern "C" fn __detach() {
-                    let hook: fn() = #path;
-                    hook()
-                }
-                Some(__detach)
-            }),
-            None => quote!(None),
-        };
-        (
-            quote! {
-                #hidden
-                static #hooks: #root::Hooks =
-                    #root::Hooks::new(#attach, #detach, #faultable);
-            },
-            quote!(#hooks.as_raw()),
-        )
-    } else {
-        (TokenStream::new(), quote!(::core::ptr::null_mut()))
-    };
-
+    let (hooks_static, ext) = hooks::hooks(of, options);
     let (map, run) = (name("bpf_raw_tp_map", of), name("bpf_trace", of));
     let count = args.len() as u32;
     let bpf = quote! {
@@ -484,31 +449,6 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     })
 }
 
-/// Who has to allow perf events, for C.
-fn permission(options: &Options) -> TokenStream {
-    let root = root();
-    let Some(path) = &options.permission else {
-        return quote!(None);
-    };
-
-    quote!({
-        #[cfg(CONFIG_PERF_EVENTS)]
-        unsafe extern "C" fn __permission(
-            _: *mut #root::RawCall,
-            event: *mut #root::RawPerfEvent,
-        ) -> #root::c_int {
-            let hook: fn(&_) -> _ = #path;
-            // SAFETY: perf calls this with the event that is being opened.
-            #root::hook_result(hook(unsafe { #root::perf_event(event) }))
-        }
-        #[cfg(CONFIG_PERF_EVENTS)]
-        const PERMISSION: Option<#root::Permission> = Some(__permission);
-        #[cfg(not(CONFIG_PERF_EVENTS))]
-        const PERMISSION: Option<#root::Permission> = None;
-        PERMISSION
-    })
-}
-
 /// Makes an event of a class, which was made before.
 pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
     let root = root();
@@ -536,7 +476,7 @@ pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
     };
     let (functions, format) = (name("functions", prints), name("print_fmt", prints));
     let cap_any = event.options.cap_any;
-    let permission = permission(&event.options);
+    let permission = hooks::permission(&event.options);
 
     Ok(quote! {
         #output
