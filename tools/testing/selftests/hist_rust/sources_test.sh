@@ -126,6 +126,27 @@ like_rtla() {
 	return $rc
 }
 
+# rtla itself, with a histogram on an event of its tracer and on one of the scheduler:
+# it puts them into its instance, saves what they show when it ends, and leaves nothing.
+rtla_events() {
+	local t='hist:keys=next_comm:vals=hitcount:sort=hitcount.descending' rc=0 f
+	grep -qw timerlat available_tracers || skip 'no timerlat tracer' || return
+	fresh || return
+	(cd "$tmp" && rtla timerlat hist -k -q -d 3s -c 0 -p 10000 -t"$tmp/rtla.trace" \
+		-e sched:sched_switch --trigger "$t" -e osnoise:timerlat_sample --trigger hist:keys=context:vals=timer_latency) \
+		>"$tmp/rtla.log" 2>&1 || rc=1
+	for f in sched_sched_switch osnoise_timerlat_sample; do
+		same "$(grep -c 'Saving event '"${f/_/:} " "$tmp/rtla.log")" 1 || rc=1
+		grep -q '^    Hits: [1-9]' "$tmp/${f}_hist.txt" || rc=1
+		grep -q '^    Dropped: 0$' "$tmp/${f}_hist.txt" || rc=1
+	done
+	grep -q '^{ next_comm: timerlat/0 *} hitcount: *[1-9]' "$tmp/sched_sched_switch_hist.txt" || rc=1
+	grep -q '^{ context: *[01] } hitcount: *[1-9][0-9]*  timer_latency: *[1-9]' "$tmp/osnoise_timerlat_sample_hist.txt" || rc=1
+	same "$(ls instances)" '' || rc=1
+	[ $rc = 0 ] || sed 's/^/# /' "$tmp/rtla.log"
+	return $rc
+}
+
 # What trigger shows is saved, everything is removed with it, and it is set up again.
 saved_and_restored() {
 	local saved e
@@ -249,7 +270,7 @@ trace_cmd_sqlhist() {
 	on events/synthetic/wakes hist:keys=pid:vals=lat:pause && adds_up events/synthetic/wakes/hist
 }
 
-run_tests syscalls scheduling kprobes uprobes event_probes synthetic_and_user_events like_libraries like_rtla \
+run_tests syscalls scheduling kprobes uprobes event_probes synthetic_and_user_events like_libraries like_rtla rtla_events:rtla \
 	saved_and_restored libtracefs_hist:python3 libtracefs_sql:python3 trace_cmd:trace-cmd trace_cmd_start:trace-cmd \
 	trace_cmd_sqlhist:trace-cmd
 rc=$?
