@@ -264,7 +264,17 @@
 //!
 //! # Lock order
 //!
-//! `event_mutex` > `trace_types_lock` > `trace_event_sem`. The last two are taken by C only.
+//! `dyn_event_ops_mutex` > `event_mutex` > `trace_types_lock` > `trace_event_sem`.
+//!
+//! - `dyn_event_ops_mutex` is held while a dynamic event is made of a command:
+//!   [`dynevent::Operations::create`] is called with it. [`dynevent::Kind::register`],
+//!   [`kprobe::Builder::create`] and a [`dynevent::cmd::Command`] that makes a probe take it; so
+//!   these must be called neither in `create` nor with `event_mutex` held.
+//! - `trace_types_lock` is taken by what makes, drops or changes an [`instance::InstanceRef`], and
+//!   by a [`tracefs::File`] of a module. C holds it, inside of `event_mutex`, while it removes an
+//!   instance, and calls [`trigger::Command::detached`] and [`event::Operations::detached`] then.
+//! - `trace_event_sem` is taken by C only.
+//!
 //! `event_mutex` > `tracepoint_module_list_mutex`, which a `probe::ModuleWatch` is called with.
 //! `tracepoints_mutex` is a leaf. C obeys a line for a `trigger` file with `trigger_cmd_mutex` held
 //! inside of `event_mutex`.
@@ -280,6 +290,7 @@ pub mod dynevent;
 pub mod event;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod event_file;
+#[cfg(CONFIG_EVENT_TRACING)]
 pub mod event_mutex;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod event_text;
@@ -291,6 +302,7 @@ pub mod file;
 pub mod instance;
 #[cfg(CONFIG_KPROBE_EVENTS)]
 pub mod kprobe;
+#[cfg(CONFIG_EVENT_TRACING)]
 mod module_ref;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 mod nesting;
@@ -306,9 +318,11 @@ pub mod ring_buffer;
 pub mod snapshot;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub mod static_event;
+#[cfg(CONFIG_TRACING)]
 pub mod symbol;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod synth;
+#[cfg(CONFIG_TRACING)]
 pub mod tracefs;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub mod tracepoint;
@@ -325,10 +339,9 @@ pub use crate::impl_has_event;
 pub use crate::tracepoint_string;
 pub use macros::trace_event;
 
-use crate::bindings;
-
 /// Size of what C puts in front of the payload of every record, `struct trace_entry`.
-pub const HEADER_SIZE: usize = size_of::<bindings::trace_entry>();
+#[cfg(CONFIG_EVENT_TRACING)]
+pub const HEADER_SIZE: usize = size_of::<crate::bindings::trace_entry>();
 
 /// Hits a tracepoint, and evaluates the arguments only if it is on.
 ///

@@ -167,8 +167,10 @@ impl Drop for ProbeGuard {
 /// When all [`ReadGuard`]s are gone that may have seen a listener which is not there any more.
 ///
 /// Holds a cookie of `tracepoint_srcu`, or 0 if there is nothing to wait for.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(super) struct Readers(Atomic<usize>);
 
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 impl Readers {
     /// There has been no listener.
     pub(super) const fn new() -> Self {
@@ -214,6 +216,7 @@ unsafe impl Sync for Tracepoint {}
 
 impl Tracepoint {
     /// A tracepoint without probes, and without name.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(super) const fn new() -> Self {
         // INVARIANT: All zeroes is what `DEFINE_TRACE` gives but for the name, the static call and
         // the function that only the latter uses: a key that is off and no probes.
@@ -276,6 +279,7 @@ impl Tracepoint {
     }
 
     /// The probes that are attached.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
     #[inline]
     pub(super) fn probes<'g>(&'g self, _guard: &'g ReadGuard) -> Probes<'g> {
         // SAFETY: The guard keeps them during `'g`.
@@ -327,6 +331,7 @@ impl Tracepoint {
     ///
     /// `func` and `data` must be what the readers of this tracepoint take them for until
     /// [`Readers::wait`] has been called after the probe was removed.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(super) unsafe fn add_probe(&self, func: *mut c_void, data: *mut c_void) -> Result {
         // SAFETY: By the type invariant the tracepoint is initialised; it is never called, so the
         // type of the function does not matter.
