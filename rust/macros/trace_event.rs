@@ -24,6 +24,7 @@ use quote::{
     quote_spanned, //
 };
 use syn::{
+    Attribute,
     Error,
     Ident,
     Result, //
@@ -74,6 +75,30 @@ fn name(prefix: &str, of: &Ident) -> Ident {
     format_ident!("__{}_{}", prefix, of, span = of.span())
 }
 
+/// Puts the attributes of a declaration, other than its documentation, in front of all that is
+/// made of it: what is not configured has no event, and the levels of lints are for its code too.
+fn with_attrs(attrs: &[Attribute], made: TokenStream) -> Result<TokenStream> {
+    let attrs: Vec<_> = attrs
+        .iter()
+        .filter(|attr| !attr.path().is_ident("doc"))
+        .collect();
+    if attrs.is_empty() {
+        return Ok(made);
+    }
+    let file: syn::File = syn::parse2(made)?;
+    let mut out = TokenStream::new();
+
+    for item in file.items {
+        // A macro call has no lints.
+        let attrs = attrs
+            .iter()
+            .filter(|attr| attr.path().is_ident("cfg") || !matches!(item, syn::Item::Macro(_)));
+
+        out.extend(quote!(#(#attrs)* #item));
+    }
+    Ok(out)
+}
+
 /// Expands `trace_event!`.
 pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
     let mut out = TokenStream::new();
@@ -82,13 +107,15 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
     for item in &input.items {
         match item {
             Item::Class(class) => {
-                out.extend(class::class(class, &input.system, false)?);
+                let made = class::class(class, &input.system, false)?;
+                out.extend(with_attrs(&class.attrs, made)?);
                 classes.push(class);
             }
             Item::Event(event) => {
+                let mut made = TokenStream::new();
                 let class = match event {
                     Event { own: Some(own), .. } => {
-                        out.extend(class::class(own, &input.system, event.options.custom)?);
+                        made.extend(class::class(own, &input.system, event.options.custom)?);
                         own
                     }
                     Event { of, .. } => *classes
@@ -98,9 +125,13 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
                             Error::new(of.span(), format!("there is no class `{of}` above"))
                         })?,
                 };
-                out.extend(event::event(event, class)?);
+                made.extend(event::event(event, class)?);
+                out.extend(with_attrs(&event.attrs, made)?);
             }
-            Item::Tracepoint(tracepoint) => out.extend(event::tracepoint(tracepoint)?),
+            Item::Tracepoint(tracepoint) => {
+                let made = event::tracepoint(tracepoint)?;
+                out.extend(with_attrs(&tracepoint.attrs, made)?);
+            }
         }
     }
     Ok(out)
@@ -108,5 +139,9 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
 
 /// Expands `foreign_tracepoint!`.
 pub(crate) fn foreign_tracepoint(input: Foreign) -> Result<TokenStream> {
-    input.tracepoints.iter().map(event::foreign).collect()
+    input
+        .tracepoints
+        .iter()
+        .map(|tracepoint| with_attrs(&tracepoint.attrs, event::foreign(tracepoint)?))
+        .collect()
 }

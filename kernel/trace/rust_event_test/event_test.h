@@ -292,6 +292,24 @@ TRACE_EVENT_FN(c_hooked,
 	event_test_attach, event_test_detach
 );
 
+TRACE_EVENT(c_pointers,
+	TP_PROTO(const char *text, u32 cpu),
+	TP_ARGS(text, cpu),
+	TP_STRUCT__entry(
+		__field_ext(const void *, text, FILTER_PTR_STRING)
+		__field_ext(unsigned long, ip, FILTER_TRACE_FN)
+		__field_ext(u32, cpu, FILTER_CPU)
+		__field(const char *, also)
+	),
+	TP_fast_assign(
+		__entry->text = text;
+		__entry->ip = 0;
+		__entry->cpu = cpu;
+		__entry->also = text;
+	),
+	TP_printk("ip=%ps cpu=%u", (void *)__entry->ip, __entry->cpu)
+);
+
 TRACE_EVENT_SYSCALL(c_faultable,
 	TP_PROTO(u32 n, const char *name),
 	TP_ARGS(n, name),

@@ -3,7 +3,7 @@
  * The events of the test module that are defined in C.
  *
  * The module starts in Rust, so the files of this part are module parameters:
- * fire_c, cost_c and hooks_c in /sys/module/rust_event_test/parameters.
+ * fire_c, pointers_c, cost_c and hooks_c in /sys/module/rust_event_test/parameters.
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -80,6 +80,23 @@ static int fire_c(const char *val, const struct kernel_param *kp)
 
 static const struct kernel_param_ops fire_ops = { .set = fire_c };
 module_param_cb(fire_c, &fire_ops, NULL, 0200);
+
+/* Fires c_pointers as often. */
+static int pointers_c(const char *val, const struct kernel_param *kp)
+{
+	u32 i, n;
+	int ret;
+
+	ret = kstrtou32(val, 0, &n);
+	if (ret)
+		return ret;
+	for (i = 0; i < n; i++)
+		trace_c_pointers(notes[i % ARRAY_SIZE(notes)], i % 2);
+	return 0;
+}
+
+static const struct kernel_param_ops pointers_ops = { .set = pointers_c };
+module_param_cb(pointers_c, &pointers_ops, NULL, 0200);
 
 struct task_work {
 	struct work_struct work;

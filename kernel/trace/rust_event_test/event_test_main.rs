@@ -8,7 +8,8 @@
 //! | | Rust, in `/sys/kernel/debug/rust_event_test` | C, in the module's parameters |
 //! | --- | --- | --- |
 //! | fire | `fire` | `fire_c` |
-//! | fire `pointers` | `pointers` | |
+//! | fire `pointers` | `pointers` | `pointers_c` |
+//! | fire `masks` with this number | `masks` | |
 //! | fire `big` with so many bytes | `big` | |
 //! | fire `exported` | `fire_exported` | `fire` of `rust_event_user` |
 //! | fire `counted` in another task, for the one that writes | | `fire_task_c` |
@@ -150,6 +151,12 @@ fn pointers(_: &(), reader: &mut UserSliceReader) -> Result {
     Ok(())
 }
 
+/// Fires `r_masks` with this number.
+fn masks(_: &(), reader: &mut UserSliceReader) -> Result {
+    events::trace_r_masks(number(reader)?);
+    Ok(())
+}
+
 fn fire_exported(_: &(), reader: &mut UserSliceReader) -> Result {
     for i in 0..number(reader)? {
         events::trace_r_exported(i as i32, -1);
@@ -270,6 +277,8 @@ struct EventTest {
     #[pin]
     pointers: File<()>,
     #[pin]
+    masks: File<()>,
+    #[pin]
     big: File<()>,
     #[pin]
     fire_task: File<Counted>,
@@ -301,6 +310,7 @@ impl kernel::InPlaceModule for EventTest {
         try_pin_init!(Self {
             fire <- dir.write_callback_file(c"fire", (), &fire),
             pointers <- dir.write_callback_file(c"pointers", (), &pointers),
+            masks <- dir.write_callback_file(c"masks", (), &masks),
             big <- dir.write_callback_file(c"big", (), &big),
             bind <- dir.write_callback_file(c"bind", (), &bind),
             bind_nowhere <- dir.write_callback_file(c"bind_nowhere", (), &bind_nowhere),

@@ -196,6 +196,22 @@ trace_event! {
         print("n=%u", n)
     }
 
+    /// A mask behind and in front of other texts that are made for the line, which C mixes up.
+    pub(crate) event r_masks(n: u32) {
+        fields {
+            n: u32 = n,
+            bits: bitmask = &[n as usize | 0x100],
+            more: rel bitmask = &[n as usize],
+        }
+        print(
+            "%s %s %s %s",
+            symbolic(n, [(0, "none"), (3, "three")]),
+            bits,
+            more,
+            flags(n, "|", [(1, "ONE"), (2, "TWO")]),
+        )
+    }
+
     /// Addresses, which are not the same from one time to the other.
     pub(crate) event r_pointers(text: &'static CStr, cpu: u32) {
         fields {
@@ -258,6 +274,9 @@ trace_event! {
 
     /// That another module, in C, hits and attaches a probe to.
     pub(crate) export event r_exported: r_pair;
+
+    /// That is exported, and nobody here uses.
+    export tracepoint r_only_c(n: u32);
 
     /// That all users can have recorded by perf.
     pub(crate) event r_any: r_pair {

@@ -114,7 +114,7 @@ impl<'g> Listener<'g> {
 
     /// Starts a record of at least `len` bytes, with the header, whose length makes the sample
     /// even. What is behind `len` bytes is zeroes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn reserve_sample(self, len: usize) -> Option<Reservation<'g>> {
         // perf puts the length in front, in four bytes.
         if len > MAX_RECORD - size_of::<u32>() {
@@ -126,7 +126,7 @@ impl<'g> Listener<'g> {
     }
 
     /// Takes a buffer of `size` bytes, which is at most `MAX_RECORD`, for a record of `len` bytes.
-    #[inline]
+    #[inline(always)]
     fn alloc(self, len: usize, size: usize) -> Option<Reservation<'g>> {
         let mut regs = ptr::null_mut();
         let mut context: c_int = -1;
@@ -138,6 +138,9 @@ impl<'g> Listener<'g> {
         if record.is_null() {
             return None;
         }
+        // The address in there is the one that the function returns to which this ends up in. For a
+        // probe, in which all is inlined, that is where the tracepoint is.
+        //
         // SAFETY: `regs` was set to registers of this CPU and context as a buffer was given out.
         unsafe { bindings::perf_fetch_caller_regs(regs) };
 

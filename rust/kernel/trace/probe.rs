@@ -30,6 +30,28 @@ pub use self::module_watch::{
     ModuleTracepoints,
     ModuleWatch, //
 };
+
+/// Declares tracepoints that are defined elsewhere, to attach probes to them.
+///
+/// Each is `unsafe tracepoint name(argument: Type, ..);`, with `faultable` in front of `tracepoint`
+/// if its probes may fault.
+///
+/// # Safety
+///
+/// The compiler cannot see what a tracepoint of C has for arguments. Who writes `unsafe` promises
+/// of every tracepoint that is found by this name, in the kernel proper or in whichever module has
+/// it when a probe is attached:
+///
+/// - Its prototype is that of C without the data in front: as many arguments, in this order, each
+///   of a type that has the ABI of the one in C.
+/// - It is `faultable` if it is one in C (`TRACE_EVENT_SYSCALL()`), and not otherwise.
+/// - An argument that is a reference is never `NULL`, or it is an `Option`. What it refers to is a
+///   valid value of the type, and is there and shared for the whole of the call, or for good if the
+///   lifetime is `'static`.
+///
+/// The same goes for the arguments of an `unsafe custom event` in
+/// [`trace_event!`](super::trace_event). With `CONFIG_CFI` there can be no references, as C's calls
+/// are checked by the types of C.
 pub use macros::foreign_tracepoint;
 
 /// A tracepoint whose arguments are known.
@@ -115,6 +137,8 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// Counts how often a task is woken up.
 ///
 /// ```
+/// # #[cfg(not(CONFIG_CFI))]
+/// # {
 /// use kernel::{
 ///     sync::atomic::{
 ///         Atomic,
@@ -142,6 +166,7 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// )?;
 /// // The probe counts until here.
 /// drop(probe);
+/// # }
 /// # Ok::<(), Error>(())
 /// ```
 ///
@@ -271,6 +296,8 @@ unsafe impl<E: Event, F> Probe for Registration<E, F> {
 /// # Examples
 ///
 /// ```
+/// # #[cfg(not(CONFIG_CFI))]
+/// # {
 /// use kernel::{
 ///     task::Task,
 ///     trace::probe::{
@@ -292,6 +319,7 @@ unsafe impl<E: Event, F> Probe for Registration<E, F> {
 /// let probes: [Pin<&mut dyn Probe>; 2] = [old.as_mut(), new.as_mut()];
 ///
 /// detach_all(probes);
+/// # }
 /// # Ok::<(), Error>(())
 /// ```
 pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Probe>>) {

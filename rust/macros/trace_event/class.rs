@@ -73,6 +73,28 @@ fn structure(ty: &syn::Type) -> Result<String> {
     .ok_or_else(|| Error::new(ty.span(), "give the type in C: `as \"struct name\"`"))
 }
 
+/// The integer of Rust that has the size and the sign of one in C, if the name of that is known.
+fn integer(text: &str) -> Option<&'static str> {
+    let words: Vec<_> = text.split_whitespace().collect();
+
+    Some(match words.join(" ").as_str() {
+        "u8" | "__u8" | "uint8_t" | "char" | "unsigned char" => "u8",
+        "s8" | "__s8" | "int8_t" | "signed char" => "i8",
+        "u16" | "__u16" | "uint16_t" | "__le16" | "__be16" | "umode_t" | "unsigned short"
+        | "unsigned short int" => "u16",
+        "s16" | "__s16" | "int16_t" | "short" | "short int" => "i16",
+        "u32" | "__u32" | "uint32_t" | "__le32" | "__be32" | "unsigned" | "unsigned int"
+        | "dev_t" | "gfp_t" | "uid_t" | "gid_t" => "u32",
+        "s32" | "__s32" | "int32_t" | "int" | "signed int" | "pid_t" => "i32",
+        "u64" | "__u64" | "uint64_t" | "__le64" | "__be64" | "unsigned long long" => "u64",
+        "s64" | "__s64" | "int64_t" | "long long" | "loff_t" | "ktime_t" | "time64_t" => "i64",
+        "unsigned long" | "unsigned long int" | "size_t" | "uintptr_t" => "usize",
+        "long" | "long int" | "ssize_t" => "isize",
+        "bool" => "bool",
+        _ => return None,
+    })
+}
+
 impl Field {
     /// The name of what the record has for this field.
     pub(super) fn member(&self) -> Ident {
@@ -147,6 +169,33 @@ impl Field {
         Ok(())
     }
 
+    /// The comparison of the type with the integer that it is in C, if its name is known.
+    fn compare_type(&self) -> TokenStream {
+        let Some(text) = &self.ty else {
+            return TokenStream::new();
+        };
+        let Some(known) = integer(&text.value()) else {
+            return TokenStream::new();
+        };
+        let root = root();
+        let known = Ident::new(known, text.span());
+        let (size, signed) = match &self.kind {
+            Kind::Value(ty)
+            | Kind::Array(ty, _)
+            | Kind::Dynamic {
+                what: Dynamic::Array(ty),
+                ..
+            } => (
+                quote!(::core::mem::size_of::<#ty>()),
+                quote!(<#ty as #root::Scalar>::SIGNED),
+            ),
+            Kind::Struct(ty) => (quote!(::core::mem::size_of::<#ty>()), quote!(false)),
+            _ => return TokenStream::new(),
+        };
+
+        quote_spanned!(text.span()=> #root::integer_of_c::<#known>(#size, #signed);)
+    }
+
     /// How filters and histograms take it.
     fn filter(&self) -> Result<TokenStream> {
         let Some(ident) = &self.filter else {
@@ -195,6 +244,7 @@ impl Field {
             None => Piece::Text(text.into()),
         };
         self.check_type()?;
+        let compare = self.compare_type();
         let filter = self.filter()?;
         let filter = quote!(#root::Filter::#filter);
 
@@ -269,6 +319,7 @@ impl Field {
 
         Ok(quote!({
             static TYPE: #text;
+            #compare
             #make
         }))
     }

@@ -90,7 +90,11 @@ fn implementation(
     let tuple = tuple(args);
     let (declared, passed) = (declared(args), passed(args));
     let data = Ident::new("data", Span::mixed_site());
-    let guard = (!options.faultable).then(|| quote!(let _guard = #root::ProbeGuard::new();));
+    let guard = (!options.faultable).then(|| {
+        let guard = Ident::new("_guard", Span::mixed_site());
+
+        quote!(let #guard = #root::ProbeGuard::new();)
+    });
 
     quote! {
         #[cfg(CONFIG_EVENT_TRACING)]
@@ -133,8 +137,8 @@ struct Public<'a> {
     options: &'a Options,
 }
 
-/// What `EXPORT_SYMBOL_GPL()` makes.
-fn exported(symbol: &str) -> TokenStream {
+/// What `EXPORT_SYMBOL_GPL()` makes, with these options.
+fn exported(symbol: &str, when: &TokenStream) -> TokenStream {
     let section = "\t.section \".export_symbol\", \"a\"";
     let begin = format!("__export_symbol_{symbol}:\n\t.asciz \"GPL\"\n\t.byte 0");
     let (long, word) = (
@@ -143,9 +147,9 @@ fn exported(symbol: &str) -> TokenStream {
     );
 
     quote! {
-        #[cfg(all(CONFIG_EVENT_TRACING, target_pointer_width = "64"))]
+        #[cfg(all(#when, target_pointer_width = "64"))]
         ::core::arch::global_asm!(#section, #begin, #long, "\t.previous");
-        #[cfg(all(CONFIG_EVENT_TRACING, target_pointer_width = "32"))]
+        #[cfg(all(#when, target_pointer_width = "32"))]
         ::core::arch::global_asm!(#section, #begin, #word, "\t.previous");
     }
 }
@@ -185,6 +189,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     );
     let site = Span::mixed_site();
     let (probe, data) = (Ident::new("probe", site), Ident::new("data", site));
+    let (kept, callee) = (Ident::new("_guard", site), Ident::new("function", site));
     let asm = format!(
         "\t.section \"__tracepoints_ptrs\", \"a\"\n\t.balign 4\n\t.long {{tp}} - .\n\t.previous"
     );
@@ -227,7 +232,16 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     let (hooks_static, ext) = hooks::hooks(of, options);
     let (map, run) = (name("bpf_raw_tp_map", of), name("bpf_trace", of));
     let count = args.len() as u32;
+    let arguments = name("arguments", of);
     let bpf = quote! {
+        // What can be an argument does not depend on the configuration.
+        #[cfg(not(CONFIG_BPF_EVENTS))]
+        #hidden
+        #[allow(dead_code)]
+        fn #arguments(#declared_args) {
+            #(#root::bpf_argument(#names);)*
+        }
+
         #[cfg(CONFIG_BPF_EVENTS)]
         #hidden
         unsafe extern "C" fn #run(#data: *mut #root::c_void, #declared_args) {
@@ -247,14 +261,21 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
             format!("__tracepoint_{text}"),
             format!("__traceiter_{text}"),
         );
-        let always = [&tracepoint, &iterator].map(|symbol| exported(symbol));
-        let called = [key.to_string(), trampoline.to_string()].map(|symbol| exported(&symbol));
+        let no_cfi = custom::refuse_with_cfi(of, args);
+        let when = quote!(CONFIG_EVENT_TRACING);
+        let always = [&tracepoint, &iterator].map(|symbol| exported(symbol, &when));
+        let when = quote!(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL, CONFIG_X86);
+        let called = [&key, &trampoline].map(|symbol| exported(&symbol.to_string(), &when));
         (
             Some(quote!(#[export_name = #tracepoint])),
             Some(quote!(#[export_name = #iterator])),
             quote! {
+                #no_cfi
+                // As C does: who hits it may be in C only, where that leaves no name here.
+                #[cfg(CONFIG_EVENT_TRACING)]
+                ::core::arch::global_asm!(#check);
                 #(#always)*
-                #( #[cfg(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86))] #called )*
+                #(#called)*
             },
         )
     } else {
@@ -314,11 +335,11 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
             // SAFETY: Who hits the tracepoint keeps its probes.
             for #probe in unsafe { #tracepoint.probes_unguarded() } {
                 // SAFETY: All probes of this tracepoint are such functions.
-                let function = unsafe {
+                let #callee = unsafe {
                     ::core::mem::transmute::<*mut #root::c_void, #function>(#probe.func)
                 };
                 // SAFETY: This is what the probe was registered with.
-                unsafe { function(#probe.data, #passed_args) };
+                unsafe { #callee(#probe.data, #passed_args) };
             }
             0
         }
@@ -399,7 +420,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
 
                 #[cfg(CONFIG_EVENT_TRACING)]
                 #when {
-                    let _guard = #root::#guard::new();
+                    let #kept = #root::#guard::new();
 
                     #static_call
                     // SAFETY: The guard keeps the probes.
@@ -459,7 +480,10 @@ pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
     let (tracepoint, object) = (name("tracepoint", of), name("event_class", &class.name));
     let (origin, rest) = if event.options.custom {
         let string = c_string(of.to_string().trim_start_matches("r#"), of.span())?;
-        (quote!(Custom(#string)), custom::custom(event, &call)?)
+        (
+            quote!(Custom(#string)),
+            custom::custom(event, &class.args, &call)?,
+        )
     } else {
         let public = Public {
             attrs: &event.attrs,
@@ -524,6 +548,7 @@ pub(super) fn foreign(tracepoint: &Tracepoint) -> Result<TokenStream> {
     } = tracepoint;
     let text = of.to_string();
     let string = c_string(text.trim_start_matches("r#"), of.span())?;
+    let no_cfi = custom::refuse_with_cfi(of, args);
     let implementation = implementation(
         of,
         args,
@@ -534,6 +559,8 @@ pub(super) fn foreign(tracepoint: &Tracepoint) -> Result<TokenStream> {
     );
 
     Ok(quote! {
+        #no_cfi
+
         #(#attrs)*
         #[allow(non_camel_case_types)]
         #vis struct #of;

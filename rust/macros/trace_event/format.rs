@@ -106,6 +106,7 @@ fn pointer(letters: &str) -> Option<(Takes, usize)> {
         ("M", Takes::Bytes(6)),
         ("mR", Takes::Bytes(6)),
         ("m", Takes::Bytes(6)),
+        ("U", Takes::Bytes(16)),
         ("Ub", Takes::Bytes(16)),
         ("UB", Takes::Bytes(16)),
         ("Ul", Takes::Bytes(16)),

@@ -79,6 +79,8 @@ pub(super) struct Arg {
 
 /// Fields and print format, with the arguments that the fields are made of.
 pub(super) struct Class {
+    /// None if it is that of a single event, which has them.
+    pub(super) attrs: Vec<Attribute>,
     pub(super) name: Ident,
     pub(super) args: Vec<Arg>,
     pub(super) body: Body,
@@ -177,6 +179,22 @@ impl Parse for Arg {
     }
 }
 
+/// The attributes of a declaration: those that can be in front of all that is made of it.
+fn attributes(input: ParseStream<'_>) -> Result<Vec<Attribute>> {
+    let attrs = input.call(Attribute::parse_outer)?;
+
+    for attr in &attrs {
+        let known = ["doc", "cfg", "allow", "warn", "deny"];
+        if !known.iter().any(|name| attr.path().is_ident(name)) {
+            return Err(Error::new(
+                attr.span(),
+                "there can be documentation, `cfg`, and `allow`, `warn` and `deny` of lints",
+            ));
+        }
+    }
+    Ok(attrs)
+}
+
 /// Whether this can be the name of a system: of a directory, and in the commands of tracefs.
 fn is_system(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -209,7 +227,7 @@ impl Parse for Input {
 
 impl Parse for Item {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let attrs = input.call(Attribute::parse_outer)?;
+        let attrs = attributes(input)?;
         let vis: Visibility = input.parse()?;
         let mut options = words(input)?;
         let look = input.lookahead1();
@@ -226,7 +244,12 @@ impl Parse for Item {
             let name = input.parse()?;
             let args = args(input)?;
             let body = body(input, None)?;
-            return Ok(Self::Class(Class { name, args, body }));
+            return Ok(Self::Class(Class {
+                attrs,
+                name,
+                args,
+                body,
+            }));
         }
         if look.peek(kw::tracepoint) {
             let at = input.parse::<kw::tracepoint>()?.span;
@@ -298,6 +321,7 @@ impl Parse for Item {
             attrs,
             vis,
             own: Some(Class {
+                attrs: Vec::new(),
                 name: name.clone(),
                 args,
                 body,
@@ -499,7 +523,7 @@ impl Parse for Foreign {
         let mut tracepoints = Vec::new();
 
         while !input.is_empty() {
-            let attrs = input.call(Attribute::parse_outer)?;
+            let attrs = attributes(input)?;
             let vis = input.parse()?;
             input.parse::<Token![unsafe]>()?;
             let options = words(input)?;

@@ -4,6 +4,7 @@
 //!
 //! C header: [`include/trace/bpf_probe.h`](srctree/include/trace/bpf_probe.h).
 
+#[cfg(CONFIG_BPF_EVENTS)]
 use crate::{
     bindings,
     prelude::*, //

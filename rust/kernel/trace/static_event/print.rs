@@ -291,8 +291,10 @@ impl<'a, R> Line<'a, R> {
             len = usize::from(u16::MAX);
         }
         if len < size_of::<R>() {
-            // SAFETY: As above; the format has no conversion.
-            unsafe { bindings::trace_event_printf(iter, c"(broken)\n".as_char_ptr()) };
+            // Not by `trace_event_printf()`, which looks at fields first.
+            //
+            // SAFETY: As above; it is a string.
+            unsafe { bindings::trace_seq_puts(&raw mut (*iter).seq, c"(broken)\n".as_char_ptr()) };
             // SAFETY: As above.
             return Err(unsafe { bindings::trace_handle_return(&raw mut (*iter).seq) });
         }
@@ -466,9 +468,28 @@ impl<'a, R> Line<'a, R> {
         }
     }
 
-    /// Bits in full words, without any options.
-    fn bits_in_hex(&self, words: &[u8]) -> *const c_char {
+    /// Whether the instance wants bits as a list.
+    ///
+    /// With `tp_printk` there is none, where C would look for its options.
+    fn bits_in_a_list(&self) -> bool {
+        const LIST: u64 = 1 << bindings::trace_iterator_bits_TRACE_ITER_BITMASK_LIST_BIT;
+
+        // SAFETY: By the type invariant the iterator is valid, and with it its instance. C changes
+        // the options with one store.
+        unsafe {
+            let tr = (*self.iter).tr;
+            !tr.is_null() && (&raw const (*tr).trace_flags).read_volatile() & LIST != 0
+        }
+    }
+
+    /// Bits, as the options of the instance want them.
+    ///
+    /// Behind what is in the buffer already, as that is for the same line;
+    /// `trace_print_bitmask_seq()` would overwrite it.
+    pub fn bits(&self, bytes: &[u8]) -> *const c_char {
         let to = self.scratch();
+        let len = bytes.len() / size_of::<usize>() * size_of::<usize>();
+        let (words, count) = (bytes.as_ptr().cast(), (len * 8) as c_int);
 
         // SAFETY: By the type invariant the buffer is valid and ours; `trace_raw_output_prep()` has
         // initialised it, so what is written next is at `len`, or at the end if it is full. C only
@@ -476,28 +497,13 @@ impl<'a, R> Line<'a, R> {
         unsafe {
             let used = (*to).seq.len.min((*to).seq.size);
             let text = (*to).seq.buffer.add(used);
-            bindings::trace_seq_bitmask(to, words.as_ptr().cast(), (words.len() * 8) as c_int);
+            if self.bits_in_a_list() {
+                bindings::trace_seq_bitmask_list(to, words, count);
+            } else {
+                bindings::trace_seq_bitmask(to, words, count);
+            }
             bindings::trace_seq_putc(to, 0);
             text
-        }
-    }
-
-    /// Bits, as the options of the instance want them.
-    pub fn bits(&self, bytes: &[u8]) -> *const c_char {
-        let words = bytes.len() / size_of::<usize>() * size_of::<usize>();
-
-        // SAFETY: By the type invariant the iterator is valid.
-        if unsafe { (*self.iter).tr.is_null() } {
-            // C looks for the options there, with `tp_printk` too.
-            return self.bits_in_hex(bytes.get(..words).unwrap_or_default());
-        }
-        // SAFETY: By the type invariant the iterator is valid and ours. C only reads the words.
-        unsafe {
-            bindings::trace_print_bitmask_seq(
-                self.iter,
-                bytes.as_ptr().cast_mut().cast(),
-                words as c_uint,
-            )
         }
     }
 }

@@ -304,16 +304,14 @@ impl<R, M: Room> Entry<R, M> {
     #[inline(always)]
     pub fn clear(&mut self) {
         let header = super::super::HEADER_SIZE;
+        // A record of nothing but a header may be no larger than its alignment.
+        let end = self.len.wrapping_sub(align_of::<R>()).max(header);
 
         // SAFETY: By the type invariant there are as many bytes, and a record has a header.
         unsafe {
             ptr::write_bytes(self.base.add(header), 0, size_of::<R>() - header);
             // What is behind the last thing of variable size.
-            ptr::write_bytes(
-                self.base.add(self.len - align_of::<R>()),
-                0,
-                align_of::<R>(),
-            );
+            ptr::write_bytes(self.base.add(end), 0, self.len.wrapping_sub(end));
         }
     }
 

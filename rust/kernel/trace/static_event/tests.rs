@@ -44,6 +44,8 @@ use crate::{
     }, //
 };
 
+mod declared;
+
 trace_event! {
     system: "rust_kunit";
 

@@ -245,7 +245,10 @@ impl<'a> Printer<'a> {
                         Piece::Num(quote!(::core::mem::size_of::<#ty>() as i128)),
                         quote!(::core::mem::size_of::<#ty>()),
                     ),
-                    Kind::Dynamic { what, .. } => (
+                    Kind::Dynamic {
+                        what: what @ (Dynamic::Bitmask | Dynamic::Cpumask),
+                        ..
+                    } => (
                         self.element_size(what),
                         quote!(::core::mem::size_of::<usize>()),
                     ),

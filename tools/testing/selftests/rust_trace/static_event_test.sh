@@ -49,14 +49,19 @@ fire_c() { echo "$1" >$PARAM/fire_c; }
 # prefix of the names nor the id.
 records() { sed -n 's/^.*: [rc]_\([a-z_]*: .*\)$/\1/p' trace; }
 
-both() { # COMMAND-THAT-ENABLES COUNT: the same records for both?
-	local rust c
+# In C a mask overwrites what else is made for the same line.
+without_masks() { sed -E 's/^(arrays|relative): .*/\1/'; }
+
+# The same records for both, as the command has them?
+both() { # COMMAND-THAT-ENABLES COUNT [COMMAND...]
+	local rust c as=("${@:3}")
+	[ ${#as[@]} -gt 0 ] || as=(cat)
 	fresh || return
 	"$1" $R r_ && fire_rust "$2"
-	rust=$(records)
+	rust=$(records | "${as[@]}")
 	fresh || return
 	"$1" $C c_ && fire_c "$2"
-	c=$(records)
+	c=$(records | "${as[@]}")
 	echo 0 >$R/enable
 	echo 0 >$C/enable
 	[ -n "$c" ] && same "$rust" "$c"
@@ -68,10 +73,11 @@ format() { # DIR
 
 # Format files: types, offsets, sizes, signs and the print format.
 formats() {
-	local e rc=0
+	local e c rc=0
 	load || return
-	for e in $EVENTS cost cost_string; do
-		same "$(format $R/r_$e)" "$(format $C/c_$e)" || rc=1
+	for e in $EVENTS pointers cost cost_string; do
+		c=$(format $C/c_$e)
+		[ -n "$c" ] && same "$(format $R/r_$e)" "$c" || rc=1
 	done
 	return $rc
 }
@@ -84,7 +90,33 @@ event_escapes__in_formats() {
 }
 
 all_on() { echo 1 >"$1/enable"; }
-output() { both all_on 12; }
+output() { both all_on 12 without_masks; }
+
+masks() { # NUMBER
+	echo >trace
+	echo "$1" >$DEBUG/masks
+	records
+}
+
+# All texts that are made for a line, masks among them.
+event_bitmask_text__in_a_line() {
+	local zeroes=00000000,00000 got
+	fresh || return
+	[ "$(getconf LONG_BIT)" = 64 ] || skip 'the size of a word is another one' || return
+	echo 1 >$R/r_masks/enable
+	echo 1 >$R/r_arrays/enable
+	same "$(masks 3)" "masks: three ${zeroes}103 ${zeroes}003 ONE|TWO" || return
+	echo 1 >options/bitmask-list
+	got=$(masks 3)
+	echo 0 >options/bitmask-list
+	same "$got" 'masks: three 0-1,8 0-1 ONE|TWO' || return
+	echo >trace
+	fire_rust 4
+	echo 0 >$R/enable
+	same "$(records | tail -n 1)" "arrays: 03:03:03:03:03:03 03 03 03 03 03 03 {0x3,0x4} \
+127.0.0.3 {0x0,0x1111,0x2222} 000000001111000022220000 len=12 \
+00000000,00000021,${zeroes}103 ${zeroes}002"
+}
 
 output_fields() {
 	local rc=0
@@ -111,7 +143,7 @@ filters_off() {
 
 filters() {
 	local rc=0
-	both filters_on 12 || rc=1
+	both filters_on 12 without_masks || rc=1
 	filters_off
 	return $rc
 }
@@ -138,19 +170,23 @@ hist() {
 
 # What filters take a field for, other than by its type.
 filter_types() {
+	filter_types_of $R/r_pointers $DEBUG/pointers && filter_types_of $C/c_pointers $PARAM/pointers_c
+}
+
+filter_types_of() { # EVENT'S-DIR FILE-TO-FIRE
 	local got
 	fresh || return
-	echo 1 >$R/r_pointers/enable
-	echo 'text == "short"' >$R/r_pointers/filter || return
-	echo 6 >$DEBUG/pointers
+	echo 1 >"$1/enable"
+	echo 'text == "short"' >"$1/filter" || return
+	echo 6 >"$2"
 	got=$(records | wc -l)
 	# By its type in C.
-	echo 'also ~ "a much*" && cpu & CPUS{0-1}' >$R/r_pointers/filter || return
-	echo 6 >$DEBUG/pointers
+	echo 'also ~ "a much*" && cpu & CPUS{0-1}' >"$1/filter" || return
+	echo 6 >"$2"
 	got="$got $(records | wc -l)"
-	echo 'ip.function == vfs_read' >$R/r_pointers/filter || return
-	echo 6 >$DEBUG/pointers
-	echo 0 >$R/r_pointers/filter
+	echo 'ip.function == vfs_read' >"$1/filter" || return
+	echo 6 >"$2"
+	echo 0 >"$1/filter"
 	same "$got $(records | wc -l)" '3 6 6'
 }
 
@@ -186,8 +222,7 @@ event_perf_size__of_a_record() {
 	same "$(perf_samples 8 8176 8177 9000)" 'len=8 len=8176 '
 }
 
-# What is printed to the console is what is in the buffer, but for bitmasks: in the
-# buffer these overwrite what else is made for the same line. It was switched on by
+# What is printed to the console is what is in the buffer. It was switched on by
 # "tp_printk" of the command line, or it cannot be.
 tp_printk() {
 	local switch=/proc/sys/kernel/tracepoint_printk got
@@ -203,7 +238,7 @@ tp_printk() {
 	[ -s "$tmp/got" ] && ! grep -q broken "$tmp/got" || return
 	same "$(grep '^relative:.*len=3' "$tmp/got")" \
 		'relative: len=3 {0x0,0x1111,0x2222} 00000000,00000021,00000000,00000103 00000000,00000002' || return
-	same "$(grep -Ev '^(arrays|relative):' "$tmp/got")" "$(records | grep -Ev '^(arrays|relative):')"
+	same "$(cat "$tmp/got")" "$(records)"
 }
 
 triggers() {
@@ -390,6 +425,23 @@ perf_records() {
 	same "$(perf script -i "$tmp/perf" 2>/dev/null | grep -c 'name=alpha')" 3
 }
 
+perf_hits() { # EVENT COMMAND: the functions that hit it
+	perf record -q -o "$tmp/perf" -e "$1" -a -- sh -c "$2" >"$tmp/log" 2>&1 || return
+	perf script -i "$tmp/perf" -F ip,sym 2>>"$tmp/log" | sed 's/^ *[0-9a-f]* *//' | sort -u
+}
+
+# The address of a sample is that of the function with the tracepoint.
+perf_addresses() {
+	local rust c
+	zgrep -q '^CONFIG_RUST_INLINE_HELPERS=y' /proc/config.gz ||
+		skip 'needs CONFIG_RUST_INLINE_HELPERS' || return
+	fresh || return
+	c=$(perf_hits event_test_c:c_hooked "echo 3 >$PARAM/fire_c")
+	rust=$(perf_hits event_test_rust:r_hooked "echo 3 >$DEBUG/fire")
+	same "$(grep -c . <<<"$c") $(grep -c . <<<"$rust")" '1 1' || return
+	grep -q 'fire' <<<"$rust" && ! grep -Eq 'perf_|probe|traceiter' <<<"$rust"
+}
+
 trace_cmd_report() { # SYSTEM:PREFIX COMMAND
 	# shellcheck disable=SC2046
 	trace-cmd record -q -o "$tmp/dat" $(tool_events "-e $1%s ") sh -c "$2" >"$tmp/log" 2>&1 || return
@@ -515,7 +567,8 @@ used_only() {
 	local ko
 	ko=$(find "/usr/lib/modules/$(uname -r)" -name rust_event_test.ko) || return
 	readelf -p __tracepoint_check "$ko" >"$tmp/log" || return
-	grep -q ' r_hooked$' "$tmp/log" && grep -q ' r_bare$' "$tmp/log" && ! grep -q ' r_unused$' "$tmp/log"
+	grep -q ' r_hooked$' "$tmp/log" && grep -q ' r_bare$' "$tmp/log" &&
+		grep -q ' r_only_c$' "$tmp/log" && ! grep -q ' r_unused$' "$tmp/log"
 }
 
 # Module life.
@@ -701,9 +754,9 @@ sample_probe() {
 	rmmod rust_trace_probe && [ ! -d events/rust_probe ]
 }
 
-run_tests formats event_escapes__in_formats output output_fields filters filter_types hist triggers condition hooks arguments probes \
+run_tests formats event_escapes__in_formats output event_bitmask_text__in_a_line output_fields filters filter_types hist triggers condition hooks arguments probes \
 	faultable exported custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk used_only:readelf \
-	perf_records:perf perf_counts:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
+	perf_records:perf perf_addresses:perf perf_counts:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
 	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \
 	unload_empty unload_with_records unload_while_perf:perf unload_while_fired \
 	trigger_refused probes_of_modules module_watch listed_strings not_yet reload sample_event sample_probe
