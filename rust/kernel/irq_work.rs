@@ -12,7 +12,13 @@ use crate::{
     bindings,
     container_of,
     prelude::*,
-    sync::Arc,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    },
     types::Opaque,
     workqueue::{
         self,
@@ -24,7 +30,8 @@ use crate::{
 /// Puts a work item onto the [system workqueue](workqueue::system_percpu) from any context.
 ///
 /// It has to be dropped where sleeping is allowed: that waits for the interrupt, though not for the
-/// work item.
+/// work item. If it was never asked for anything there is nothing to wait for, so it can be dropped
+/// before the kernel has enabled interrupts for the first time.
 ///
 /// # Examples
 ///
@@ -81,6 +88,8 @@ use crate::{
 #[pin_data(PinnedDrop)]
 pub struct Relay<T> {
     item: Arc<T>,
+    /// Whether the interrupt was ever asked for.
+    asked: Atomic<bool>,
     #[pin]
     work: Opaque<bindings::irq_work>,
 }
@@ -99,6 +108,7 @@ where
     pub fn new(item: Arc<T>) -> impl PinInit<Self> {
         pin_init!(Self {
             item,
+            asked: Atomic::new(false),
             // SAFETY: `slot` is valid for writes of an `irq_work`. `Self::run` is called with a
             // pointer to it, which is pinned in a `Self` then.
             work <- Opaque::ffi_init(|slot| unsafe {
@@ -112,6 +122,8 @@ where
     /// In any context. If it was asked for before and the interrupt has not come yet, or if the
     /// item is still waiting in the queue, once is enough.
     pub fn queue(&self) {
+        // Who drops this has it alone, so it sees what was stored before.
+        self.asked.store(true, Relaxed);
         // SAFETY: `new` has initialised it, and it stays until it is done: see `drop`.
         unsafe { bindings::irq_work_queue(self.work.get()) };
     }
@@ -133,7 +145,10 @@ where
 #[pinned_drop]
 impl<T> PinnedDrop for Relay<T> {
     fn drop(self: Pin<&mut Self>) {
-        // SAFETY: It was initialised, and nobody can queue it any more.
-        unsafe { bindings::irq_work_sync(self.work.get()) };
+        // C wants interrupts to be enabled for waiting.
+        if self.asked.load(Relaxed) {
+            // SAFETY: It was initialised, and nobody can queue it any more.
+            unsafe { bindings::irq_work_sync(self.work.get()) };
+        }
     }
 }

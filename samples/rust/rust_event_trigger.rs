@@ -6,13 +6,14 @@
 //! how long its longest record was.
 //!
 //! ```sh
+//! modprobe rust_event_trigger
 //! cd /sys/kernel/tracing
-//! insmod rust_event_trigger.ko
 //! echo 'rust_count if prio < 120' > events/sched/sched_waking/trigger
 //! sleep 1
-//! cat events/sched/sched_waking/trigger   # rust_count: hits=12 longest=44 if prio < 120
+//! cat events/sched/sched_waking/trigger   # rust_count: hits=12 longest=36 if prio < 120
 //! rmmod rust_event_trigger                # Module rust_event_trigger is in use
 //! echo '!rust_count' > events/sched/sched_waking/trigger
+//! sleep 1                                 # the trigger is freed a little later
 //! rmmod rust_event_trigger
 //! ```
 

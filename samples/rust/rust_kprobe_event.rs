@@ -6,8 +6,8 @@
 //! entered and one for when it returns, and enables both. The function is one that opens files.
 //!
 //! ```sh
+//! modprobe rust_kprobe_event
 //! cd /sys/kernel/tracing
-//! insmod rust_kprobe_event.ko
 //! cat trace               # a record of each for every file that was opened
 //! cat kprobe_events
 //! rmmod rust_kprobe_event # disables and deletes the events

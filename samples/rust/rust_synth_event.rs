@@ -7,8 +7,8 @@
 //! declared, whose values the compiler checks, for what is written to `rust_synth_emit`.
 //!
 //! ```sh
+//! modprobe rust_synth_event
 //! cd /sys/kernel/tracing
-//! insmod rust_synth_event.ko
 //! cat trace                # five records
 //! echo 1 > events/synthetic/rust_declared_synth/enable
 //! echo 'a unicorn' > rust_synth_emit
@@ -64,6 +64,9 @@ synth_event! {
         what: DynString,
     }
 }
+
+/// The longest text that can be written at once.
+const MAX_LEN: usize = 4096;
 
 /// The events are there as long as the module is, and the file a little less long.
 struct SynthSample {
@@ -183,6 +186,9 @@ impl FileOps for Emit {
     }
 
     fn write_iter(kiocb: Kiocb<'_, Self::Data>, iov: &mut IovIterSource<'_>) -> Result<usize> {
+        if iov.len() > MAX_LEN {
+            return Err(E2BIG);
+        }
         let mut text = KVec::new();
         let len = iov.copy_from_iter_vec(&mut text, GFP_KERNEL)?;
         let what = CString::try_from_fmt(fmt!("{}", BStr::from_bytes(text.trim_ascii())))?;

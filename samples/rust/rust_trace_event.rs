@@ -82,6 +82,16 @@ trace_event! {
         )
     }
 
+    /// The same as in C: what is said each tenth time.
+    event foo_bar_with_cond(foo: &[u8], bar: i32) {
+        if bar % 10 == 0;
+        fields {
+            foo: str = foo,
+            bar: i32 as "int" = bar,
+        }
+        print("foo %s %d", foo, bar)
+    }
+
     class foo_template(words: u32, len: usize) {
         fields {
             words: u32 = words,
@@ -133,6 +143,7 @@ fn say(count: &Atomic<u32>, reader: &mut UserSliceReader) -> Result {
     let count = count.fetch_add(1, Relaxed) + 1;
 
     trace_foo_bar(text, count, &lens);
+    trace_foo_bar_with_cond(text, count as i32);
     trace_foo_simple(lens.len() as u32, text.len());
     // What this counts is not even looked at if nobody listens.
     trace!(foo_with_condition(words().count() as u32, text.len()));

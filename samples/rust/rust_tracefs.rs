@@ -6,8 +6,8 @@
 //! `rust_notes_stat` tells how many were written.
 //!
 //! ```sh
+//! modprobe rust_tracefs
 //! cd /sys/kernel/tracing
-//! insmod rust_tracefs.ko
 //! exec 3<>rust_notes
 //! echo 'buy milk' >&3; cat <&3
 //! cat rust_notes_stat     # notes: 1, bytes: 9

@@ -7,7 +7,8 @@
 
 use kernel::{
     prelude::*,
-    str::CString, //
+    str::CString,
+    trace::dynevent::is_space, //
 };
 
 /// A piece of a command.
@@ -127,9 +128,4 @@ pub(crate) fn c_string(text: &[u8]) -> Result<CString> {
     copy.extend_from_slice(text, GFP_KERNEL)?;
     copy.push(0, GFP_KERNEL)?;
     CString::from_vec_with_nul(copy)
-}
-
-/// What C's `isspace()` takes for white space.
-pub(crate) const fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r' | 0xa0)
 }

@@ -80,7 +80,8 @@ fn is_name(b: u8) -> bool {
     is_word(b) || b == b'.' || b == b'-'
 }
 
-/// White space of ASCII, as `isspace` has it.
+/// White space of ASCII. `isspace()` of C, which some places there use, takes 0xa0 for it as well:
+/// see the row `ascii-blanks` of `Documentation/trace/rust/deviations.rst`.
 pub(super) fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\t'..=b'\r')
 }

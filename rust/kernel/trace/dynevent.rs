@@ -47,7 +47,10 @@ use core::{
 pub trait Operations: event::Operations {
     /// Makes an event as a command says, which is not changed by that.
     ///
-    /// Called without `event_mutex`.
+    /// Called without `event_mutex`, and with C's `dyn_event_ops_mutex` held, which is outside of
+    /// that one in the lock order. So nothing must be called here that takes it: no kind be
+    /// [registered](Kind::register), and no command be [run](cmd::Command::run) that makes a kprobe
+    /// event.
     ///
     /// # Errors
     ///
@@ -126,7 +129,8 @@ impl<T: Operations> Kind<T> {
         }
     }
 
-    /// Makes the commands of this kind known. Sleeps.
+    /// Makes the commands of this kind known. Sleeps: takes `dyn_event_ops_mutex`, so `event_mutex`
+    /// must not be held, nor this be called in [`Operations::create`].
     ///
     /// There is no way back, so only code that is built into the kernel can have a kind.
     ///
@@ -291,8 +295,10 @@ unsafe fn register(ops: *mut bindings::dyn_event_operations) -> Result {
     to_result(unsafe { bindings::dyn_event_register(ops) })
 }
 
-/// As `isspace()` has it, which is that of Latin 1.
-fn is_space(byte: u8) -> bool {
+/// Whether this is white space for the commands of C: what `isspace()` takes for it, which is that
+/// of Latin 1, so it has a space that is not ASCII.
+#[inline]
+pub const fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ' | 0xa0)
 }
 

@@ -146,6 +146,10 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     fn attached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
 
     /// Called after somebody has stopped to listen.
+    ///
+    /// If that is because an instance is removed `trace_types_lock` is held as well. So what takes
+    /// it must not be called: an [`InstanceRef`](super::instance::InstanceRef) must be neither made
+    /// nor dropped here.
     fn detached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
 
     /// Prints a record for the `trace` file.

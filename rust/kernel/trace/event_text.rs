@@ -91,9 +91,9 @@ unsafe impl<T> Sync for Operations<T> {}
 
 /// What belongs to an open file.
 struct Reader<T: EventText> {
-    /// The number of hits at the last reading from the start. Accessed with `event_mutex` held.
+    /// The number of hits at the last reading from the start.
     last_read: Atomic<u64>,
-    /// And at the last reading or polling. Accessed with `event_mutex` held.
+    /// And at the last reading or polling.
     last_seen: Atomic<u64>,
     file: *mut bindings::file,
     reading: Reading<T>,
@@ -105,6 +105,18 @@ struct Reading<T: EventText> {
     item: usize,
     /// The number of items, when it is known.
     end: Option<usize>,
+    /// The size of the buffer, if the item has just not fit in it.
+    too_small: Option<usize>,
+    /// What is to be known of polling when something has been written.
+    news: Option<News>,
+}
+
+/// What a reading is for who polls the file.
+struct News {
+    /// The number of hits.
+    hits: u64,
+    /// `last_seen` when that was the number.
+    seen: u64,
 }
 
 impl<T: EventText> Operations<T> {
@@ -201,6 +213,8 @@ impl<T: EventText> Operations<T> {
                     text: None,
                     item: 0,
                     end: None,
+                    too_small: None,
+                    news: None,
                 },
             },
             GFP_KERNEL_ACCOUNT,
@@ -297,9 +311,13 @@ impl<T: EventText> Operations<T> {
         pos: *mut bindings::loff_t,
     ) -> *mut c_void {
         // SAFETY: Promised by the caller.
-        let item = unsafe { *pos };
+        let (item, size) = unsafe { (*pos, (*m).size) };
+        // SAFETY: Promised by the caller, and the borrow ends here.
+        let too_small = unsafe { Self::reading(m) }.too_small.take();
+        // C has made the buffer larger, and nobody has seen anything of this reading.
+        let same_reading = too_small.is_some_and(|before| size > before);
 
-        if item == 0 {
+        if item == 0 && !same_reading {
             // SAFETY: Promised by the caller.
             if let Err(e) = unsafe { Self::restart(m) } {
                 return e.to_ptr();
@@ -319,8 +337,7 @@ impl<T: EventText> Operations<T> {
         let reader = unsafe { (*m).private.cast::<Reader<T>>() };
         // SAFETY: The private data is there as long as the file is. These fields are never borrowed
         // exclusively.
-        let (file, last_read, last_seen) =
-            unsafe { ((*reader).file, &(*reader).last_read, &(*reader).last_seen) };
+        let (file, last_seen) = unsafe { ((*reader).file, &(*reader).last_seen) };
 
         // SAFETY: The file is open, as somebody reads it.
         let text = unsafe {
@@ -328,22 +345,39 @@ impl<T: EventText> Operations<T> {
                 // Before the text is made, so that there is no hit that neither is in it nor will
                 // be told about.
                 let hits = Self::hits(event, lists);
-                let text = T::collect(event, lists)?;
+                let seen = last_seen.load(Relaxed);
 
-                last_read.store(hits, Relaxed);
-                // Those who wait for something new are to wait for what comes after this.
-                last_seen.store(hits, Relaxed);
-                Ok(text)
+                Ok((T::collect(event, lists)?, News { hits, seen }))
             })
         };
-        let mut text = text.ok_or(ENODEV).and_then(|text| text)?;
+        let (mut text, news) = text.ok_or(ENODEV).and_then(|text| text)?;
 
         T::prepare(&mut text)?;
         // SAFETY: The caller promises that the lock is held. The borrow ends here.
         let reading = unsafe { Self::reading(m) };
         reading.text = Some(text);
         reading.end = None;
+        reading.news = Some(news);
         Ok(())
+    }
+
+    /// Takes note of a reading of which something was written. What could not be written, for want
+    /// of memory, is still to be told about by polling.
+    ///
+    /// # Safety
+    ///
+    /// `m` must be a `seq_file` that was made by [`open`](Self::open).
+    unsafe fn has_read(m: *mut bindings::seq_file, news: News) {
+        // SAFETY: Promised by the caller.
+        let reader = unsafe { (*m).private.cast::<Reader<T>>() };
+        // SAFETY: The private data is there as long as the file is. These fields are never borrowed
+        // exclusively.
+        let (last_read, last_seen) = unsafe { (&(*reader).last_read, &(*reader).last_seen) };
+
+        last_read.store(news.hits, Relaxed);
+        // Those who wait for something new are to wait for what comes after this, or after what
+        // somebody who polls has seen meanwhile.
+        let _ = last_seen.cmpxchg(news.seen, news.hits, Relaxed);
     }
 
     /// # Safety
@@ -372,14 +406,25 @@ impl<T: EventText> Operations<T> {
     unsafe extern "C" fn show(m: *mut bindings::seq_file, _item: *mut c_void) -> c_int {
         // SAFETY: Promised by the caller, and the borrow ends with this function.
         let reading = unsafe { Self::reading(m) };
-        // SAFETY: Promised by the caller.
-        let m = unsafe { SeqFile::from_raw(m) };
-
         let Some(text) = &reading.text else {
             return bindings::SEQ_SKIP as c_int;
         };
+        // SAFETY: Promised by the caller.
+        let shown = T::show(text, reading.item, unsafe { SeqFile::from_raw(m) });
+
+        // SAFETY: Promised by the caller.
+        let (count, size) = unsafe { ((*m).count, (*m).size) };
+        // This is what C takes for too much.
+        if count == size {
+            reading.too_small = Some(size);
+        } else if shown.is_ok() {
+            if let Some(news) = reading.news.take() {
+                // SAFETY: Promised by the caller.
+                unsafe { Self::has_read(m, news) };
+            }
+        }
         from_result(|| {
-            if T::show(text, reading.item, m)? {
+            if shown? {
                 Ok(0)
             } else {
                 reading.end = Some(reading.item);

@@ -163,7 +163,10 @@ impl<'h> Instance<'h> {
 
 /// A reference to an instance, which user space cannot remove until this is dropped.
 ///
-/// The drop sleeps: it takes `trace_types_lock`. It can be dropped with `event_mutex` held.
+/// The drop sleeps: it takes `trace_types_lock`. It can be dropped with `event_mutex` held; but not
+/// in [`trigger::Command::detached`](super::trigger::Command::detached) and
+/// [`event::Operations::detached`](super::event::Operations::detached), which C calls with both
+/// locks held when it removes an instance.
 ///
 /// # Invariants
 ///
@@ -220,8 +223,10 @@ impl InstanceRef {
             // SAFETY: The function has no requirements.
             let top = NonNull::new(unsafe { bindings::top_trace_array() }).ok_or(ENODEV)?;
 
-            // SAFETY: The top instance is never removed.
-            to_result(unsafe { get(top) })?;
+            // What user space may do is not asked, as it is not for other instances.
+            //
+            // SAFETY: C looks for an instance at this address.
+            to_result(unsafe { bindings::trace_array_get(top.as_ptr()) })?;
             // INVARIANT: This is the reference that was just taken.
             return Ok(Self { ptr: top });
         };
@@ -437,12 +442,24 @@ pub fn is_on() -> bool {
 /// Takes a snapshot of the top instance: its buffers change places with those that the file
 /// `snapshot` shows. Any context; in an NMI there is none, but a message in the trace.
 ///
-/// There have to be buffers to change with: [`snapshot_alloc`] makes them, as writing to that file
+/// There have to be buffers to change with: [`alloc_snapshot`] makes them, as writing to that file
 /// does. Without them tracing goes off, so that nothing of it is lost.
 #[cfg(CONFIG_TRACER_SNAPSHOT)]
 pub fn snapshot() {
     // SAFETY: There are no requirements.
     unsafe { bindings::tracing_snapshot() };
+}
+
+/// Makes the buffers that [`snapshot`] changes with, if there are none, and takes none. Sleeps.
+///
+/// # Errors
+///
+/// `ENOMEM`; C warns then.
+#[cfg(CONFIG_TRACER_SNAPSHOT)]
+#[inline(never)]
+pub fn alloc_snapshot() -> Result {
+    // SAFETY: There are no requirements but a context that can sleep.
+    to_result(unsafe { bindings::tracing_alloc_snapshot() })
 }
 
 /// [Takes a snapshot](snapshot), having made the buffers for it if there are none. Sleeps. If there

@@ -23,7 +23,7 @@
 //! open.set_enabled(true)?;
 //! // There are records of it in `trace` now.
 //! open.set_enabled(false)?;
-//! open.delete()?;
+//! open.delete().map_err(|failed| failed.error)?;
 //! # Ok::<(), Error>(())
 //! ```
 //!
@@ -112,7 +112,9 @@ impl Builder {
         Ok(self)
     }
 
-    /// Makes the event. Sleeps: takes `event_mutex`.
+    /// Makes the event. Sleeps: takes `dyn_event_ops_mutex`, and `event_mutex` inside of it. So
+    /// neither of the two must be held, nor this be called in
+    /// [`dynevent::Operations::create`](super::dynevent::Operations::create).
     ///
     /// # Errors
     ///
@@ -120,12 +122,19 @@ impl Builder {
     ///   more than one, or there must not be a probe at that place. What is wrong is in `error_log`
     ///   of tracefs.
     /// - `ENOENT` if the symbol has just gone with its module.
-    /// - `EEXIST` if there is such a probe, or an event of this name with other fields. One with
-    ///   the same fields gets another probe, as in C.
+    /// - `EEXIST` if there is an event of this name, whoever has made it. C would add the probe to
+    ///   an event that has the same fields, which then would be deleted with what is made here.
+    ///   That still happens if somebody makes it while this is being called.
     /// - `ENOMEM`.
     pub fn create(self) -> Result<Event> {
         let Self { command, name, .. } = self;
 
+        match EventFileRef::get(None, SYSTEM, &name) {
+            Ok(_) => return Err(EEXIST),
+            // There is none.
+            Err(e) if e == EINVAL => {}
+            Err(e) => return Err(e),
+        }
         command.run()?;
         let owner = Owner {
             name,
@@ -178,22 +187,45 @@ impl Event {
         self.file.set_enabled(on)
     }
 
-    /// Deletes the event. Sleeps: takes `event_mutex`.
+    /// Deletes the event, or gives it back if that fails. Sleeps: takes `event_mutex`.
     ///
-    /// If it fails the event stays, and nobody owns it. [`delete`] can try again.
+    /// For a moment nothing keeps others from deleting it.
     ///
     /// # Errors
     ///
     /// - `EBUSY` if it is enabled, or somebody has a reference to it: an [`EventFileRef`], perf, a
     ///   trigger.
-    /// - `ENOENT` if it is gone.
-    pub fn delete(self) -> Result {
+    /// - `ENOENT` if others were faster.
+    /// - `ENOMEM`.
+    pub fn delete(self) -> Result<(), NotDeleted> {
         let Self { file, mut owner } = self;
 
+        // What there is a reference to is not deleted.
         drop(file);
-        owner.deleted = true;
-        delete(&owner.name)
+        let Err(error) = delete(&owner.name) else {
+            owner.deleted = true;
+            return Ok(());
+        };
+
+        match EventFileRef::get(None, SYSTEM, &owner.name) {
+            Ok(file) => Err(NotDeleted {
+                error,
+                event: Some(Self { file, owner }),
+            }),
+            Err(_) => {
+                owner.deleted = true;
+                Err(NotDeleted { error, event: None })
+            }
+        }
     }
+}
+
+/// What [`Event::delete`] gives back if it has failed.
+pub struct NotDeleted {
+    /// What is in the way.
+    pub error: Error,
+    /// The event, as it was. `None` if somebody else has deleted it.
+    pub event: Option<Event>,
 }
 
 /// Deletes the event of this name when it is dropped.

@@ -52,6 +52,9 @@ impl<'a> Line<'a> {
     }
 
     /// The record with its header, which field offsets count from.
+    ///
+    /// Empty if the record is printed to the console before it is in the buffer, as booting with
+    /// `tp_printk` has it: C does not tell then how long it is.
     pub fn record(&self) -> &[u8] {
         // SAFETY: By the type invariant the iterator has a record, of the size that it says.
         unsafe {
@@ -87,10 +90,31 @@ impl<'a> Line<'a> {
         };
     }
 
+    /// Adds these bytes as they are, or nothing if there is no room for all of them: then the line
+    /// is printed at the next try. In C: `trace_seq_putmem()`.
+    pub fn write_bytes(&mut self, bytes: &[u8]) {
+        // What is longer does not fit either.
+        let len = c_uint::try_from(bytes.len()).unwrap_or(c_uint::MAX);
+
+        // SAFETY: By the type invariant the iterator is valid and ours. C copies the bytes, if it
+        // has room for as many, which is less than the largest number.
+        unsafe {
+            bindings::trace_seq_putmem(&raw mut (*self.iter).seq, bytes.as_ptr().cast(), len)
+        };
+    }
+
     /// What C wants to know at the end.
     pub(super) fn finish(self) -> bindings::print_line_t {
         // SAFETY: By the type invariant the iterator is valid.
         unsafe { handle_return(&raw mut (*self.iter).seq) }
+    }
+}
+
+/// For code that writes to anything. It never fails: see [`Line`] for what does not fit.
+impl fmt::Write for Line<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.write_bytes(text.as_bytes());
+        Ok(())
     }
 }
 

@@ -25,7 +25,10 @@ const _: () = assert!(NAME_LEN > bindings::KSYM_NAME_LEN as usize + 256);
 /// let mut name = Name::new();
 ///
 /// // There is nothing at this address.
+/// # #[cfg(CONFIG_KALLSYMS)]
 /// assert_eq!(name.lookup(1, true), b"0x1");
+/// # #[cfg(not(CONFIG_KALLSYMS))]
+/// # assert_eq!(name.lookup(1, true), b"0x0000000000000001");
 /// assert!(!name.hashed(1).is_empty());
 /// ```
 pub struct Name([u8; NAME_LEN]);
@@ -41,7 +44,8 @@ impl Name {
     ///
     /// With `offset` the name is followed by how far the address is into the symbol and by the size
     /// of that, `+0x10/0x40`. A symbol of a module is followed by the name of that, `[module]`.
-    /// This is what `%pS` and `%ps` print. Sleeps not.
+    /// This is what `%pS` and `%ps` print. Without `CONFIG_KALLSYMS` it is always the address, with
+    /// all of its digits. Sleeps not.
     pub fn lookup(&mut self, address: usize, offset: bool) -> &[u8] {
         // SAFETY: There is room for the longest name that there can be.
         let len = unsafe { sprint(self.0.as_mut_ptr(), address, offset) };
@@ -96,6 +100,7 @@ pub fn syscall_name(nr: u64) -> Option<&'static CStr> {
 /// # Safety
 ///
 /// There must be room for `NAME_LEN` bytes at `buffer`.
+#[cfg(CONFIG_KALLSYMS)]
 #[inline(never)]
 unsafe fn sprint(buffer: *mut u8, address: usize, offset: bool) -> c_int {
     if offset {
@@ -104,5 +109,24 @@ unsafe fn sprint(buffer: *mut u8, address: usize, offset: bool) -> c_int {
     } else {
         // SAFETY: Promised by the caller.
         unsafe { bindings::sprint_symbol_no_offset(buffer.cast(), address) }
+    }
+}
+
+/// Without symbols, C's functions for them are empty; what prints pointers knows what to do.
+///
+/// # Safety
+///
+/// There must be room for `NAME_LEN` bytes at `buffer`.
+#[cfg(not(CONFIG_KALLSYMS))]
+#[inline(never)]
+unsafe fn sprint(buffer: *mut u8, address: usize, _offset: bool) -> c_int {
+    // SAFETY: Promised by the caller. The format takes one pointer, which is not read from.
+    unsafe {
+        bindings::snprintf(
+            buffer.cast(),
+            NAME_LEN,
+            c"%pS".as_char_ptr(),
+            core::ptr::without_provenance::<c_void>(address),
+        )
     }
 }

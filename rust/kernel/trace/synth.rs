@@ -23,6 +23,8 @@ pub use self::{
         Type, //
     },
     declare::{
+        check_declared,
+        field_name,
         Char,
         Declared,
         DeclaredEvent,
@@ -57,7 +59,11 @@ mod tests;
 use super::{
     event_file::EventFile,
     event_mutex::Held,
-    tracepoint::Tracepoint,
+    static_event::cpu_is_online,
+    tracepoint::{
+        ReadGuard,
+        Tracepoint, //
+    },
     trigger::{
         synchronize,
         Hit, //
@@ -376,7 +382,7 @@ impl SynthEvent {
         }
         // SAFETY: It is the tracepoint of a synthetic event that has as many fields as there are
         // words, each of which is what C takes for a field of its kind. What they are the addresses
-        // of is borrowed for longer than this call. A hit is in a section that probes are kept for.
+        // of is borrowed for longer than this call.
         unsafe { call(tracepoint, words) };
     }
 }
@@ -465,15 +471,20 @@ unsafe fn fields<'a>(event: *const bindings::synth_event) -> &'a [*mut bindings:
 /// What the probes of a synthetic event are.
 type Probe = unsafe extern "C" fn(*mut c_void, *mut u64, *mut c_uint);
 
-/// Calls the probes, which do not write to the values.
+/// Calls the probes, which do not write to the values. On a CPU that is offline there are none.
 ///
 /// # Safety
 ///
 /// `tracepoint` must be that of a synthetic event, and `words` have what C takes for each of its
-/// fields. This CPU must be in a section that probes are kept for, with preemption disabled.
+/// fields.
 unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64]) {
-    // SAFETY: Promised by the caller.
-    for probe in unsafe { tracepoint.probes_unguarded() } {
+    // What keeps the trigger of a hit need not keep probes.
+    let guard = ReadGuard::new();
+
+    if !cpu_is_online() {
+        return;
+    }
+    for probe in tracepoint.probes(&guard) {
         // SAFETY: All probes of the tracepoint of a synthetic event have this type: those of its
         // class, and the stub that C puts in place of one that goes.
         unsafe {

@@ -32,8 +32,9 @@
 //!
 //! # Locks
 //!
-//! All but hits happens with `event_mutex` held. A hit has preemption disabled, may be in any
-//! context including NMI, and is in a section that detached triggers are kept for.
+//! All but hits happens with `event_mutex` held, and [`Command::detached`] with `trace_types_lock`
+//! as well. A hit has preemption disabled, may be in any context including NMI, and is in a section
+//! that detached triggers are kept for.
 //!
 //! # Examples
 //!
@@ -172,8 +173,9 @@ pub trait Command: Sized + 'static {
     ///
     /// It is dropped when no CPU can be using it any more: mostly by a kernel thread that holds no
     /// locks, but if there is no memory for that thread by whoever has detached the trigger. So the
-    /// drop may sleep, but must not take `event_mutex`, nor wait for somebody who does. What needs
-    /// `event_mutex` is to be done in [`detached`](Self::detached), or in the `gone` of
+    /// drop may sleep, but must not take `event_mutex` or `trace_types_lock`, as that of an
+    /// [`InstanceRef`](super::instance::InstanceRef) does, nor wait for somebody who does. What
+    /// needs `event_mutex` is to be done in [`detached`](Self::detached), or in the `gone` of
     /// [`EventFile::detach`].
     type Data: Send + Sync + 'static;
 
@@ -203,6 +205,10 @@ pub trait Command: Sized + 'static {
     ///
     /// The trigger may be hit until no CPU can be using it any more.
     /// [`EventFile::detach`] does not call this: it has a parameter for the same purpose.
+    ///
+    /// `trace_types_lock` is held as well. So what takes it must not be called: an
+    /// [`InstanceRef`](super::instance::InstanceRef) must be neither made nor dropped here, or in
+    /// the drop of [`Data`](Self::Data), which may be next. That is left to a work item.
     fn detached(data: &Self::Data, held: Held<'_>);
 }
 
@@ -214,6 +220,9 @@ pub enum Kind {
     ///
     /// The same as [`Record`](Self::Record) if the histograms of the kernel are those in C, which
     /// take all such triggers for theirs.
+    ///
+    /// Hits of the kernel's own command, which is called `hist`, may nest as deep as it has memory
+    /// for.
     Hist,
     /// Triggers that look at the record. They are hit with it, after the filter has been asked.
     Record,
@@ -293,6 +302,17 @@ impl<T> Registration<T> {
     fn as_raw(&self) -> *mut bindings::event_command {
         self.command.get()
     }
+
+    /// Whether this is the command of the kernel's histograms, whose hits are not counted.
+    fn is_hist(&self) -> bool {
+        // SAFETY: The name is the static string that this was made with, and never changes.
+        is_hist(unsafe { CStr::from_char_ptr((*self.as_raw()).name) })
+    }
+}
+
+/// Whether this is the name of the command of the kernel's histograms.
+const fn is_hist(name: &CStr) -> bool {
+    matches!(name.to_bytes(), b"hist")
 }
 
 impl<T: Command> Registration<T> {
@@ -313,8 +333,8 @@ impl<T: Command> Registration<T> {
                 set_filter: None,
                 trigger: Some(match kind {
                     // They have a limit of their own, that of their scratch memory.
-                    Kind::Hist => Self::hit_record,
-                    Kind::Record => Self::hit_nested_record,
+                    Kind::Hist if is_hist(name) => Self::hit_record,
+                    Kind::Hist | Kind::Record => Self::hit_nested_record,
                     Kind::Always | Kind::Post => Self::hit_nested,
                 }),
                 count_func: Some(data::count),

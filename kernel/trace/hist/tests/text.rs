@@ -2,14 +2,15 @@
 
 //! Tests of pieces of a command: what they are cut into, and where each is.
 
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    trace::dynevent::is_space, //
+};
 
 #[kunit_tests(hist_text)]
 mod tests {
-    use crate::text::{
-        is_space,
-        Piece, //
-    };
+    use super::is_space;
+    use crate::text::Piece;
 
     /// What a piece is and where it begins.
     fn seen(piece: Piece<'_>) -> (&[u8], usize) {
@@ -65,9 +66,14 @@ mod tests {
         assert_eq!(seen(Piece::new(b"ab", 5).trim()), (&b"ab"[..], 5));
         assert!(Piece::new(b" \t ", 5).trim().is_empty());
         assert!(Piece::new(b"", 5).trim().is_empty());
-        for byte in [b'!', b'a', 0, 0x08, 0x0e, 0x1f, 0x9f] {
+        for byte in [b'!', b'a', 0, 0x08, 0x0e, 0x1f, 0x9f, 0xa1] {
             assert!(!is_space(byte));
         }
+        // Latin 1 has one more, which C takes for white space.
+        for byte in [b' ', b'\t', b'\n', 0x0b, 0x0c, b'\r', 0xa0] {
+            assert!(is_space(byte));
+        }
+        assert_eq!(seen(Piece::new(b"\xa0ab\xa0", 5).trim()), (&b"ab"[..], 6));
     }
 
     #[test]

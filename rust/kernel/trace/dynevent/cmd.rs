@@ -215,7 +215,11 @@ impl<'a> Command<'a> {
         self.added(result)
     }
 
-    /// Has the command obeyed. Sleeps: takes `event_mutex`. In C: `dynevent_create()`.
+    /// Has the command obeyed. Sleeps: takes `event_mutex`, which must not be held. In C:
+    /// `dynevent_create()`.
+    ///
+    /// One that makes a kprobe event takes `dyn_event_ops_mutex` outside of that, so it must not be
+    /// run in [`Operations::create`](super::Operations::create).
     ///
     /// # Errors
     ///
@@ -236,13 +240,18 @@ pub(in crate::trace) fn is_word(text: &CStr) -> bool {
 }
 
 /// Whether this is a name of an event or a field for C, as `is_good_name()` tells.
-pub(in crate::trace) fn is_name(name: &CStr) -> bool {
-    let is_alpha = |b: u8| b.is_ascii_alphabetic() || b == b'_';
+pub(in crate::trace) const fn is_name(name: &CStr) -> bool {
+    let mut rest = name.to_bytes();
+    let mut is_first = true;
 
-    match name.to_bytes() {
-        [first, rest @ ..] => {
-            is_alpha(*first) && rest.iter().all(|b| is_alpha(*b) || b.is_ascii_digit())
+    while let [byte, behind @ ..] = rest {
+        let is_alpha = byte.is_ascii_alphabetic() || *byte == b'_';
+
+        if !is_alpha && (is_first || !byte.is_ascii_digit()) {
+            return false;
         }
-        [] => false,
+        is_first = false;
+        rest = behind;
     }
+    !is_first
 }

@@ -111,6 +111,7 @@ mod references {
         let buffer = || unsafe { (*(*file.as_raw()).tr).array_buffer.buffer };
         let before = buffer();
 
+        instance::alloc_snapshot()?;
         instance::snapshot_alloc();
         assert!(buffer() != before);
         instance::snapshot();

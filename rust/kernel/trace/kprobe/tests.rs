@@ -23,6 +23,10 @@ fn made(name: &CStr) -> Result<Event> {
     Builder::new(name, FUNCTION)?.field(c"who=$comm")?.create()
 }
 
+fn deleted(event: Event) -> Result {
+    event.delete().map_err(|failed| failed.error)
+}
+
 fn is_there(name: &CStr) -> bool {
     EventFileRef::get(None, c"kprobes", name).is_ok()
 }
@@ -38,7 +42,7 @@ mod events {
         assert!(event.name() == c"rust_test_made");
         assert!(is_there(c"rust_test_made"));
         assert_eq!(delete(c"rust_test_made"), Err(EBUSY));
-        event.delete()?;
+        deleted(event)?;
         assert!(!is_there(c"rust_test_made"));
         assert_eq!(delete(c"rust_test_made"), Err(ENOENT));
 
@@ -59,12 +63,15 @@ mod events {
         event.set_enabled(false)?;
         assert!(!event.file().is_enabled());
 
-        // Enabled it cannot be deleted, and nobody owns it then.
+        // Enabled it cannot be deleted, and is given back.
         event.set_enabled(true)?;
-        assert_eq!(event.delete(), Err(EBUSY));
-        assert!(is_there(c"rust_test_enabled"));
-        EventFileRef::get(None, c"kprobes", c"rust_test_enabled")?.set_enabled(false)?;
-        delete(c"rust_test_enabled")?;
+        let failed = event.delete().err().ok_or(EINVAL)?;
+        assert_eq!(failed.error, EBUSY);
+        let event = failed.event.ok_or(ENOENT)?;
+        assert!(event.file().is_enabled());
+        assert_eq!(delete(c"rust_test_enabled"), Err(EBUSY));
+        drop(event);
+        assert!(!is_there(c"rust_test_enabled"));
 
         // But the drop disables it.
         made(c"rust_test_enabled")?.set_enabled(true)?;
@@ -84,7 +91,7 @@ mod events {
         // Longer than what the functions of C take, in full.
         let event = made(longest)?;
         assert!(is_there(longest));
-        event.delete()?;
+        deleted(event)?;
         assert!(!is_there(longest));
         Ok(())
     }
@@ -160,7 +167,24 @@ mod events {
         // The same probe, and other fields.
         assert_eq!(made(c"rust_test_once").err(), Some(EEXIST));
         assert_eq!(other.create().err(), Some(EEXIST));
-        event.delete()
+        deleted(event)
+    }
+
+    #[test]
+    fn what_others_have_made_is_theirs() -> Result {
+        // As root can do it; in C another probe would be added to the event.
+        let mut command = Command::kprobe()?;
+        command.text(c"p:kprobes/rust_test_theirs")?;
+        command.word(c"vfs_open")?;
+        command.word(c"who=$comm")?;
+        command.run()?;
+
+        let taken = made(c"rust_test_theirs").err();
+        let stays = is_there(c"rust_test_theirs");
+        delete(c"rust_test_theirs")?;
+        assert_eq!(taken, Some(EEXIST));
+        assert!(stays);
+        Ok(())
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub enum Type {
 
 impl Type {
     /// The text for C.
-    fn text(self) -> Result<CString> {
+    pub(super) fn text(self) -> Result<CString> {
         let text = match self {
             Self::U8 => c"u8",
             Self::U16 => c"u16",
@@ -156,7 +156,10 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// An event without fields. It needs one at least.
     ///
-    /// `module` is the module that makes it, which is not unloaded as long as the event is enabled.
+    /// `module` is the module that makes it, which is not unloaded as long as the event is enabled;
+    /// unless somebody has enabled it while [`create`](Self::create) was making it, before C knew
+    /// the module. Then the module can be unloaded, and the event is disabled and deleted with it,
+    /// or stays without it: see [`Event`].
     ///
     /// # Errors
     ///
@@ -253,8 +256,8 @@ impl<'a> Builder<'a> {
 /// it, it stays, and a message in the kernel log says so. Nothing in it refers to who has made it
 /// then. When an event of a module is deleted, buffers that may have records of it are cleared.
 ///
-/// A module cannot be unloaded as long as its event is enabled; nor ever, if the event was enabled
-/// in another instance when it was dropped.
+/// A module cannot be unloaded as long as its event is enabled, but for what [`Builder::new`] says;
+/// nor ever, if the event was enabled in another instance when it was dropped.
 ///
 /// The drop sleeps: it takes `event_mutex`, which must not be held.
 pub struct Event(Arc<Made>);

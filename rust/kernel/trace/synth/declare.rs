@@ -12,9 +12,18 @@ use super::{
         Arg,
         Tracer, //
     },
+    SynthEvent,
+    MAX_FIELDS, //
 };
 use crate::{
     prelude::*,
+    trace::{
+        dynevent::cmd::is_name,
+        event_mutex::{
+            self,
+            Held, //
+        },
+    },
     ThisModule, //
 };
 use core::marker::PhantomData;
@@ -168,10 +177,29 @@ pub struct DeclaredTracer<T: Declared> {
 impl<T: Declared> DeclaredTracer<T> {
     /// Finds the event, whoever has made it. Sleeps: takes `event_mutex`. See [`Tracer::open`].
     ///
-    /// If its fields are other ones than those declared, values are refused.
+    /// # Errors
+    ///
+    /// - As for [`Tracer::open`].
+    /// - `EINVAL` if its fields are not those declared, with the same names and types in the same
+    ///   order.
+    /// - `ENOMEM`.
     pub fn open(instance: Option<&CStr>) -> Result<Self> {
+        let tracer = Tracer::open(instance, T::NAME)?;
+        let declared = {
+            let guard = event_mutex::lock();
+            let held = guard.held();
+            let event = SynthEvent::of_file(tracer.file().file(held), held).ok_or(EBUSY)?;
+            let declared = has_fields(&event, T::FIELDS, held);
+
+            event.release_unused(held);
+            declared?
+        };
+
+        if !declared {
+            return Err(EINVAL);
+        }
         Ok(Self {
-            tracer: Tracer::open(instance, T::NAME)?,
+            tracer,
             _declared: PhantomData,
         })
     }
@@ -191,6 +219,58 @@ impl<T: Declared> DeclaredTracer<T> {
     #[inline]
     pub fn emit(&self, values: &T::Values<'_>) -> Result {
         T::with_args(values, |args| self.tracer.emit(args))
+    }
+}
+
+/// Whether an event has these fields, and no others.
+fn has_fields(event: &SynthEvent, declared: &[(Type, &CStr)], held: Held<'_>) -> Result<bool> {
+    if event.n_fields() != declared.len() {
+        return Ok(false);
+    }
+    for (i, (ty, name)) in declared.iter().enumerate() {
+        let field = event.field(i, held).ok_or(EINVAL)?;
+        // C puts this in front of a type whose length is not fixed.
+        let found = field.ty().to_bytes();
+        let found = found.strip_prefix(b"__data_loc ").unwrap_or(found);
+
+        if field.name() != *name || found != ty.text()?.to_bytes() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The name of a field that is written like this: an identifier that is raw has a prefix.
+#[doc(hidden)]
+pub const fn field_name(ident: &CStr) -> &CStr {
+    match ident.to_bytes_with_nul() {
+        [b'r', b'#', name @ ..] => match CStr::from_bytes_with_nul(name) {
+            Ok(name) => name,
+            Err(_) => panic!("an identifier has no NUL"),
+        },
+        _ => ident,
+    }
+}
+
+/// Checks what [`synth_event!`](crate::synth_event) declares, as C would when the event is made.
+#[doc(hidden)]
+pub const fn check_declared(name: &CStr, fields: &[(Type, &CStr)]) {
+    assert!(
+        is_name(name),
+        "the name of an event is a letter or _, and then letters, digits and _"
+    );
+    assert!(
+        fields.len() <= MAX_FIELDS,
+        "a synthetic event has up to 64 fields"
+    );
+
+    let mut rest = fields;
+    while let [(_, name), behind @ ..] = rest {
+        assert!(
+            is_name(name),
+            "the name of a field has letters of ASCII, digits and _"
+        );
+        rest = behind;
     }
 }
 
@@ -232,12 +312,18 @@ impl<T: Declared> DeclaredTracer<T> {
 /// event.emit(&Seen { pid: c"1", comm: c"init", times: 3 })?;
 /// ```
 ///
-/// So is a string of a size that there is not:
+/// So is a string of a size that there is not, a name that C does not accept, and more than 64
+/// fields:
 ///
 /// ```ignore,compile_fail
 /// synth_event! {
 ///     struct Long: c"rust_example_long" {
 ///         text: FixedString<257>,
+///     }
+/// }
+/// synth_event! {
+///     struct Named: c"rust-example" {
+///         id: u64,
 ///     }
 /// }
 /// ```
@@ -266,7 +352,7 @@ macro_rules! synth_event {
                 &'static $crate::str::CStr,
             )] = &[$((
                 <$ty as $crate::trace::synth::FieldType>::TYPE,
-                $crate::c_str!(::core::stringify!($field)),
+                $crate::trace::synth::field_name($crate::c_str!(::core::stringify!($field))),
             )),+];
             type Values<'v> = $event<'v>;
 
@@ -280,6 +366,12 @@ macro_rules! synth_event {
                 ),+])
             }
         }
+
+        // Also of an event that nobody makes.
+        const _: () = $crate::trace::synth::check_declared(
+            <$event<'static> as $crate::trace::synth::Declared>::NAME,
+            <$event<'static> as $crate::trace::synth::Declared>::FIELDS,
+        );
 
         impl $event<'static> {
             /// Makes the event. Sleeps: takes `event_mutex`.

@@ -5,6 +5,7 @@
 use super::{
     Arg,
     Builder,
+    DeclaredTracer,
     DynString,
     Event,
     FixedString,
@@ -59,6 +60,14 @@ crate::synth_event! {
         more: DynString,
         small: i8,
         large: u64,
+    }
+}
+
+crate::synth_event! {
+    /// A field that has a keyword for a name.
+    struct Keyword: c"rust_test_keyword" {
+        r#type: u32,
+        what: DynString,
     }
 }
 
@@ -446,6 +455,51 @@ mod events {
         event.event().set_enabled(false)?;
         drop(tracer);
         event.delete().map_err(|failed| failed.error)
+    }
+
+    #[test]
+    fn declared_by_a_keyword() -> Result {
+        let event = Keyword::create()?;
+
+        assert!(<Keyword<'static> as super::super::Declared>::FIELDS[0].1 == c"type");
+        event.event().set_enabled(true)?;
+        event.emit(&Keyword {
+            r#type: 1,
+            what: c"",
+        })?;
+        event.event().set_enabled(false)?;
+        event.delete().map_err(|failed| failed.error)
+    }
+
+    #[test]
+    fn opened_as_declared() -> Result {
+        use Type::*;
+
+        let open = || DeclaredTracer::<Keyword<'static>>::open(None).err();
+        let with = |fields: &[(Type, &CStr)]| {
+            let event = Event::create(c"rust_test_keyword", fields, module())?;
+            let error = open();
+
+            event.delete().map_err(|failed| failed.error)?;
+            Ok::<_, Error>(error)
+        };
+
+        assert_eq!(open(), Some(EINVAL));
+        assert_eq!(with(&[(U32, c"type"), (DynString, c"what")])?, None);
+        for fields in [
+            // Another type, which takes the same values; another name; another order.
+            [(UnsignedInt, c"type"), (DynString, c"what")],
+            [(U64, c"type"), (DynString, c"what")],
+            [(U32, c"type"), (String(16), c"what")],
+            [(U32, c"kind"), (DynString, c"what")],
+            [(DynString, c"what"), (U32, c"type")],
+        ] {
+            assert_eq!(with(&fields)?, Some(EINVAL));
+        }
+        assert_eq!(with(&[(U32, c"type")])?, Some(EINVAL));
+        let more = [(U32, c"type"), (DynString, c"what"), (U8, c"more")];
+        assert_eq!(with(&more)?, Some(EINVAL));
+        Ok(())
     }
 
     #[test]

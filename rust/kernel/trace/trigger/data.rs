@@ -324,15 +324,21 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     ///
     /// - `EBUSY` if the command is that of a module which is still being initialised, or is on its
     ///   way out.
+    /// - `EOPNOTSUPP` if it is called `hist` and that of a module.
     /// - `ENOMEM`.
     pub fn new(file: EventFile<'h>, data: T::Data) -> Result<Self> {
+        let module = this_module::<T::OwnerModule>();
+
+        if T::registration().is_hist() && !module.as_ptr().is_null() {
+            return Err(EOPNOTSUPP);
+        }
         // INVARIANT: All that C's `trigger_data_alloc()` sets; zeroes mean that there is no filter
         // and that it is not paused. `KBox` allocates what `kfree()` takes, and `repr(C)` has `raw`
         // first.
         let owner = Owner {
             detached: Registration::<T>::detached,
             drop_data: Trigger::<T>::drop_data,
-            module: ModuleRef::get(this_module::<T::OwnerModule>()).ok_or(EBUSY)?,
+            module: ModuleRef::get(module).ok_or(EBUSY)?,
         };
         let trigger = KBox::new(
             Trigger {

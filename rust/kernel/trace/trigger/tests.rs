@@ -162,6 +162,9 @@ macro_rules! counting {
 counting!(Always, ALWAYS: c"rust_test_always", Always, ignore);
 counting!(Post, POST: c"rust_test_post", Post, ignore);
 counting!(Again, AGAIN: c"rust_test_again", Record, again);
+counting!(Hist, HIST: c"rust_test_hist", Hist, again);
+#[cfg(CONFIG_TREE_SRCU)]
+counting!(Inside, INSIDE: c"rust_test_inside", Record, inside);
 
 fn ignore(_hit: &Hit<'_>) {}
 
@@ -180,7 +183,7 @@ static REFUSED: Atomic<u32> = Atomic::new(0);
 
 /// Makes the event happen that it is called for.
 fn again(hit: &Hit<'_>) {
-    // SAFETY: The triggers of this command are hit by the test below only, which sets it.
+    // SAFETY: The triggers that call this are hit by the tests below only, which set it.
     let done = match unsafe { *HOW.load(Relaxed).cast::<How<'_>>() } {
         How::Trace(tracer) => tracer.trace(&[1u32.into()]),
         How::Emit(tracer) => tracer.emit(&[1u32.into()]),
@@ -193,6 +196,31 @@ fn again(hit: &Hit<'_>) {
 
     if done == Err(EBUSY) {
         REFUSED.add(1, Relaxed);
+    }
+}
+
+/// How many sections that probes are kept in this CPU was in, at a hit and at the one that this has
+/// made.
+#[cfg(CONFIG_TREE_SRCU)]
+static SECTIONS: [Atomic<usize>; 2] = [Atomic::new(usize::MAX), Atomic::new(usize::MAX)];
+
+/// Makes the event happen that it is called for, once.
+#[cfg(CONFIG_TREE_SRCU)]
+fn inside(hit: &Hit<'_>) {
+    // SAFETY: Preemption is disabled in a hit.
+    let (entered, left) = unsafe {
+        (
+            bindings::tracepoint_reads(false),
+            bindings::tracepoint_reads(true),
+        )
+    };
+    let sections = entered.wrapping_sub(left);
+
+    if SECTIONS[0].load(Relaxed) == usize::MAX {
+        SECTIONS[0].store(sections, Relaxed);
+        again(hit);
+    } else {
+        SECTIONS[1].store(sections, Relaxed);
     }
 }
 
@@ -379,6 +407,85 @@ mod commands {
             assert_eq!(REFUSED.load(Relaxed), refused);
         }
         file.set_enabled(false)?;
+
+        synth.release(event_mutex::lock().held());
+        drop((command, tracer));
+        event.delete().map_err(|failed| failed.error)
+    }
+
+    /// What there is no room for in the ring buffer is refused, whatever has made the others.
+    #[test]
+    fn not_deeper_than_the_ring_buffer() -> Result {
+        let fields = [(Type::U32, c"number")];
+        let event = Event::create(c"rust_test_levels", &fields, this_module::<LocalModule>())?;
+        let tracer = event.tracer(None)?;
+        let file = tracer.file();
+        let commands = (AGAIN.register()?, HIST.register()?);
+        let synth = {
+            let guard = event_mutex::lock();
+
+            SynthEvent::find(c"rust_test_levels", guard.held()).ok_or(ENOENT)?
+        };
+        let mut how = How::Synth(&synth);
+
+        HOW.store((&raw mut how).cast(), Relaxed);
+        file.set_enabled(true)?;
+        obey(file, c"rust_test_again")?;
+        {
+            let one = tracer.in_order()?;
+            let two = tracer.in_order()?;
+
+            // The third is hit when there are three, four and five, the others four times.
+            drop(tracer.in_order()?);
+            drop(two);
+            drop(one);
+        }
+        let again = counts::<Again>(file);
+        obey(file, c"!rust_test_again")?;
+
+        // A command that is not that of the kernel's histograms is counted.
+        obey(file, c"rust_test_hist")?;
+        tracer.emit(&[1u32.into()])?;
+        let hist = counts::<Hist>(file);
+        obey(file, c"!rust_test_hist")?;
+        file.set_enabled(false)?;
+        assert_eq!(again?, (11, 11, None));
+        assert_eq!(hist?, (4, 4, None));
+
+        synth.release(event_mutex::lock().held());
+        drop((commands, tracer));
+        event.delete().map_err(|failed| failed.error)
+    }
+
+    /// That the trigger of a hit is kept would do for the probes with the SRCU of today only.
+    #[cfg(CONFIG_TREE_SRCU)]
+    #[test]
+    fn probes_are_kept() -> Result {
+        let fields = [(Type::U32, c"number")];
+        let event = Event::create(c"rust_test_inside", &fields, this_module::<LocalModule>())?;
+        let tracer = event.tracer(None)?;
+        let file = tracer.file();
+        let command = INSIDE.register()?;
+        let synth = {
+            let guard = event_mutex::lock();
+
+            SynthEvent::find(c"rust_test_inside", guard.held()).ok_or(ENOENT)?
+        };
+        let mut how = How::Synth(&synth);
+
+        HOW.store((&raw mut how).cast(), Relaxed);
+        for sections in &SECTIONS {
+            sections.store(usize::MAX, Relaxed);
+        }
+        file.set_enabled(true)?;
+        obey(file, c"rust_test_inside")?;
+        tracer.emit(&[1u32.into()])?;
+        let counts = counts::<Inside>(file);
+        obey(file, c"!rust_test_inside")?;
+        file.set_enabled(false)?;
+        assert_eq!(counts?, (2, 2, None));
+        let [outer, inner] = SECTIONS.each_ref().map(|sections| sections.load(Relaxed));
+        assert_eq!(inner.wrapping_sub(outer), 1);
 
         synth.release(event_mutex::lock().held());
         drop((command, tracer));

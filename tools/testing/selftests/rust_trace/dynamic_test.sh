@@ -25,8 +25,8 @@ reset() {
 	for i in instances/rust_*; do [ ! -d "$i" ] || rmdir "$i"; done
 	echo '!rust_count' >$WAKE/trigger
 	echo 0 >events/enable
-	for m in rust_synth_event rust_kprobe_event rust_event_trigger rust_tracefs \
-		synth_event_gen_test kprobe_event_gen_test; do
+	for m in rust_synth_event rust_kprobe_event rust_event_trigger rust_tracefs rust_trace_event \
+		synth_event_gen_test kprobe_event_gen_test trace-events-sample; do
 		rmmod $m
 	done
 	echo 0 >events/enable
@@ -67,15 +67,31 @@ format() { sed '/^ID:/d; s/^name: .*/name: EVENT/' "$SYN/$1/format"; }
 # The Rust names for those of C.
 as_rust() { sed 's/\b\(gen\|empty\|create\)_synth_test\b/rust_\1_synth/'; }
 
-# Runs functions in the background, again and again, for some seconds.
+# Runs functions in the background, again and again, for some seconds. Each has to do
+# what it is for once at least: all of them may fail at times, as the others are in the
+# way, but one that always fails takes part in no race.
 race() { # FUNCTION...
-	local f end pids=() rc=0
+	local f i=0 end pids=() rc=0
 	end=$((SECONDS + seconds))
 	for f; do
-		(while [ $SECONDS -lt $end ]; do $f; done) >/dev/null 2>&1 &
+		i=$((i + 1))
+		(
+			n=0
+			while [ $SECONDS -lt $end ]; do
+				if $f; then n=$((n + 1)); fi
+			done
+			echo $n >"$tmp/race$i"
+		) >/dev/null 2>&1 &
 		pids+=($!)
 	done
-	for f in "${pids[@]}"; do wait "$f" || rc=$?; done
+	for f in "${pids[@]}"; do wait "$f" || rc=1; done
+	i=0
+	for f; do
+		i=$((i + 1))
+		[ "$(cat "$tmp/race$i")" -gt 0 ] && continue
+		echo "# it has never worked: $f"
+		rc=1
+	done
 	return $rc
 }
 
@@ -135,6 +151,7 @@ synth_emit() {
 	load rust_synth_event || return
 	mkdir instances/rust_a || return
 	put rust_synth_emit 'nobody listens'
+	fails 'too long' dd if=/dev/zero of=rust_synth_emit bs=5000 count=1 || return
 	echo 1 >$SYN/rust_declared_synth/enable
 	echo 1 >instances/rust_a/$SYN/rust_declared_synth/enable
 	put rust_synth_emit 'a unicorn'
@@ -204,51 +221,77 @@ synth_name_taken() {
 
 synth_load_unload() { modprobe rust_synth_event && rmmod rust_synth_event; }
 synth_switch() {
-	echo 1 >$SYN/enable
-	echo hello >rust_synth_emit
+	local rc=0
+	echo 1 >$SYN/enable && echo hello >rust_synth_emit || rc=1
 	echo 0 >$SYN/enable
+	return $rc
 }
 synth_read() { cat trace synthetic_events $SYN/*/format; }
+# What there is is in use, so this fails.
 synth_delete() {
 	echo -:rust_declared_synth >dynamic_events
 	echo '!rust_gen_synth' >synthetic_events
+	true
 }
 synth_races() {
 	reset
 	load rust_synth_event && rmmod rust_synth_event || return
-	race synth_load_unload synth_switch synth_read synth_delete
+	race synth_load_unload synth_switch synth_read synth_delete || return
 	reset
 	calm rust_synth_event
+}
+
+# An event that could not be enabled does not keep its module loaded.
+synth_enable_fails() {
+	local fail=/sys/kernel/debug/failslab e=$SYN/rust_declared_synth/enable n failed=0
+	[ -w /proc/self/fail-nth ] && [ -d $fail ] || skip 'there is no fault injection' || return
+	reset
+	load rust_synth_event || return
+	echo 0 >$fail/ignore-gfp-wait
+	echo 0 >$fail/verbose
+	# The first event of all has more done for it.
+	echo 1 >events/sched/sched_process_exec/enable
+	for n in {1..40}; do
+		(exec 3>/proc/self/fail-nth && echo "$n" >&3 && echo 1 >$e) 2>/dev/null ||
+			failed=$((failed + 1))
+		echo 0 >$e
+	done
+	echo 0 >events/sched/sched_process_exec/enable
+	[ $failed -gt 0 ] || same "$failed" 'some that fail' || return
+	rmmod rust_synth_event
 }
 
 #
 # Kprobe events.
 #
 
-# The fields that the event has whatever it fetches, which is not the same in C.
-kprobe_common() { grep 'field:.* \(common_\|__probe_\)'; }
-
 kprobe_format() { sed '/^ID:/d; s/^name: .*/name: EVENT/' "events/kprobes/$1/format"; }
 
 kprobe_same_as_c() {
 	reset
 	load kprobe_event_gen_test || return
-	grep _gen_kretprobe_test kprobe_events >/dev/null
 	sed -n 's/gen_kretprobe_test/NAME/p' kprobe_events >"$tmp/c"
 	kprobe_format gen_kretprobe_test >"$tmp/c.format"
-	kprobe_format gen_kprobe_test | kprobe_common >"$tmp/c.common"
 	cat events/kprobes/gen_*/enable >"$tmp/c.enable"
 	rmmod kprobe_event_gen_test || return
+	# The module in C fetches what is in registers of one architecture.
+	put kprobe_events \
+		'p:kprobes/by_hand do_sys_openat2 dfd=$arg1:s32 filename=+0($arg2):ustring' || return
+	sed -n 's/by_hand/NAME/p' kprobe_events >>"$tmp/c"
+	kprobe_format by_hand >>"$tmp/c.format"
+	put kprobe_events -:kprobes/by_hand || return
 
 	load rust_kprobe_event || return
 	sed -n 's/rust_gen_kretprobe/NAME/p' kprobe_events >"$tmp/rust"
+	sed -n 's/rust_gen_kprobe/NAME/p' kprobe_events >>"$tmp/rust"
 	kprobe_format rust_gen_kretprobe >"$tmp/rust.format"
-	kprobe_format rust_gen_kprobe | kprobe_common >"$tmp/rust.common"
+	kprobe_format rust_gen_kprobe >>"$tmp/rust.format"
 	cat events/kprobes/rust_gen_*/enable >"$tmp/rust.enable"
-	# It is another function that is probed, one that is called.
-	same "$(sed 's/do_sys_openat2/do_sys_open/' "$tmp/rust")" "$(cat "$tmp/c")" &&
+	[ "$(wc -l <"$tmp/rust")" = 2 ] || same "$(cat "$tmp/rust")" 'two probes' || return
+	# The module in C probes another function, which is not called.
+	sed -i 's/do_sys_openat2/do_sys_open/' "$tmp/rust" "$tmp/c"
+	same "$(cat "$tmp/rust")" "$(cat "$tmp/c")" &&
 		same "$(cat "$tmp/rust.format")" "$(cat "$tmp/c.format")" &&
-		same "$(cat "$tmp/rust.common")" "$(cat "$tmp/c.common")" &&
 		same "$(cat "$tmp/rust.enable")" "$(cat "$tmp/c.enable")" && rmmod rust_kprobe_event
 }
 
@@ -292,15 +335,13 @@ kprobe_in_use() {
 
 kprobe_load_unload() { modprobe rust_kprobe_event && rmmod rust_kprobe_event; }
 kprobe_open() { cat /proc/version trace kprobe_events; }
-kprobe_delete() { echo -:kprobes/rust_gen_kprobe >kprobe_events; }
-kprobe_switch() {
-	echo 0 >events/kprobes/enable
-	echo 1 >events/kprobes/enable
-}
+# What there is is in use, so this fails.
+kprobe_delete() { echo -:kprobes/rust_gen_kprobe >kprobe_events || true; }
+kprobe_switch() { echo 0 >events/kprobes/enable && echo 1 >events/kprobes/enable; }
 kprobe_races() {
 	reset
 	load rust_kprobe_event && rmmod rust_kprobe_event || return
-	race kprobe_load_unload kprobe_open kprobe_delete kprobe_switch
+	race kprobe_load_unload kprobe_open kprobe_delete kprobe_switch || return
 	reset
 	calm rust_kprobe_event && same "$(cat kprobe_events)" ''
 }
@@ -354,25 +395,36 @@ trigger_removal() {
 	eventually rmmod rust_event_trigger 2>/dev/null
 }
 
+# The others may keep the module in use all the time.
 trigger_load_unload() {
-	modprobe rust_event_trigger
-	rmmod rust_event_trigger
+	modprobe rust_event_trigger || return
+	rmmod rust_event_trigger || true
 }
 trigger_set() {
-	echo 'rust_count if prio > 0' >$WAKE/trigger
+	local rc=0
+	echo 'rust_count if prio > 0' >$WAKE/trigger || rc=1
 	echo '!rust_count' >$WAKE/trigger
+	return $rc
 }
 trigger_truncate() { : >$WAKE/trigger; }
 trigger_read() { cat $WAKE/trigger; }
+# A trigger that the others do not remove, so it is hit.
 trigger_instance() {
+	local t=instances/rust_t/$WAKE/trigger rc=1 end=$((SECONDS + 2))
 	mkdir instances/rust_t
-	echo rust_count >instances/rust_t/$WAKE/trigger
+	while [ $SECONDS -lt $end ]; do
+		if echo rust_count >$t && grep 'hits=[1-9]' $t; then
+			rc=0
+			break
+		fi
+	done
 	rmdir instances/rust_t
+	return $rc
 }
 trigger_races() {
 	reset
 	load rust_event_trigger && rmmod rust_event_trigger || return
-	race trigger_load_unload trigger_set trigger_truncate trigger_read trigger_instance
+	race trigger_load_unload trigger_set trigger_truncate trigger_read trigger_instance || return
 	rmdir instances/rust_t 2>/dev/null
 	: >$WAKE/trigger
 	calm rust_event_trigger
@@ -407,22 +459,61 @@ tracefs_again() {
 }
 
 tracefs_load_unload() { modprobe rust_tracefs && rmmod rust_tracefs; }
-tracefs_use() {
-	cat rust_notes rust_notes_stat
-	echo x >rust_notes
-}
+tracefs_use() { echo x >rust_notes && grep 'notes: [1-9]' rust_notes_stat; }
 tracefs_races() {
 	reset
 	load rust_tracefs && rmmod rust_tracefs || return
-	race tracefs_load_unload tracefs_use tracefs_use tracefs_use
+	race tracefs_load_unload tracefs_use tracefs_use tracefs_use || return
 	calm rust_tracefs
 }
 
+#
+# Events that are declared.
+#
+
+static_format() { sed '/^ID:/d' "events/$1/foo_bar_with_cond/format"; }
+
+# The event that the samples share. All others of this kind are compared in
+# static_event_test.sh.
+static_same_as_c() {
+	reset
+	load trace-events-sample || return
+	static_format sample-trace >"$tmp/c" && rmmod trace-events-sample || return
+	load rust_trace_event || return
+	static_format rust_sample >"$tmp/rust" && rmmod rust_trace_event || return
+	grep -q 'field:int bar' "$tmp/c" && same "$(cat "$tmp/rust")" "$(cat "$tmp/c")"
+}
+
+# And its records: in C there is one every ten seconds, with its number.
+static_records_as_c() {
+	local number
+	reset
+	load trace-events-sample || return
+	echo 1 >events/sample-trace/foo_bar_with_cond/enable
+	eventually grep -q ' foo_bar_with_cond: ' trace || return
+	echo 0 >events/sample-trace/enable
+	records | tail -n 1 >"$tmp/c"
+	rmmod trace-events-sample || return
+	number=$(sed 's/.* //' "$tmp/c")
+	[ $((number % 10)) = 0 ] || same "$number" 'a number that ends in 0' || return
+
+	reset
+	load rust_trace_event || return
+	echo 1 >events/rust_sample/foo_bar_with_cond/enable
+	for _ in {1..12}; do
+		echo 'Some times print' >/sys/kernel/debug/rust_trace_event/say
+	done
+	echo 0 >events/rust_sample/enable
+	records >"$tmp/rust"
+	rmmod rust_trace_event || return
+	same "$(cat "$tmp/rust")" "$(sed "s/ $number\$/ 10/" "$tmp/c")"
+}
+
 run_tests synth_same_as_c synth_unload synth_busy synth_emit synth_perf:perf synth_filter_hist_trigger synth_action \
-	synth_name_taken synth_races \
+	synth_name_taken synth_races synth_enable_fails \
 	kprobe_same_as_c kprobe_records kprobe_filter_hist_perf:perf kprobe_in_use kprobe_races \
 	trigger_comes_and_goes trigger_filter trigger_errors_stay trigger_removal trigger_races \
-	tracefs_files tracefs_again tracefs_races
+	tracefs_files tracefs_again tracefs_races static_same_as_c static_records_as_c
 rc=$?
 reset
 exit $rc
