@@ -12,6 +12,11 @@ HIST_TESTS=$TOP/tools/testing/selftests/hist_rust
 RUST_TRACE_TESTS=$TOP/tools/testing/selftests/rust_trace
 OUT=$BUILD/test
 
+# The triggers of the command line that boot_test.sh expects.
+# shellcheck disable=SC2034
+BOOT_TRIGGERS='trace_trigger=sched_process_exec.hist:keys=pid,sched_process_fork.stacktrace'
+BOOT_TRIGGERS+=',initcall_level.hist:keys=level,initcall_level.hist:keys=level trace_instance=boot_hist'
+
 # Whether a built kernel has the histograms in Rust.
 has_rust_hist() { # IMPL [CONFIG]
 	grep -qs '^CONFIG_HIST_TRIGGERS_RUST=y' "$BUILD/$1${2:+-$2}/.config"

@@ -33,7 +33,10 @@ use super::{
         Spec, //
     },
     field::Flags,
-    log::Log,
+    log::{
+        ErrorKind,
+        Log, //
+    },
     text::Piece,
     SORT_KEYS_MAX, //
 };
@@ -65,6 +68,8 @@ pub(crate) struct Build<'a, 'h> {
     pub(crate) defs: KVec<VarDef<'a>>,
     /// It is made only to find the one that shall be removed.
     pub(crate) remove: bool,
+    /// A histogram of this name has made the actions, which are only compared.
+    pub(crate) joins: bool,
     /// What there is so far.
     pub(crate) spec: Spec,
 }
@@ -112,6 +117,7 @@ impl<'a, 'h> Build<'a, 'h> {
             clauses: KVec::new(),
             defs: KVec::new(),
             remove,
+            joins: false,
             spec,
         })
     }
@@ -138,6 +144,15 @@ impl<'a, 'h> Build<'a, 'h> {
         self.create_vals()?;
         self.create_vars()?;
         self.create_keys()
+    }
+
+    /// Logs that the histogram which has the name of this one is another one, and returns what the
+    /// write fails with.
+    pub(crate) fn named_mismatch(&self) -> Error {
+        let at = self.attrs.name.map_or(0, Piece::at);
+
+        self.log.error(ErrorKind::NamedMismatch, at);
+        EINVAL
     }
 
     /// Numbers the variables in the order of the fields.

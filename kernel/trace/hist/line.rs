@@ -21,13 +21,25 @@ use super::{
 
 /// Writes the line of a trigger, with its newline.
 pub(crate) fn write(out: &mut Out, trigger: &Trigger<Histogram>) {
-    let filter = trigger.filter().map(|filter| filter.to_bytes());
-
-    write_spec(out, &trigger.data().hist.spec, filter, trigger.is_paused());
+    pieces(trigger, |text| out.put(text));
 }
 
-/// Writes the line of a trigger that has this filter and is paused or not.
-pub(crate) fn write_spec(out: &mut Out, spec: &Spec, filter: Option<&[u8]>, paused: bool) {
+/// Puts the line of a trigger, with its newline, piece by piece. Needs no memory.
+pub(crate) fn pieces(trigger: &Trigger<Histogram>, mut put: impl FnMut(&[u8])) {
+    put(trigger.data().line());
+    if let Some(filter) = trigger.filter() {
+        put(b" if ");
+        put(filter.to_bytes());
+    }
+    put(if trigger.is_paused() {
+        b" [paused]\n"
+    } else {
+        b" [active]\n"
+    });
+}
+
+/// Writes how the lines of the triggers of a histogram begin, which is the same for all of them.
+pub(crate) fn write_spec(out: &mut Out, spec: &Spec) {
     out.put(b"hist:");
     if let Some(name) = &spec.name {
         out.put(name.to_bytes());
@@ -85,15 +97,6 @@ pub(crate) fn write_spec(out: &mut Out, spec: &Spec, filter: Option<&[u8]>, paus
     for action in &spec.actions {
         write_action(out, spec, action);
     }
-    if let Some(filter) = filter {
-        out.put(b" if ");
-        out.put(filter);
-    }
-    out.put(if paused {
-        b" [paused]\n"
-    } else {
-        b" [active]\n"
-    });
 }
 
 /// Writes all of them, with commas in between.

@@ -220,10 +220,15 @@ impl Map {
             .ok()
     }
 
-    /// Counts an event that could not be recorded for a reason that the map does not know.
-    #[inline]
+    /// Counts an event that could not be recorded for a reason that the map does not know. In a
+    /// closed map it counts nothing, like an insertion.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn count_drop(&self) {
-        self.drops.add(1);
+        // Pairs with the store in `open`: the counters were reset.
+        if self.entrance.load(Acquire) != 0 {
+            self.drops.add(1);
+        }
     }
 
     /// Number of insertions that have found or claimed an element.
@@ -291,9 +296,7 @@ impl Map {
     #[cold]
     #[inline(never)]
     fn refuse(&self) -> Option<Element<'_>> {
-        if self.entrance.load(Relaxed) != 0 {
-            self.drops.add(1);
-        }
+        self.count_drop();
         None
     }
 

@@ -16,7 +16,10 @@ mod parse;
 
 #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
 pub(crate) use self::{
-    matching::same,
+    matching::{
+        same,
+        same_uses, //
+    },
     parse::split_filter, //
 };
 
@@ -57,6 +60,8 @@ pub(crate) static HISTOGRAM: Registration<Histogram> = Registration::new(c"hist"
 pub(crate) struct TriggerData {
     /// The histogram, which other triggers may have as well if it has a name.
     pub(crate) hist: Arc<Hist>,
+    /// How its line begins, so that no memory is needed to show it.
+    line: Out,
     /// The number of the trigger in the [registry](super::registry).
     id: u64,
 }
@@ -66,6 +71,12 @@ impl TriggerData {
     #[inline]
     pub(crate) fn hist(&self) -> &Hist {
         &self.hist
+    }
+
+    /// How the line of the trigger begins: all but its filter and whether it is paused.
+    pub(crate) fn line(&self) -> &[u8] {
+        // It was looked at when the trigger was made.
+        self.line.bytes().unwrap_or(&[])
     }
 }
 
@@ -91,13 +102,7 @@ impl Command for Histogram {
     }
 
     fn show(trigger: &Trigger<Self>, m: &SeqFile, _held: Held<'_>) {
-        let mut out = Out::new();
-
-        line::write(&mut out, trigger);
-        // Without memory there is no line.
-        if let Ok(text) = out.bytes() {
-            m.write(text);
-        }
+        line::pieces(trigger, |text| m.write(text));
     }
 
     fn detached(data: &TriggerData, held: Held<'_>) {

@@ -76,6 +76,44 @@ impl<'a> Build<'a, '_> {
         self.check_references()
     }
 
+    /// Finds what the actions use, if the histogram that the command joins has made them. Nothing
+    /// is made that others notice. Gives the references that are the parameters of all synthetic
+    /// events.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong has been logged if it is something that is logged.
+    pub(crate) fn find_actions(&mut self) -> Result<KVec<usize>> {
+        let mut refs = KVec::new();
+
+        self.joins = true;
+        for i in 0..self.clauses.len() {
+            let &Clause {
+                when,
+                what,
+                ref params,
+                ..
+            } = self.clauses.get(i).ok_or(EINVAL)?;
+            let n_params = params.len();
+
+            // So variables get the numbers that they have there.
+            self.create_handler(when)?;
+            match what {
+                What::Save => self.create_save(i, n_params)?,
+                What::Trace => {
+                    for j in 0..n_params {
+                        let param = self.param(i, j)?;
+                        let idx = self.find_param(param, when)?;
+
+                        refs.push(idx, GFP_KERNEL)?;
+                    }
+                }
+                What::Snapshot => (),
+            }
+        }
+        Ok(refs)
+    }
+
     fn create_action(&mut self, i: usize) -> Result {
         let &Clause {
             when,
@@ -97,7 +135,10 @@ impl<'a> Build<'a, '_> {
         let name_copy = name.to_c_string()?;
         let traced_copy = traced.map(Piece::to_c_string).transpose()?;
         let deed = match what {
-            What::Save => self.create_save(i, n_params)?,
+            What::Save => {
+                self.create_save(i, n_params)?;
+                Deed::Save
+            }
             What::Trace => self.create_trace(i, n_params, when, traced.unwrap_or(name))?,
             What::Snapshot => self.create_snapshot(&handler)?,
         };
@@ -195,7 +236,7 @@ impl<'a> Build<'a, '_> {
         Ok(FieldVar { var, val })
     }
 
-    fn create_save(&mut self, i: usize, n_params: usize) -> Result<Deed> {
+    fn create_save(&mut self, i: usize, n_params: usize) -> Result {
         if !self.spec.save_vars.is_empty() {
             self.log.error(ErrorKind::TooManySaveActions, 0);
             return Err(EEXIST);
@@ -209,7 +250,7 @@ impl<'a> Build<'a, '_> {
 
             self.spec.save_vars.push(saved, GFP_KERNEL)?;
         }
-        Ok(Deed::Save)
+        Ok(())
     }
 
     fn create_snapshot(&mut self, handler: &Handler) -> Result<Deed> {

@@ -51,6 +51,10 @@ impl<'h> Build<'_, 'h> {
         if let Some(found) = self.find_event_var(Some(system), Some(event), name) {
             return Ok(found);
         }
+        if self.joins {
+            // The histogram that has the name uses a helper of another instance.
+            return Err(self.named_mismatch());
+        }
 
         self.make_helper(file, command.bytes()?, field.at())
             .inspect_err(|_| self.log.error(ErrorKind::HistCreateFail, field.at()))?;

@@ -74,10 +74,7 @@ impl<'a> Build<'a, '_> {
         when: When<'a>,
     ) -> Result<usize> {
         let param = Param::parse(text)?;
-        let found = match param.name.strip_prefix(b"$") {
-            Some(name) => self.param_var(param, name, when),
-            None => self.param_field(param, when),
-        }?;
+        let found = self.param_value(param, when)?;
         let var = found.field(&self.spec).ok_or(EINVAL)?;
 
         if !event
@@ -87,6 +84,22 @@ impl<'a> Build<'a, '_> {
             return Err(self.log.wrong(ErrorKind::SynthTypeMismatch, param.name));
         }
         self.reference(&found, param.system, param.event)
+    }
+
+    /// Does the same as [`create_param`](Self::create_param) for an action that there is in the
+    /// histogram which the command joins, so that the event takes it.
+    pub(super) fn find_param(&mut self, text: Piece<'a>, when: When<'a>) -> Result<usize> {
+        let param = Param::parse(text)?;
+        let found = self.param_value(param, when)?;
+
+        self.reference(&found, param.system, param.event)
+    }
+
+    fn param_value(&mut self, param: Param<'a>, when: When<'a>) -> Result<FoundVar> {
+        match param.name.strip_prefix(b"$") {
+            Some(name) => self.param_var(param, name, when),
+            None => self.param_field(param, when),
+        }
     }
 
     fn param_var(&self, param: Param<'a>, name: Piece<'a>, when: When<'a>) -> Result<FoundVar> {
@@ -124,8 +137,8 @@ impl<'a> Build<'a, '_> {
 
 /// Whether a field of a synthetic event can be given the value of a variable.
 ///
-/// Texts and numbers are never taken for each other. An array of fixed size takes strings of the
-/// same size only.
+/// Texts and numbers are never taken for each other. An array of fixed size takes a string whose
+/// type has the same name or the same size.
 fn fits(field: &SynthField<'_>, var: &Field, text: TextKind) -> bool {
     // CAST: Both are small.
     let same_size = field.size() == var.size as usize;

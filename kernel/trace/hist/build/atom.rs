@@ -55,7 +55,7 @@ impl<'a> Build<'a, '_> {
             let target = expr::qualified(text);
 
             match self.local_field(target) {
-                Some(definition) => self.field(definition, flags)?,
+                Some(definition) => self.field(expr::qualified(definition).name, flags)?,
                 None => match self.find_reference(target) {
                     Some(idx) if var.is_none() => return Ok(Operand::Ref(idx)),
                     Some(idx) => Field::alias(idx, self.spec.refs.get(idx).ok_or(EINVAL)?)?,
@@ -82,7 +82,10 @@ impl<'a> Build<'a, '_> {
             .iter()
             .filter(|def| def.name.is(name.bytes()))
             .map(|def| def.expr)
-            .find(|expr| matches!(expr::root(*expr), Root::Atom) && expr::variable(*expr).is_none())
+            .find(|expr| {
+                matches!(expr::root(*expr), Root::Atom)
+                    && expr::variable(expr::qualified(*expr).name).is_none()
+            })
     }
 
     /// Refers to a variable of another histogram. That there is none is logged, if it is a

@@ -10,6 +10,7 @@ use kernel::{
 use crate::{
     field::Flags,
     out::Out,
+    update::eval::bucket_below,
     KEY_SIZE_MAX, //
 };
 
@@ -119,9 +120,7 @@ impl Column {
             }
             Format::Buckets { width, signed } => {
                 out.put(b": ~ ");
-                number(out, n, signed, 0);
-                out.put(b"-");
-                number(out, n.wrapping_add(width).wrapping_sub(1), signed, 0);
+                bucket(out, n, width, signed);
             }
             Format::Text => {
                 let mut text = [0; KEY_SIZE_MAX.next_multiple_of(size_of::<u64>())];
@@ -161,6 +160,23 @@ pub(crate) fn number(out: &mut Out, n: u64, signed: bool, width: usize) {
     }
 }
 
+/// Writes the bounds of the bucket that begins at `n`, which need not fit in 64 bits with a sign.
+fn bucket(out: &mut Out, n: u64, width: u64, signed: bool) {
+    // CAST: The value was sign-extended to 64 bits.
+    if signed && (n as i64) < 0 {
+        let (start, end) = bucket_below((n as i64).unsigned_abs(), width);
+
+        out.put(b"-");
+        out.unsigned(start, 0);
+        out.put(b"--");
+        out.unsigned(end, 0);
+    } else {
+        out.unsigned(n, 0);
+        out.put(b"-");
+        out.unsigned(n.wrapping_add(width).wrapping_sub(1), 0);
+    }
+}
+
 /// Writes return addresses, one a line, up to the first that is zero.
 pub(crate) fn write_stack(out: &mut Out, addresses: &[u64]) {
     for address in addresses.iter().take_while(|address| **address != 0) {
@@ -172,6 +188,8 @@ pub(crate) fn write_stack(out: &mut Out, addresses: &[u64]) {
 
 fn write_symbol(out: &mut Out, address: u64, offset: bool, width: usize) {
     let mut name = symbol::Name::new();
+    // C does not fill up numbers.
+    let width = if cfg!(CONFIG_KALLSYMS) { width } else { 0 };
 
     // CAST: Addresses are words.
     out.left(name.lookup(address as usize, offset), width);

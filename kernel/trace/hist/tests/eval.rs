@@ -249,6 +249,16 @@ mod tests {
             assert_eq!(apply(&signed, bits(n), 10), bits(lowest));
         }
         assert_eq!(apply(&unsigned, u64::MAX, 10), u64::MAX - 5);
+        // The lowest one begins where no number is, which is not above zero.
+        for n in [i64::MIN, i64::MIN + 1, i64::MIN + 7] {
+            assert_eq!(apply(&signed, bits(n), 10), bits(i64::MIN));
+        }
+        assert_eq!(apply(&signed, bits(i64::MIN + 8), 10), bits(i64::MIN + 8));
+        for width in [1 << 63, (1 << 63) + 1, u64::MAX] {
+            assert_eq!(apply(&signed, bits(-1), width), bits(i64::MIN));
+            assert_eq!(apply(&signed, bits(i64::MIN), width), bits(i64::MIN));
+            assert_eq!(apply(&signed, 5, width), 0);
+        }
         assert_eq!(apply(&unsigned, 7, 0), 7);
     }
 
@@ -457,9 +467,12 @@ mod tests {
             relay(&short, &places(2), &places(1), &mut other),
             Some([short[0], 42].as_slice())
         );
-        // A NUL must fit as well.
+        // An array that is full has no NUL.
         let eight = [words_of::<2>(b"12345678")[0], 0, 42];
-        assert_eq!(relay(&eight, &places(2), &places(1), &mut other), None);
+        assert_eq!(
+            relay(&eight, &places(2), &places(1), &mut other),
+            Some([eight[0], 42].as_slice())
+        );
         let nine = words_of::<2>(b"123456789");
         let nine = [nine[0], nine[1], 42];
         assert_eq!(relay(&nine, &places(2), &places(1), &mut other), None);

@@ -291,9 +291,12 @@ mod tests {
         assert!(hit(&map, 1).is_none());
         assert!(hit(&map, 2).is_none());
         assert!(map.lookup(&[1]).is_none());
+        map.count_drop();
         assert_eq!((map.hits(), map.drops(), map.len()), (1, 0, 1));
 
         map.open();
+        map.count_drop();
+        assert_eq!(map.drops(), 1);
         assert!(hit(&map, 1).is_some_and(|e| e.sum(0) == 2));
         assert!(map.lookup(&[1]).is_some());
         Ok(())

@@ -16,6 +16,7 @@ mod tests {
             Track, //
         },
         data::{
+            FieldVar,
             SortKey,
             Spec, //
         },
@@ -36,6 +37,7 @@ mod tests {
         },
         trigger::{
             same,
+            same_uses,
             split_filter, //
         },
         SORT_KEYS_MAX,
@@ -290,6 +292,63 @@ mod tests {
         let mut one_sided = plus(1)?;
         one_sided.operands[1] = None;
         assert!(!alike(1, plus(1)?, one_sided)?);
+        Ok(())
+    }
+
+    /// A stack of the record.
+    fn stack(flags: Flags) -> Result<Field> {
+        let mut source = source(b"stk")?;
+
+        source.kind = FieldKind::Stacktrace;
+        Field::new(Some(source), flags)
+    }
+
+    #[test]
+    fn stacks_with_and_without_the_modifier() -> Result {
+        let with = || stack(Flags::KEY | Flags::STACKTRACE);
+        let without = || stack(Flags::KEY);
+
+        assert!(alike(2, without()?, with()?)?);
+        assert!(alike(2, with()?, without()?)?);
+        // It is the same for the keys behind it, which are elsewhere.
+        let mut moved = number(b"pid", Flags::KEY)?;
+        moved.offset = 8;
+        assert!(alike(2, number(b"pid", Flags::KEY)?, moved)?);
+        assert!(!alike(2, without()?, number(b"stk", Flags::KEY)?)?);
+        Ok(())
+    }
+
+    /// A histogram that keeps the field `aa`, which begins at `offset`, for `save()` or for a
+    /// synthetic event.
+    fn using(offset: u32, saves: bool) -> Result<Spec> {
+        let mut spec = spec()?;
+        let mut source = source(b"aa")?;
+
+        source.offset = offset;
+
+        let used = FieldVar {
+            var: variable(b"aa")?,
+            val: Field::new(Some(source), Flags::VAR)?,
+        };
+
+        if saves {
+            spec.save_vars.push(used, GFP_KERNEL)?;
+        } else {
+            spec.field_vars.push(used, GFP_KERNEL)?;
+        }
+        Ok(spec)
+    }
+
+    #[test]
+    fn what_actions_use() -> Result {
+        for saves in [false, true] {
+            assert!(same_uses(&using(8, saves)?, &[], &using(8, saves)?));
+            assert!(!same_uses(&using(8, saves)?, &[], &using(16, saves)?));
+            assert!(!same_uses(&using(8, saves)?, &[], &using(8, !saves)?));
+            assert!(!same_uses(&using(8, saves)?, &[], &spec()?));
+        }
+        // The other one makes no synthetic event.
+        assert!(!same_uses(&reading(3, false)?, &[0], &spec()?));
         Ok(())
     }
 

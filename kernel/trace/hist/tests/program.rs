@@ -324,6 +324,31 @@ mod tests {
         Ok(())
     }
 
+    /// What a pointer points to is not looked at, nor are the bytes of it compared as a string.
+    #[test]
+    fn pointers_are_numbers() -> Result {
+        let mut spec = spec()?;
+        let mut pointer = source(8, 8, false, FieldKind::PtrString)?;
+
+        pointer.string = true;
+        add_key(&mut spec, Field::new(Some(pointer), Flags::NONE)?)?;
+        spec.sort_keys[0].field_idx = 1;
+        let program = Program::compile(&spec)?;
+
+        assert!(program.shape == Shape::Plain(Leaf::U64(8)));
+        assert!(
+            program.sort_by()
+                == [SortBy {
+                    value: SortValue::Key {
+                        word: 0,
+                        order: KeyOrder::Unsigned,
+                    },
+                    descending: false,
+                }]
+        );
+        Ok(())
+    }
+
     #[test]
     fn expressions_are_compiled() -> Result {
         let mut spec = spec()?;

@@ -135,6 +135,39 @@ mod cases {
                 -10i64 as u64,
                 b"k: ~ -10--1",
             ),
+            // Bounds that do not fit in 64 bits with a sign.
+            (
+                Buckets {
+                    width: 10,
+                    signed: true,
+                },
+                9223372036854775800,
+                b"k: ~ 9223372036854775800-9223372036854775809",
+            ),
+            (
+                Buckets {
+                    width: 10,
+                    signed: true,
+                },
+                1 << 63,
+                b"k: ~ -9223372036854775810--9223372036854775801",
+            ),
+            (
+                Buckets {
+                    width: u64::MAX,
+                    signed: true,
+                },
+                1 << 63,
+                b"k: ~ -18446744073709551615--1",
+            ),
+            (
+                Buckets {
+                    width: 1 << 63,
+                    signed: true,
+                },
+                0,
+                b"k: ~ 0-9223372036854775807",
+            ),
         ] {
             assert!(same(&key_text(format, &[n])?, is));
         }

@@ -32,6 +32,8 @@ use crate::{
         Hist,
         Spec, //
     },
+    line,
+    out::Out,
     registry, //
 };
 
@@ -50,9 +52,15 @@ pub(super) fn attach<'h>(
     manner: Manner<'h>,
 ) -> Result {
     let held = lists.held();
+    let mut line = Out::new();
+
+    line::write_spec(&mut line, &hist.spec);
+    line.bytes()?;
+
     let id = registry::add(held, file, hist, manner.helper)?;
     let data = TriggerData {
         hist: hist.clone(),
+        line,
         id,
     };
     let result = new_trigger(file, data, manner).and_then(|new| Ok(new.attach(lists)?));

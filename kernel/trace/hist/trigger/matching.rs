@@ -4,7 +4,8 @@
 //! other words, has made.
 //!
 //! Compared are the name, the fields with all that they are computed from, the order of sorting,
-//! the actions and the filter. The size and the clock are not.
+//! the actions and the filter. The size and the clock are not. For a line that joins a histogram
+//! with a name it is also compared what the actions use.
 
 use kernel::{
     str::CString,
@@ -27,7 +28,10 @@ use crate::{
         Handler, //
     },
     build::Build,
-    data::Spec,
+    data::{
+        FieldVar,
+        Spec, //
+    },
     field::{
         Field,
         Flags,
@@ -74,6 +78,31 @@ pub(crate) fn same(new: &Spec, clauses: &[Clause<'_>], old: &Spec) -> bool {
             .all(|(a, b)| same_action(a, b))
 }
 
+/// Whether the actions of `new` use the fields and variables that those of `old` do, which are
+/// written alike. `refs` are the references of `new` that are the parameters of synthetic events.
+pub(crate) fn same_uses(new: &Spec, refs: &[usize], old: &Spec) -> bool {
+    let old_refs = old.actions.iter().flat_map(|action| match &action.deed {
+        Deed::Trace { refs, .. } => refs.as_slice(),
+        _ => &[],
+    });
+
+    same_vals(&new.save_vars, new, &old.save_vars, old)
+        && same_vals(&new.field_vars, new, &old.field_vars, old)
+        && refs.len() == old_refs.clone().count()
+        && refs
+            .iter()
+            .zip(old_refs)
+            .all(|(a, b)| same_ref((*a, new), (*b, old)))
+}
+
+/// Whether variables stand for the same fields.
+fn same_vals(a: &[FieldVar], new: &Spec, b: &[FieldVar], old: &Spec) -> bool {
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| same_field((&a.val, new), (&b.val, old)))
+}
+
 /// A field, and the histogram that it is in.
 type FieldOf<'a> = (&'a Field, &'a Spec);
 
@@ -83,8 +112,9 @@ fn same_field((a, new): FieldOf<'_>, (b, old): FieldOf<'_>) -> bool {
         && (a.func != Func::VarRef || same_ref((a.ref_idx, new), (b.ref_idx, old)))
         // What is of the moment is so by any name.
         && (a.flags.any(Flags::CPU | Flags::COMM) || same_source(&a.source, &b.source))
-        && a.offset == b.offset
-        && a.size == b.size
+        // A stack of the record has another size with the modifier, which makes no difference. The
+        // place of a key is given by the keys in front of it.
+        && (a.size == b.size || a.func == Func::Stack)
         && a.signed == b.signed
         && a.var.as_ref().map(|var| var.name.to_bytes())
             == b.var.as_ref().map(|var| var.name.to_bytes())

@@ -26,7 +26,8 @@ use super::{
     },
     matching::{
         find,
-        same, //
+        same,
+        same_uses, //
     },
 };
 use crate::{
@@ -268,17 +269,25 @@ fn prepare<'h>(
 ) -> Result<Option<Room>> {
     let attrs = build.attrs;
     let room = match shared {
-        // It has made its actions when it was new.
-        Some(_) => None,
+        // It has made its actions when it was new. They run with the fields and variables that
+        // were found then.
+        Some(shared) => {
+            let refs = build.find_actions()?;
+
+            if !same_uses(&build.spec, &refs, shared) {
+                return Err(build.named_mismatch());
+            }
+            None
+        }
         None => {
             build.create_actions()?;
             Some(Room::new(&build.spec)?)
         }
     };
 
-    if let (Some(name), Some(piece)) = (&build.spec.name, attrs.name) {
+    if let Some(name) = &build.spec.name {
         if shared.is_none() && registry::named(build.held, name).is_some() {
-            return Err(build.log.wrong(ErrorKind::NamedMismatch, piece));
+            return Err(build.named_mismatch());
         }
     }
     if find(build, filter).is_some() {

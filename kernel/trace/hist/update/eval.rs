@@ -208,6 +208,8 @@ fn log2(n: u64) -> u64 {
     }
 }
 
+/// Where the bucket begins that a number is in. One that begins below what a signed number can be
+/// begins at the lowest.
 fn bucket(n: u64, width: u64, signed: bool) -> u64 {
     let (magnitude, negative) = magnitude(n, signed);
 
@@ -215,12 +217,20 @@ fn bucket(n: u64, width: u64, signed: bool) -> u64 {
         return n;
     }
     if negative {
-        // Counted from -1 down: -1 to -width are one bucket.
-        let below = div(magnitude.wrapping_sub(1), width);
+        let (start, _) = bucket_below(magnitude, width);
 
-        return below.wrapping_add(1).wrapping_mul(width).wrapping_neg();
+        return start.min(i64::MIN.unsigned_abs()).wrapping_neg();
     }
     div(n, width).wrapping_mul(width)
+}
+
+/// The bounds of the bucket that a negative number is in, without their signs: the lower one first,
+/// which is the larger number.
+pub(crate) fn bucket_below(magnitude: u64, width: u64) -> (u64, u64) {
+    // Counted from -1 down: -1 to -width are one bucket.
+    let end = div(magnitude.wrapping_sub(1), width).saturating_mul(width);
+
+    (end.saturating_add(width), end.saturating_add(1))
 }
 
 /// The quotient of two numbers without its fraction; all ones if there is none.

@@ -140,7 +140,9 @@ fn field(text: Text, record: &[u8]) -> &[u8] {
 /// Writes a key as a histogram has it whose strings have other sizes.
 ///
 /// `from` says where the keys are in `key`, `to` where they shall be in `other`. Returns the whole
-/// key, or `None` if a string does not fit: then the other histogram cannot have it.
+/// key, or `None` if a string does not fit: then the other histogram cannot have it. A string may
+/// be without a NUL, as in an array that is full. One of varying length has a NUL, so it is not
+/// equal.
 pub(crate) fn relay<'a>(
     key: &[u64],
     from: &[KeyPlace],
@@ -159,9 +161,8 @@ pub(crate) fn relay<'a>(
         }
         if to.kind == KeyKind::String {
             let cut = key.get(other.len()..).unwrap_or(&[]);
-            let last = other.last().map_or(0, |word| word.to_ne_bytes()[7]);
 
-            if last != 0 || cut.iter().any(|word| *word != 0) {
+            if cut.iter().any(|word| *word != 0) {
                 return None;
             }
         }

@@ -4,9 +4,10 @@
 # Triggers that the kernel's command line sets, or a boot configuration: for a kernel
 # that was booted with
 #
-#   trace_trigger=sched_process_exec.hist:keys=pid,sched_process_fork.stacktrace
+#   trace_trigger=sched_process_exec.hist:keys=pid,sched_process_fork.stacktrace,X,X
 #   trace_instance=boot_hist
 #
+# with initcall_level.hist:keys=level for each X, of which the second is refused
 # (fields that all events have, such as common_pid, are not there yet at that time), or
 # with the file bootconfig behind its initrd. Without these the cases are skipped.
 #
@@ -35,6 +36,18 @@ boot_histogram() {
 
 boot_other_trigger() {
 	booted_so && same "$(cat events/sched/sched_process_fork/trigger)" stacktrace:unlimited
+}
+
+# One whose keys are strings, and another one that goes again before interrupts were ever enabled.
+boot_trigger_twice() {
+	booted_so || return
+	grep -q ',initcall_level.hist:keys=level,initcall_level.hist:keys=level' /proc/cmdline ||
+		skip 'the kernel was booted without the trigger that is there twice' || return
+	same "$(cat events/initcall/initcall_level/trigger)" 'hist:keys=level:vals=hitcount:sort=hitcount:size=2048 [active]' || return
+	same "$(dmesg | grep -c 'Failed to register trigger .* on event initcall_level')" 1 || return
+	same "$(dmesg | grep -c irq_work_sync)" 0 || return
+	rows events/initcall/initcall_level | grep -q '^{ level: late ' || return
+	same "$(put events/initcall/initcall_level/trigger '!hist:keys=level')" ok
 }
 
 # They are not an instance's, and can be removed like any other one.
@@ -102,7 +115,7 @@ bootconfig_removal() {
 		rmdir instances/boot_config
 }
 
-cmdline='boot_histogram boot_other_trigger boot_instance_and_removal'
+cmdline='boot_histogram boot_other_trigger boot_trigger_twice boot_instance_and_removal'
 bootconfig='bootconfig_latencies bootconfig_clauses bootconfig_removal'
 case ${1:-} in
 cmdline) tests=$cmdline ;;

@@ -76,7 +76,8 @@ dev_incompatible_keys__refused() {
 		msg) ok text hist:keys=msg:x1=id ;;
 		*) ok num "hist:keys=$k:x1=delta" ;;
 		esac || return
-		same "$(put $E/pair/trigger 'hist:keys=id:y1=$x1')" 'Invalid argument' || return
+		refused_clean pair 'hist:keys=id:y1=$x1' 'Invalid argument' \
+			"$(entry pair 'Matching event histogram not found' 'hist:keys=id:y1=$x1' x1)" || return
 		drop num text
 	done
 	# What fits is let through.
@@ -103,6 +104,18 @@ dev_named_layout__refused() {
 		"$(entry moved "Named hist trigger doesn't match existing named trigger (includes variables)" $c name=foo:keys=id)"
 }
 
+# So are those that only the actions read.
+dev_named_layout__of_actions() {
+	local a c no="Named hist trigger doesn't match existing named trigger (includes variables)"
+	fresh && synth 'syn u32 aa' | q grep ok && put dynamic_events 'u:first u32 id; u32 aa' | q grep ok &&
+		put dynamic_events 'u:moved u32 id; u64 pad; u32 aa' | q grep ok || return
+	for a in 'save(aa)' 'trace(syn,aa)'; do
+		c="hist:name=foo:keys=id:x1=id:onmax(\$x1).$a"
+		ok first "$c" && refused_clean moved "$c" 'Invalid argument' "$(entry moved "$no" "$c" name=foo)" || return
+		drop first
+	done
+}
+
 # The lower half is the number of read().
 dev_syscall_number__of_64_bits() {
 	fresh && ok pair hist:keys=total.syscall:sort=total && q pair 1 0 0 1 0 4294967296 || return
@@ -120,6 +133,18 @@ dev_full_array__as_a_key() {
 	fresh && ok num hist:keys=tag || return
 	q num 1 0 0 abcdefgh 2 0 0 abcdefgX 3 0 0 abcdefgX
 	same "$(rows $E/num | sed -E 's/^\{ tag: ([a-zX]+) +\} hitcount: +([0-9]+)$/\1:\2/' | tr '\n' ' ')" 'abcdefgh:1 abcdefgX:2 '
+}
+
+# Looked up by a string with more room, and by one of varying length.
+dev_full_array__found_by_other_strings() {
+	local wide='wide u32 id; char[16] tag'
+	fresh && put dynamic_events "u:$wide" | q grep ok && ok num hist:keys=tag:x1=total || return
+	ok text 'hist:keys=msg:vals=$x1' && ok wide 'hist:keys=tag:vals=$x1' || return
+	q num 1 0 5 abcdefgh
+	q text 1 abcdefgh
+	q text 1 abcdefghi
+	printf '%s\n' "reg bit=0 : $wide" 'w 0 u32:1 s:abcdefgh n:8' 'w 0 u32:1 s:abcdefghi n:7' | ue >"$tmp/log"
+	same "$(totals $E/text)$(totals $E/wide)" '1 1 0 1 1 0 '
 }
 
 quotients() { # EXPRESSION TOTAL...
@@ -175,6 +200,17 @@ dev_signed_output__parameters() {
 with: val=10' && same "$(sed -n '/var.name: xx$/,/is_signed/s/^ *is_signed: //p' $E/num/hist_debug | head -n 1)" 1
 }
 
+# The bounds of the first and the last bucket do not fit in 64 bits with a sign.
+dev_signed_output__outer_buckets() {
+	fresh && put dynamic_events 'u:wide s64 sl' | q grep ok && ok wide hist:keys=sl.buckets=10:sort=sl || return
+	printf '%s\n' 'reg bit=0 : wide s64 sl' 'w 0 u64:9223372036854775808' 'w 0 u64:18446744073709551615' \
+		'w 0 u64:5' 'w 0 u64:9223372036854775807' | ue >"$tmp/log"
+	same "$(rows $E/wide | sed 's/ } .*//')" '{ sl: ~ -9223372036854775810--9223372036854775801
+{ sl: ~ -10--1
+{ sl: ~ 0-9
+{ sl: ~ 9223372036854775800-9223372036854775809'
+}
+
 dev_expression_values__shown() {
 	fresh && ok num hist:keys=id:vals=total*2+delta || return
 	q num 1 3 100 a 1 3 100 a
@@ -217,6 +253,34 @@ dev_same_spelling__of_the_same_field() {
 			done
 		done
 	done
+}
+
+# A stack of the record is the same with the modifier: what is shown removes it, too.
+dev_stack_spelling__of_the_same_field() {
+	local f=events/synthetic/stacked/trigger c a b rc=0
+	fresh && synth 'stacked u64 val; unsigned long[] stk' | q grep ok || return
+	for c in keys=STACK keys=STACK,val keys=val:s2=STACK; do
+		for a in stk stk.stacktrace; do
+			for b in stk stk.stacktrace; do
+				same "$(put $f "hist:${c/STACK/$a}")" ok || rc=1
+				[ "$c" = keys=val:s2=STACK ] || same "$(put $f "hist:${c/STACK/$b}")" 'File exists' || rc=1
+				same "$(put $f "!hist:${c/STACK/$b}")" ok && same "$(grep -vc '^#' $f)" 0 || rc=1
+				: >$f
+			done
+		done
+	done
+	return $rc
+}
+
+# The name of the event alone has nearly as many characters as a name may have.
+dev_long_qualified__shown() {
+	local long line
+	long=$(printf 'l%.0s' $(seq 245))
+	fresh && put dynamic_events "u:$long u32 id" | q grep ok && ok "$long" hist:keys=id:x1=id || return
+	line="hist:keys=id:vals=hitcount:yy=user_events.$long.\$x1:sort=hitcount:size=2048"
+	ok num "hist:keys=id:yy=user_events.$long.\$x1" && trigger_is num "$line [active]" && ok num "!$line" &&
+		trigger_is num 'num: no trigger' || return
+	refused_clean num "hist:keys=id:yy=total-user_events.$long.\$x1" 'Argument list too long'
 }
 
 # References to what is in microseconds: what is shown removes it and makes it again.
@@ -435,12 +499,14 @@ dev_named_event_gone__the_other_stays() {
 run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_strings \
 	dev_string_modifier__command_name dev_string_value__refused dev_no_addresses__save_of_a_stack \
 	dev_no_addresses__in_brackets dev_incompatible_keys__refused dev_synth_param_type__number_for_a_string \
-	dev_synth_param_type__string_for_a_number dev_named_layout__refused \
-	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_full_array__as_a_key dev_floor_division__by_constants \
+	dev_synth_param_type__string_for_a_number dev_named_layout__refused dev_named_layout__of_actions \
+	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_full_array__as_a_key \
+	dev_full_array__found_by_other_strings dev_floor_division__by_constants \
 	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum \
-	dev_signed_output__parameters dev_expression_values__shown dev_exact_match__buckets \
+	dev_signed_output__parameters dev_signed_output__outer_buckets dev_expression_values__shown dev_exact_match__buckets \
 	dev_exact_match__expressions_and_constants \
-	dev_cpu_read_back__once dev_same_spelling__of_the_same_field dev_usecs_read_back__as_written \
+	dev_cpu_read_back__once dev_same_spelling__of_the_same_field \
+	dev_stack_spelling__of_the_same_field dev_long_qualified__shown dev_usecs_read_back__as_written \
 	dev_qualified_save__as_written dev_comm_sort__by_name dev_key_after_nul__one_row \
 	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
 	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \

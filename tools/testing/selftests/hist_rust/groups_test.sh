@@ -427,6 +427,28 @@ ch: now=9' && trigger_is pair \
 'hist:keys=id:vals=hitcount:vv=total:sort=hitcount:size=2048:onmax($vv).trace(mx,$vv,id):onchange($vv).trace(ch,$vv):onmax($vv).save(part) [active]'
 }
 
+# What the actions of a named histogram use is looked for at each event that joins it.
+actions_of_a_name() {
+	local c='hist:name=foo:keys=id:x1=id:onmax($x1).save(aa)' i=instances/joins rc=0
+	fresh && put dynamic_events 'u:with u32 id; u32 aa' | q grep ok &&
+		put dynamic_events 'u:without u32 id; u32 bb' | q grep ok && ok with "$c" || return
+	refused_clean without "$c" 'Invalid argument' "$(entry without "Couldn't find field" "$c" aa)
+$(entry without "Couldn't parse field variable" "$c" aa)
+$(entry without "Couldn't create field variable" "$c" aa)" || return
+	synth 'syn u64 val; s32 delta' | q grep ok && ok num hist:keys=id:ts0=total || return
+	c='hist:name=bar:keys=id:onmatch(user_events.num).trace(syn,$ts0,delta)'
+	mkdir $i && ok pair "$c" && ok text "$c" || rc=1
+	same "$(put $i/$E/pair/trigger "$c")" 'Invalid argument' && grep -q "error: Couldn't find param$" $i/error_log || rc=1
+	rmdir $i || rc=1
+	q num 1 3 5 a
+	q pair 1 0 0
+	q text 1 x
+	records_are 'syn: val=5 delta=3
+syn: val=5 delta=3' || rc=1
+	drop text pair
+	return $rc
+}
+
 actions_snapshot() {
 	local c='hist:keys=id:x1=total:onmax($x1).snapshot()' rc=0
 	fresh || return
@@ -452,7 +474,7 @@ run_tests files_modes files_writes files_truncate grammar_clauses grammar_sizes 
 	fields_numbers fields_strings fields_special fields_refused modifiers_of_keys modifiers_log2 modifiers_of_values \
 	modifiers_refused expressions_values expressions_refused expressions_keys variables_match variables_read_once \
 	variables_names variables_definitions variables_alias variables_strings handlers_onmatch handlers_onmax_onchange \
-	handlers_refused actions_field_of_match actions_several actions_snapshot
+	handlers_refused actions_field_of_match actions_several actions_of_a_name actions_snapshot
 rc=$?
 "$UEDRIVE" --reset
 exit $rc

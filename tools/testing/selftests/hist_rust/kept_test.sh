@@ -165,12 +165,21 @@ kept_hist_cgroup__not_accounted() {
 	return $rc
 }
 
-# The modifier of a key is shown when that is sorted by, where it cannot be written.
+# What is sorted by is shown with its modifier or dollar sign, with which it cannot be written.
 kept_sort_text__cannot_be_written() {
-	fresh && ok num hist:keys=id.log2:sort=id && trigger_is num 'hist:keys=id.log2:vals=hitcount:sort=id.log2:size=2048 [active]' || return
-	same "$(put $E/num/trigger '!hist:keys=id.log2:vals=hitcount:sort=id.log2:size=2048')" 'Invalid argument' &&
-		grep -q 'error: Invalid sort modifier$' error_log || return
-	ok num '!hist:keys=id.log2:sort=id' && trigger_is num 'num: no trigger'
+	local fields name shown wrong
+	fresh && ok pair hist:keys=id:x1=total || return
+	while IFS='|' read -r fields name shown wrong; do
+		ok num "hist:$fields:sort=$name" && trigger_is num "hist:$fields:sort=$shown:size=2048 [active]" || return
+		: >error_log
+		same "$(put $E/num/trigger "!hist:$fields:sort=$shown:size=2048")" 'Invalid argument' &&
+			grep -q "error: $wrong\$" error_log || return
+		ok num "!hist:$fields:sort=$name" && trigger_is num 'num: no trigger' || return
+	done <<-'END'
+		keys=id.log2:vals=hitcount|id|id.log2|Invalid sort modifier
+		keys=id:vals=hitcount,total.hex|total|total.hex|Invalid sort modifier
+		keys=id:vals=hitcount,$x1|x1|$x1|Sort field must be a key or a val
+	END
 }
 
 longest_stack() { # of the d1, d2 or d3 in trace, or of a histogram

@@ -4,7 +4,7 @@
 # Bugs that the C implementation had and that were fixed there: histograms (h),
 # their map (m) and synthetic events (s). What a kernel has to look for itself,
 # such as use of freed memory, is found when this runs under KASAN and lockdep.
-# Elsewhere are: those that need memory to run out (h7, h9, m3, s1), in
+# Elsewhere are: those that need memory to run out (h5, h7, h9, m3, s1), in
 # hist_failnth_test.c; those of the map with many threads (m1), in races_test.c; the
 # kernel's test modules (s2) and modules that go (s9), in modules_test.sh. What leaks
 # (m4) is found by kmemleak.
@@ -84,16 +84,6 @@ remove_and_make() {
 
 # hist opened while its event or its instance goes.
 h4_open_while_removed() { fresh && beside open_hist remove_and_make; }
-
-# A failed open kept the instance.
-h5_failed_open() {
-	fresh && mkdir instances/open || return
-	q put instances/open/$E/num/trigger hist:keys=id
-	cat instances/open/$E/num/hist >/dev/null
-	(ulimit -n 3; exec 3<instances/open/$E/num/hist) 2>/dev/null
-	: >instances/open/$E/num/trigger
-	rmdir instances/open
-}
 
 # hist read and polled after its event went.
 h6_read_after_removal() {
@@ -436,7 +426,7 @@ print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || 
 	same "$(perf script -i "$tmp/data" -F event,trace 2>/dev/null | sed 's/^ *//; s/ *$//')" 'synthetic:fmt: lat=3 text=abc word=abc'
 }
 
-run_tests h1_bad_named h2_named_orders h3_reference_only h4_open_while_removed h5_failed_open \
+run_tests h1_bad_named h2_named_orders h3_reference_only h4_open_while_removed \
 	h6_read_after_removal h8_long_names h10_modifier_of_nothing h11_many_parameters h12_string_operands \
 	h13_character_arrays h14_modifiers_of_values h17_operators h18_variable_used_twice \
 	h15_h16_sorted_by_each_type h19_h20_malformed h21_last_command h22_helper_stayed h22_helper_of_a_failure \

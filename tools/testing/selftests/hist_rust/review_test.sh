@@ -91,6 +91,15 @@ dev_cut_expression__refused() {
 	done
 }
 
+# A field that the definition qualifies by the event.
+dev_cut_expression__qualified() {
+	fresh && ok num 'hist:keys=id:x1=user_events.num.total:y1=$x1' && trigger_is num \
+		'hist:keys=id:vals=hitcount:x1=total,y1=total:sort=hitcount:size=2048 [active]' || return
+	drop num
+	ok num 'hist:keys=id:vals=$x1:x1=user_events.num.total.hex' && trigger_is num \
+		'hist:keys=id:vals=hitcount,total.hex:x1=total.hex:sort=hitcount:size=2048 [active]'
+}
+
 dev_wide_buckets__shown() {
 	fresh || return
 	ok num 'hist:keys=id.buckets=0xffffffffffffffff' &&
@@ -171,7 +180,7 @@ dev_no_addresses__save_of_a_variable() {
 }
 
 run_tests shared_time_stamps long_chain read_once_together dev_module_stays__while_there_is_a_histogram \
-	dev_cut_expression__refused dev_wide_buckets__shown dev_rounded_hitcount__named dev_negated_rounding__accepted \
+	dev_cut_expression__refused dev_cut_expression__qualified dev_wide_buckets__shown dev_rounded_hitcount__named dev_negated_rounding__accepted \
 	dev_print_variable__qualified dev_print_variable__parameter dev_sym_offset__as_written dev_stack_helper__made \
 	dev_recorded_stack__of_the_first_event dev_no_addresses__save_of_a_variable
 rc=$?
