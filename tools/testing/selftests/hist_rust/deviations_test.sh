@@ -260,8 +260,8 @@ dev_stack_spelling__of_the_same_field() {
 	local f=events/synthetic/stacked/trigger c a b rc=0
 	fresh && synth 'stacked u64 val; unsigned long[] stk' | q grep ok || return
 	for c in keys=STACK keys=STACK,val keys=val:s2=STACK; do
-		for a in stk stk.stacktrace; do
-			for b in stk stk.stacktrace; do
+		for a in stk{,.stacktrace}; do
+			for b in stk{,.stacktrace}; do
 				same "$(put $f "hist:${c/STACK/$a}")" ok || rc=1
 				[ "$c" = keys=val:s2=STACK ] || same "$(put $f "hist:${c/STACK/$b}")" 'File exists' || rc=1
 				same "$(put $f "!hist:${c/STACK/$b}")" ok && same "$(grep -vc '^#' $f)" 0 || rc=1

@@ -227,7 +227,7 @@ synth_switch() {
 	return $rc
 }
 synth_read() { cat trace synthetic_events $SYN/*/format; }
-# What there is is in use, so this fails.
+# This fails: what there is has users.
 synth_delete() {
 	echo -:rust_declared_synth >dynamic_events
 	echo '!rust_gen_synth' >synthetic_events
@@ -335,7 +335,7 @@ kprobe_in_use() {
 
 kprobe_load_unload() { modprobe rust_kprobe_event && rmmod rust_kprobe_event; }
 kprobe_open() { cat /proc/version trace kprobe_events; }
-# What there is is in use, so this fails.
+# This fails: what there is has users.
 kprobe_delete() { echo -:kprobes/rust_gen_kprobe >kprobe_events || true; }
 kprobe_switch() { echo 0 >events/kprobes/enable && echo 1 >events/kprobes/enable; }
 kprobe_races() {
