@@ -71,24 +71,20 @@ as_rust() { sed 's/\b\(gen\|empty\|create\)_synth_test\b/rust_\1_synth/'; }
 # what it is for once at least: all of them may fail at times, as the others are in the
 # way, but one that always fails takes part in no race.
 race() { # FUNCTION...
-	local f i=0 end pids=() rc=0
+	local f end pids=() rc=0
 	end=$((SECONDS + seconds))
+	rm -f "$tmp"/worked-*
 	for f; do
-		i=$((i + 1))
 		(
-			n=0
 			while [ $SECONDS -lt $end ]; do
-				if $f; then n=$((n + 1)); fi
+				if $f; then : >"$tmp/worked-$f"; fi
 			done
-			echo $n >"$tmp/race$i"
 		) >/dev/null 2>&1 &
 		pids+=($!)
 	done
 	for f in "${pids[@]}"; do wait "$f" || rc=1; done
-	i=0
 	for f; do
-		i=$((i + 1))
-		[ "$(cat "$tmp/race$i")" -gt 0 ] && continue
+		[ -e "$tmp/worked-$f" ] && continue
 		echo "# it has never worked: $f"
 		rc=1
 	done
@@ -219,7 +215,7 @@ synth_name_taken() {
 		put synthetic_events '!rust_create_synth' && load rust_synth_event && rmmod rust_synth_event
 }
 
-synth_load_unload() { modprobe rust_synth_event && rmmod rust_synth_event; }
+synth_load_unload() { modprobe rust_synth_event && sleep 0.1 && rmmod rust_synth_event; }
 synth_switch() {
 	local rc=0
 	echo 1 >$SYN/enable && echo hello >rust_synth_emit || rc=1
@@ -333,7 +329,7 @@ kprobe_in_use() {
 	rmdir instances/rust_a && put kprobe_events -:kprobes/rust_gen_kprobe && same "$(cat kprobe_events)" ''
 }
 
-kprobe_load_unload() { modprobe rust_kprobe_event && rmmod rust_kprobe_event; }
+kprobe_load_unload() { modprobe rust_kprobe_event && sleep 0.1 && rmmod rust_kprobe_event; }
 kprobe_open() { cat /proc/version trace kprobe_events; }
 # This fails: what there is has users.
 kprobe_delete() { echo -:kprobes/rust_gen_kprobe >kprobe_events || true; }
@@ -458,7 +454,7 @@ tracefs_again() {
 	done
 }
 
-tracefs_load_unload() { modprobe rust_tracefs && rmmod rust_tracefs; }
+tracefs_load_unload() { modprobe rust_tracefs && sleep 0.1 && rmmod rust_tracefs; }
 tracefs_use() { echo x >rust_notes && grep 'notes: [1-9]' rust_notes_stat; }
 tracefs_races() {
 	reset
