@@ -132,7 +132,7 @@ rtla_events() {
 	local t='hist:keys=next_comm:vals=hitcount:sort=hitcount.descending' rc=0 f
 	grep -qw timerlat available_tracers || skip 'no timerlat tracer' || return
 	fresh || return
-	(cd "$tmp" && rtla timerlat hist -k -q -d 3s -c 0 -p 10000 -t"$tmp/rtla.trace" \
+	(cd "$tmp" && rtla timerlat hist -k -d 3s -c 0 -p 10000 -t"$tmp/rtla.trace" \
 		-e sched:sched_switch --trigger "$t" -e osnoise:timerlat_sample --trigger hist:keys=context:vals=timer_latency) \
 		>"$tmp/rtla.log" 2>&1 || rc=1
 	for f in sched_sched_switch osnoise_timerlat_sample; do
