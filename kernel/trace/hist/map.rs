@@ -222,8 +222,7 @@ impl Map {
 
     /// Counts an event that could not be recorded for a reason that the map does not know. In a
     /// closed map it counts nothing, like an insertion.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub(crate) fn count_drop(&self) {
         // Pairs with the store in `open`: the counters were reset.
         if self.entrance.load(Acquire) != 0 {

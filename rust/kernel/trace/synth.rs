@@ -61,7 +61,7 @@ use super::{
     event_mutex::Held,
     static_event::cpu_is_online,
     tracepoint::{
-        ReadGuard,
+        CallGuard,
         Tracepoint, //
     },
     trigger::{
@@ -382,7 +382,7 @@ impl SynthEvent {
         }
         // SAFETY: It is the tracepoint of a synthetic event that has as many fields as there are
         // words, each of which is what C takes for a field of its kind. What they are the addresses
-        // of is borrowed for longer than this call.
+        // of is borrowed for longer than this call. A hit has preemption disabled.
         unsafe { call(tracepoint, words) };
     }
 }
@@ -476,15 +476,17 @@ type Probe = unsafe extern "C" fn(*mut c_void, *mut u64, *mut c_uint);
 /// # Safety
 ///
 /// `tracepoint` must be that of a synthetic event, and `words` have what C takes for each of its
-/// fields.
+/// fields. Preemption must be disabled.
+#[inline]
 unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64]) {
     // What keeps the trigger of a hit need not keep probes.
-    let guard = ReadGuard::new();
+    let _guard = CallGuard::new();
 
     if !cpu_is_online() {
         return;
     }
-    for probe in tracepoint.probes(&guard) {
+    // SAFETY: The guard keeps them.
+    for probe in unsafe { tracepoint.probes_unguarded() } {
         // SAFETY: All probes of the tracepoint of a synthetic event have this type: those of its
         // class, and the stub that C puts in place of one that goes.
         unsafe {

@@ -210,6 +210,7 @@ fn log2(n: u64) -> u64 {
 
 /// Where the bucket begins that a number is in. One that begins below what a signed number can be
 /// begins at the lowest.
+#[inline(always)]
 fn bucket(n: u64, width: u64, signed: bool) -> u64 {
     let (magnitude, negative) = magnitude(n, signed);
 
@@ -226,6 +227,7 @@ fn bucket(n: u64, width: u64, signed: bool) -> u64 {
 
 /// The bounds of the bucket that a negative number is in, without their signs: the lower one first,
 /// which is the larger number.
+#[inline(always)]
 pub(crate) fn bucket_below(magnitude: u64, width: u64) -> (u64, u64) {
     // Counted from -1 down: -1 to -width are one bucket.
     let end = div(magnitude.wrapping_sub(1), width).saturating_mul(width);
