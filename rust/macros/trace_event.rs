@@ -75,6 +75,14 @@ fn name(prefix: &str, of: &Ident) -> Ident {
     format_ident!("__{}_{}", prefix, of, span = of.span())
 }
 
+/// The documentation of a declaration, for what is made of it that the user sees.
+fn docs(attrs: &[Attribute]) -> Vec<&Attribute> {
+    attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident("doc"))
+        .collect()
+}
+
 /// Puts the attributes of a declaration, other than its documentation, in front of all that is
 /// made of it: what is not configured has no event, and the levels of lints are for its code too.
 fn with_attrs(attrs: &[Attribute], made: TokenStream) -> Result<TokenStream> {

@@ -83,10 +83,10 @@ trace_event! {
     }
 
     /// The same as in C: what is said each tenth time.
-    event foo_bar_with_cond(foo: &[u8], bar: i32) {
+    event foo_bar_with_cond(text: &[u8], bar: i32) {
         if bar % 10 == 0;
         fields {
-            foo: str = foo,
+            foo: str = text,
             bar: i32 as "int" = bar,
         }
         print("foo %s %d", foo, bar)

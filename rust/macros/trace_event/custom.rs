@@ -19,6 +19,7 @@ use syn::{
 
 use super::{
     class::c_string,
+    docs,
     parse::{
         Arg,
         Event, //
@@ -54,7 +55,7 @@ pub(super) fn refuse_with_cfi(of: &Ident, args: &[Arg]) -> TokenStream {
 
 /// What is there about an event whose tracepoint is somebody else's.
 pub(super) fn custom(event: &Event, args: &[Arg], call: &Ident) -> Result<TokenStream> {
-    let (attrs, vis, of) = (&event.attrs, &event.vis, &event.name);
+    let (attrs, vis, of) = (docs(&event.attrs), &event.vis, &event.name);
     let no_cfi = refuse_with_cfi(of, args);
     let string = c_string(of.to_string().trim_start_matches("r#"), of.span())?;
 

@@ -34,6 +34,7 @@ use super::{
         passed, //
     },
     custom,
+    docs,
     hidden,
     name,
     parse::{
@@ -163,6 +164,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         args,
         options,
     } = public;
+    let attrs = docs(attrs);
     let root = root();
     let hidden = hidden();
     let text = of.to_string();
@@ -546,6 +548,7 @@ pub(super) fn foreign(tracepoint: &Tracepoint) -> Result<TokenStream> {
         args,
         options,
     } = tracepoint;
+    let attrs = docs(attrs);
     let text = of.to_string();
     let string = c_string(text.trim_start_matches("r#"), of.span())?;
     let no_cfi = custom::refuse_with_cfi(of, args);
