@@ -223,11 +223,9 @@ synth_switch() {
 	return $rc
 }
 synth_read() { cat trace synthetic_events $SYN/*/format; }
-# This fails: what there is has users.
+# What there is has users, so it has to be refused.
 synth_delete() {
-	echo -:rust_declared_synth >dynamic_events
-	echo '!rust_gen_synth' >synthetic_events
-	true
+	! echo -:rust_declared_synth >dynamic_events && ! echo '!rust_gen_synth' >synthetic_events
 }
 synth_races() {
 	reset
@@ -331,8 +329,8 @@ kprobe_in_use() {
 
 kprobe_load_unload() { modprobe rust_kprobe_event && sleep 0.1 && rmmod rust_kprobe_event; }
 kprobe_open() { cat /proc/version trace kprobe_events; }
-# This fails: what there is has users.
-kprobe_delete() { echo -:kprobes/rust_gen_kprobe >kprobe_events || true; }
+# What there is has users, so it has to be refused.
+kprobe_delete() { ! echo -:kprobes/rust_gen_kprobe >kprobe_events; }
 kprobe_switch() { echo 0 >events/kprobes/enable && echo 1 >events/kprobes/enable; }
 kprobe_races() {
 	reset
@@ -394,7 +392,7 @@ trigger_removal() {
 # The others may keep the module in use all the time.
 trigger_load_unload() {
 	modprobe rust_event_trigger || return
-	rmmod rust_event_trigger || true
+	rmmod rust_event_trigger || loaded rust_event_trigger
 }
 trigger_set() {
 	local rc=0
