@@ -24,6 +24,16 @@ show() { # COMMAND LINE
 	[ -z "$shown" ] || printf '%s\n' "$shown"
 }
 
+# The same for a command that has to fail, with the message that it is expected to give.
+refused() { # COMMAND LINE PATTERN
+	printf '# %s\n' "$1"
+	if shown=$(eval "$1" 2>&1); then fail "this command should have failed: $1"; fi
+	# Without the place in this file.
+	shown=$(sed 's/^.*: line [0-9]*: /    /' <<<"$shown")
+	printf '%s\n' "$shown"
+	expect "$2"
+}
+
 # The output just shown has (so many) lines of this kind.
 expect() { # PATTERN [LINES]
 	local lines

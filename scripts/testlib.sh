@@ -75,7 +75,7 @@ build_tests() {
 # Runs a shell script in the guest; what it prints goes to a file. A report of
 # the kernel, a hang and a crash are results of their own.
 guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
-	local part=$1 output=$2 limit=$3 script=$4 rc=0
+	local part=$1 output=$2 limit=$3 script=$4 rc=0 name
 	shift 4
 	mkdir -p "$(dirname "$output")"
 	printf '%s\n' 'set -u' "$script" >"$output.sh"
@@ -93,7 +93,13 @@ guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
 		explain "$output.err" 80
 		report not "$part" 'the guest stays up'
 		;;
-	*) report ok "$part" 'the kernel reports no problem' ;;
+	*)
+		report ok "$part" 'the kernel reports no problem'
+		# The shell in the guest may have been killed between two sections.
+		while IFS= read -r name; do
+			grep -qxF "@@ $name" "$output" || report not "$part" "$name: it is run"
+		done < <(sed -n 's/^echo "@@ \(.*\)"$/\1/p' "$output.sh" | grep -v '^end ')
+		;;
 	esac
 	return 0
 }
@@ -197,6 +203,16 @@ read_tap() { # PART OUTPUT IMPL
 		last_of "${said[@]}"
 		report not "$part" "$name: it was not over after $count of $plan cases"
 	fi
+}
+
+# The kernel's own tests of tracing, on a built kernel; read_tap reads what they print.
+ftracetest() { # IMPL CONFIG OUTPUT LIMIT DIR...
+	local impl=$1 config=$2 output=$3 limit=$4 kernel=$1 cmd
+	shift 4
+	[ "$config" = lean ] || kernel+=-$config
+	cmd="cd '$BUILD/linux/tools/testing/selftests/ftrace' && timeout $((limit - 100)) ./ftracetest -K -l /tmp/ftrace-logs $*"
+	guest "ftracetest $*, $kernel kernel" "$output" "$limit" "$(modules_script "$BUILD/$kernel")"$'\n'"$(section ftracetest "$cmd")" \
+		--impl "$impl" --config "$config"
 }
 
 # The unit tests: each suite is run through debugfs and has its results there.

@@ -35,9 +35,7 @@ expect '^\{ lat: ~ 2\^[0-9]+ +\} hitcount: +[0-9]+$'
 expect '^    Hits: [1-9]'
 
 say 'What belongs to it goes in the opposite order: a histogram that is referred to stays.'
-printf '# %s\n' "echo '!$SAVE' > $WAKING/trigger"
-if echo "!$SAVE" 2>/dev/null >"$WAKING/trigger"; then fail 'it was removed'; fi
-echo '    Device or resource busy'
+refused "echo '!$SAVE' > $WAKING/trigger" 'Device or resource busy'
 show "echo '!$COUNT' > $LATENCY/trigger"
 show "echo '!$MATCH' > $SWITCH/trigger"
 show "echo '!$SAVE' > $WAKING/trigger"
