@@ -107,6 +107,16 @@ fn with_attrs(attrs: &[Attribute], made: TokenStream) -> Result<TokenStream> {
     Ok(out)
 }
 
+/// Whether events share a class, those on tracepoints of somebody else or the others.
+fn is_shared(class: &Class, items: &[Item], custom: bool) -> bool {
+    items.iter().any(|item| match item {
+        Item::Event(event) => {
+            event.own.is_none() && event.of == class.name && event.options.custom == custom
+        }
+        _ => false,
+    })
+}
+
 /// Expands `trace_event!`.
 pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
     let mut out = TokenStream::new();
@@ -115,7 +125,15 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
     for item in &input.items {
         match item {
             Item::Class(class) => {
-                let made = class::class(class, &input.system, false)?;
+                let custom = is_shared(class, &input.items, true);
+                let other = !custom || is_shared(class, &input.items, false);
+                let mut made = class::class(class)?;
+                if other {
+                    made.extend(class::object(class, &input.system, false)?);
+                }
+                if custom {
+                    made.extend(class::object(class, &input.system, true)?);
+                }
                 out.extend(with_attrs(&class.attrs, made)?);
                 classes.push(class);
             }
@@ -123,7 +141,8 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
                 let mut made = TokenStream::new();
                 let class = match event {
                     Event { own: Some(own), .. } => {
-                        made.extend(class::class(own, &input.system, event.options.custom)?);
+                        made.extend(class::class(own)?);
+                        made.extend(class::object(own, &input.system, event.options.custom)?);
                         own
                     }
                     Event { of, .. } => *classes

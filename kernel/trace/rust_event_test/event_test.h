@@ -10,6 +10,7 @@
 #define _EVENT_TEST_H
 
 #include <linux/cpumask.h>
+#include <linux/in6.h>
 #include <linux/tracepoint.h>
 
 #ifndef EVENT_TEST_ONCE
@@ -189,7 +190,7 @@ TRACE_EVENT(c_names,
 		__entry->state = n;
 		__entry->ns = ns;
 	),
-	TP_printk("%s %s %s %llu.%09u low=%u %s next=%u irq=%d",
+	TP_printk("%s %s %s %llu.%09u low=%u %s next=%u hard=%d soft=%d irq=%d",
 		  __print_flags(__entry->flags, "|",
 				{ 1, "READ" }, { 0x2, "WRITE" }, { 12, "BOTH" }),
 		  __print_symbolic(__entry->state,
@@ -200,7 +201,38 @@ TRACE_EVENT(c_names,
 		  (__entry->flags >> 2) & 3,
 		  __entry->flags > 3 ? "big" : "small",
 		  (u32)__entry->state + 1,
-		  __event_in_irq())
+		  __event_in_hardirq(), __event_in_softirq(), __event_in_irq())
+);
+
+TRACE_EVENT(c_addresses,
+	TP_PROTO(const struct sockaddr_in6 *address, u32 len),
+	TP_ARGS(address, len),
+	TP_STRUCT__entry(
+		__field(u8, len)
+		__sockaddr(addr, len)
+		__array(u8, fixed, 28)
+	),
+	TP_fast_assign(
+		__entry->len = len;
+		__assign_sockaddr(addr, address, len);
+		memcpy(__entry->fixed, address, 28);
+	),
+	TP_printk("len=%u %pISpc %pIS", __entry->len, __get_sockaddr(addr), __entry->fixed)
+);
+
+/* Apart from the others, as libtraceevent cannot print it. */
+TRACE_EVENT(c_rel_address,
+	TP_PROTO(const struct sockaddr_in6 *address, u32 len),
+	TP_ARGS(address, len),
+	TP_STRUCT__entry(
+		__field(u8, len)
+		__rel_sockaddr(addr, len)
+	),
+	TP_fast_assign(
+		__entry->len = len;
+		__assign_rel_sockaddr(addr, address, len);
+	),
+	TP_printk("len=%u %pISpfsc", __entry->len, __get_rel_sockaddr(addr))
 );
 
 TRACE_EVENT(c_quoted,

@@ -5,10 +5,12 @@
  * The module starts in Rust, so the files of this part are module parameters:
  * fire_c, pointers_c, cost_c and hooks_c in /sys/module/rust_event_test/parameters.
  */
+#include <linux/in.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
+#include <linux/socket.h>
 #include <linux/stdarg.h>
 #include <linux/workqueue.h>
 
@@ -46,10 +48,33 @@ static void __printf(4, 5) fire_strings(const char *name, const char *note, u32 
 	va_end(va);
 }
 
+/* A socket address of IPv4, of IPv6, or of another kind, and its length. */
+static u32 fill_address(struct sockaddr_in6 *address, u32 i)
+{
+	u8 *bytes = (u8 *)address;
+
+	memset(address, 0, sizeof(*address));
+	address->sin6_port = htons(8000 + i);
+	switch (i % 3) {
+	case 0:
+		address->sin6_family = AF_INET;
+		bytes[7] = i;
+		return sizeof(struct sockaddr_in);
+	case 1:
+		address->sin6_family = AF_INET6;
+		bytes[23] = i;
+		return sizeof(struct sockaddr_in6);
+	default:
+		address->sin6_family = AF_UNIX;
+		return sizeof(struct sockaddr);
+	}
+}
+
 static int fire_c(const char *val, const struct kernel_param *kp)
 {
+	struct sockaddr_in6 address;
 	u32 list[8];
-	u32 i, n;
+	u32 i, n, len;
 	int ret;
 
 	ret = kstrtou32(val, 0, &n);
@@ -66,6 +91,9 @@ static int fire_c(const char *val, const struct kernel_param *kp)
 		trace_c_relative(list, i % 8, cpumask_of(i % 2));
 		trace_c_parts(list, i % 8);
 		trace_c_names(i, i * 1500000000ULL);
+		len = fill_address(&address, i);
+		trace_c_addresses(&address, len);
+		trace_c_rel_address(&address, len);
 		trace_c_quoted(i, notes[i % ARRAY_SIZE(notes)]);
 		trace_c_dump(list, i % 8);
 		trace_c_pair_first(i, 3);

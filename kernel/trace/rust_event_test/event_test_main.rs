@@ -108,6 +108,25 @@ fn evaluated(n: u32) -> u32 {
     n
 }
 
+/// A socket address of IPv4, of IPv6, or of another kind, and its length.
+fn address(i: u32) -> ([u8; 28], usize) {
+    let mut address = [0; 28];
+    let (family, len) = match i % 3 {
+        0 => (2u16, 16),
+        1 => (10, 28),
+        _ => (1, 16),
+    };
+
+    address[..2].copy_from_slice(&family.to_ne_bytes());
+    address[2..4].copy_from_slice(&8000u16.wrapping_add(i as u16).to_be_bytes());
+    match i % 3 {
+        0 => address[7] = i as u8,
+        1 => address[23] = i as u8,
+        _ => (),
+    }
+    (address, len)
+}
+
 fn fire(_: &(), reader: &mut UserSliceReader) -> Result {
     let n = number(reader)?;
     let list: [u32; 8] = core::array::from_fn(|i| i as u32 * 0x1111);
@@ -123,6 +142,7 @@ fn fire(_: &(), reader: &mut UserSliceReader) -> Result {
     }
     for i in 0..n {
         let at = i as usize;
+        let (address, len) = address(i);
 
         events::trace_r_numbers(i.into());
         events::trace_r_strings(NAMES[at % 4], NOTES[at % 2], i, n);
@@ -130,6 +150,8 @@ fn fire(_: &(), reader: &mut UserSliceReader) -> Result {
         events::trace_r_relative(&list[..at % 8], &cpus[at % 2]);
         events::trace_r_parts(&list[..at % 8]);
         events::trace_r_names(i, u64::from(i) * 1_500_000_000);
+        events::trace_r_addresses(&address, len);
+        events::trace_r_rel_address(&address, len);
         events::trace_r_quoted(i, NOTES[at % 2]);
         events::trace_r_dump(&list[..at % 8]);
         events::trace_r_pair_first(i as i32, 3);
@@ -139,6 +161,7 @@ fn fire(_: &(), reader: &mut UserSliceReader) -> Result {
         events::trace_r_bare(i);
         events::trace_r_faultable(i, NAMES[at % 4]);
         events::trace_r_counted(i, None);
+        events::trace_r_woken(current!());
     }
     Ok(())
 }
@@ -172,9 +195,11 @@ fn big(_: &(), reader: &mut UserSliceReader) -> Result {
     Ok(())
 }
 
-/// Binds the event on a tracepoint that is not ours.
+/// Binds the events on tracepoints that are not ours.
 fn bind(_: &(), _: &mut UserSliceReader) -> Result {
-    events::sched_switch::bind()
+    events::sched_switch::bind()?;
+    events::sched_waking::bind()?;
+    events::sched_wakeup::bind()
 }
 
 /// Fails, as there is no such tracepoint.

@@ -119,7 +119,7 @@ trace_event! {
             ns: u64 = ns,
         }
         print(
-            "%s %s %s %llu.%09u low=%u %s next=%u irq=%d",
+            "%s %s %s %llu.%09u low=%u %s next=%u hard=%d soft=%d irq=%d",
             flags(flags, "|", [(1, "READ"), (0x2, "WRITE"), (12, "BOTH")]),
             symbolic(state, [(State::Idle, "idle"), (State::Busy, "busy"), (State::Done, "done")]),
             symbolic(flags & 0x3, [(0, "none"), (3, "all")]),
@@ -128,8 +128,29 @@ trace_event! {
             (flags >> 2) & 3,
             if flags > 3 { "big" } else { "small" },
             state as u32 + 1,
+            in_hardirq(),
+            in_softirq(),
             in_irq(),
         )
+    }
+
+    /// Socket addresses, of variable and of fixed size.
+    pub(crate) event r_addresses(address: &[u8; 28], len: usize) {
+        fields {
+            len: u8 = len as u8,
+            addr: [u8] = address.get(..len).unwrap_or_default(),
+            fixed: [u8; 28] = *address,
+        }
+        print("len=%u %pISpc %pIS", len, addr, fixed)
+    }
+
+    /// Apart from the others, as libtraceevent cannot print it.
+    pub(crate) event r_rel_address(address: &[u8; 28], len: usize) {
+        fields {
+            len: u8 = len as u8,
+            addr: rel [u8] = address.get(..len).unwrap_or_default(),
+        }
+        print("len=%u %pISpfsc", len, addr)
     }
 
     /// Names and texts that C writes in another way.
@@ -325,6 +346,26 @@ trace_event! {
         }
         print("prev_pid=%d next_pid=%d", prev, next)
     }
+
+    class woken(task: &Task) {
+        fields {
+            pid: i32 as "pid_t" = task.pid(),
+        }
+        print("pid=%d", pid)
+    }
+
+    // SAFETY: This is the prototype in `include/trace/events/sched.h`.
+    /// With the fields of a class.
+    pub(crate) unsafe custom event sched_waking: woken;
+
+    // SAFETY: As above.
+    /// With a print format of its own.
+    pub(crate) unsafe custom event sched_wakeup: woken {
+        print("up=%d", pid)
+    }
+
+    /// With the same fields, but a tracepoint of its own.
+    pub(crate) event r_woken: woken;
 
     // SAFETY: There is none of this name.
     /// For which there is no tracepoint.

@@ -496,14 +496,12 @@ fn probe(class: &Class, prefix: &str, target: &str) -> TokenStream {
     }
 }
 
-/// Makes what a class consists of.
-pub(super) fn class(class: &Class, system: &LitStr, custom: bool) -> Result<TokenStream> {
+/// Makes what a class consists of, but for its object.
+pub(super) fn class(class: &Class) -> Result<TokenStream> {
     let root = root();
     let hidden = hidden();
     let record = name("record", &class.name);
     let fields = name("fields", &class.name);
-    let object = name("event_class", &class.name);
-    let (file, perf) = (name("probe", &class.name), name("perf", &class.name));
     let members = class.body.fields.iter().map(|field| {
         let (name, ty) = (field.member(), field.ty());
         quote!(#name: #ty)
@@ -515,7 +513,6 @@ pub(super) fn class(class: &Class, system: &LitStr, custom: bool) -> Result<Toke
         .map(Field::description)
         .collect::<Result<Vec<_>>>()?;
     let count = descriptions.len() + 1;
-    let system = c_string(&system.value(), system.span())?;
     let write = write(class);
     let file_probe = probe(class, "probe", "ToFile");
     let perf_probe = probe(class, "perf", "ToPerf");
@@ -541,7 +538,31 @@ pub(super) fn class(class: &Class, system: &LitStr, custom: bool) -> Result<Toke
         #file_probe
         #perf_probe
         #print
+    })
+}
 
+/// The name of the object of a class, of which events on tracepoints of somebody else have another
+/// one.
+pub(super) fn object_name(class: &Class, custom: bool) -> Ident {
+    let prefix = if custom {
+        "custom_class"
+    } else {
+        "event_class"
+    };
+
+    name(prefix, &class.name)
+}
+
+/// Makes the object by which C knows a class.
+pub(super) fn object(class: &Class, system: &LitStr, custom: bool) -> Result<TokenStream> {
+    let root = root();
+    let hidden = hidden();
+    let object = object_name(class, custom);
+    let fields = name("fields", &class.name);
+    let (file, perf) = (name("probe", &class.name), name("perf", &class.name));
+    let system = c_string(&system.value(), system.span())?;
+
+    Ok(quote! {
         #hidden
         static #object: #root::Class = {
             #[cfg(CONFIG_PERF_EVENTS)]

@@ -31,6 +31,7 @@ use super::{
     class::{
         c_string,
         declared,
+        object_name,
         passed, //
     },
     custom,
@@ -479,7 +480,8 @@ pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
     let of = &event.name;
     let call = name("event", of);
     let (begin, end) = ("\t.section \"_ftrace_events\", \"aw\"", "\t.previous");
-    let (tracepoint, object) = (name("tracepoint", of), name("event_class", &class.name));
+    let tracepoint = name("tracepoint", of);
+    let object = object_name(class, event.options.custom);
     let (origin, rest) = if event.options.custom {
         let string = c_string(of.to_string().trim_start_matches("r#"), of.span())?;
         (

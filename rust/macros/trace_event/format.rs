@@ -19,6 +19,8 @@ pub(super) enum Takes {
     Address,
     /// The address of as many bytes.
     Bytes(usize),
+    /// The address of a socket address.
+    SocketAddress,
 }
 
 /// A conversion, as it is written and what it takes.
@@ -49,8 +51,12 @@ pub(super) fn conversions(format: &LitStr) -> Result<Vec<Conversion>> {
         if let Some(next) = rest.strip_prefix('.') {
             rest = next.trim_start_matches(|c: char| c.is_ascii_digit());
         }
-        if rest.starts_with('*') {
-            return Err(error("`*` is not supported: write the width".into()));
+        if let Some(next) = rest.strip_prefix('*') {
+            return Err(error(if next.starts_with('p') {
+                "`%*p` is not supported: use `hex(field)`, or a `bitmask` field".into()
+            } else {
+                "`*` is not supported: write the width".into()
+            }));
         }
         let (len, next) = ["hh", "h", "ll", "l", "z"]
             .into_iter()
@@ -119,6 +125,11 @@ fn pointer(letters: &str) -> Option<(Takes, usize)> {
 
     if letters.is_empty() {
         return Some((Takes::Address, 0));
+    }
+    if let Some(flags) = letters.strip_prefix("IS").or(letters.strip_prefix("iS")) {
+        let known = flags.chars().all(|c| matches!(c, 'p' | 'f' | 's' | 'c'));
+
+        return known.then_some((Takes::SocketAddress, letters.len()));
     }
     KINDS
         .iter()

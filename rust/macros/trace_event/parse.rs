@@ -285,7 +285,7 @@ impl Parse for Item {
         input.parse::<kw::event>()?;
         let name: Ident = input.parse()?;
 
-        if input.peek(Token![:]) && !options.custom {
+        if input.peek(Token![:]) {
             input.parse::<Token![:]>()?;
             let of = input.parse()?;
             let print = if input.peek(Token![;]) {
@@ -303,6 +303,7 @@ impl Parse for Item {
                 end(&inside)?;
                 print
             };
+            options.check(name.span())?;
             return Ok(Self::Event(Event {
                 attrs,
                 vis,

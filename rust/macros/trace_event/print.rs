@@ -417,6 +417,9 @@ impl<'a> Printer<'a> {
         expr: &Expr,
         conversion: &format::Conversion,
     ) -> Result<(Vec<Piece>, TokenStream)> {
+        if conversion.takes == Takes::SocketAddress {
+            return self.socket_address(expr, conversion);
+        }
         let at = expr.span();
         let root = root_at(at);
         let value = self.value(expr)?;
@@ -431,8 +434,7 @@ impl<'a> Printer<'a> {
             Takes::Long => "long",
             Takes::LongLong => "long_long",
             Takes::Address => "address",
-            Takes::Str => "",
-            Takes::Bytes(_) => "",
+            Takes::Str | Takes::Bytes(_) | Takes::SocketAddress => "",
         };
         let function = Ident::new(if function.is_empty() { "int" } else { function }, at);
 
@@ -465,6 +467,7 @@ impl<'a> Printer<'a> {
             (Takes::Address, _) => return mismatch("an address"),
             (Takes::Str, _) => return mismatch("a string"),
             (Takes::Bytes(n), _) => return mismatch(&format!("an array of {n} bytes")),
+            (Takes::SocketAddress, _) => return mismatch("an array of bytes"),
         };
         Ok((value.text, code))
     }
@@ -549,7 +552,8 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
             let iter = #line.as_raw();
 
             // SAFETY: The iterator is that of the line. Each argument is of the type that its
-            // conversion takes, and strings and arrays are in the record or static.
+            // conversion takes, and strings, arrays and socket addresses are in the record or
+            // static, with all that the conversion looks at.
             unsafe {
                 #root::trace_event_printf(iter, #root::c_str(#literal) #(, #args)*)
             };

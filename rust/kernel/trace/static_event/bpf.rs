@@ -14,7 +14,7 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a tracepoint",
     note = "there are integers, `bool`, raw pointers and references, and `Option`s of references",
-    note = "for a type of your own implement `kernel::trace::static_event::BpfArgument`"
+    note = "for a type of your own implement `kernel::trace::BpfArgument`"
 )]
 pub trait BpfArgument: Copy {
     /// The value, or the address.

@@ -331,7 +331,7 @@ pub fn hook_result(result: Result) -> c_int {
 #[repr(transparent)]
 pub struct Pointer<T: 'static>(&'static T);
 
-// SAFETY: It is a reference.
+// SAFETY: `&T` can be shared if `T` can.
 unsafe impl<T: Sync> Sync for Pointer<T> {}
 
 impl<T> Pointer<T> {

@@ -39,7 +39,8 @@ macro_rules! conversion {
         }
 
         $(
-        // SAFETY: It has the size that C wants.
+        // SAFETY: `To` is an integer of the size that the conversion takes, as the macro's user
+        // lists it.
         unsafe impl $trait for $ty {
             type To = $to;
 
@@ -238,6 +239,28 @@ impl Name {
 /// The first `count` elements of `size` bytes, or all if there are not as many.
 pub fn part(bytes: &[u8], count: usize, size: usize) -> &[u8] {
     bytes.get(..count.saturating_mul(size)).unwrap_or(bytes)
+}
+
+/// The socket address of these bytes, for `%pIS` and the like.
+///
+/// Those look at the family, and then at all that an address of IPv4 or IPv6 has. What has less is
+/// printed like any other family: as one without a family.
+pub fn socket_address(bytes: &[u8]) -> *const u8 {
+    /// One without a family, with the size of a `struct sockaddr`.
+    const NONE: &[u16; 8] = &[0; 8];
+
+    let family = bytes.first_chunk::<2>().copied().map(u16::from_ne_bytes);
+    let size = match family.map(u32::from) {
+        Some(bindings::AF_INET) => size_of::<bindings::sockaddr_in>(),
+        Some(bindings::AF_INET6) => size_of::<bindings::sockaddr_in6>(),
+        _ => usize::MAX,
+    };
+
+    if bytes.len() >= size {
+        bytes.as_ptr()
+    } else {
+        NONE.as_ptr().cast()
+    }
 }
 
 /// What stands for what is not in the record as it has to be.

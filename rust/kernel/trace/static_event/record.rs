@@ -90,6 +90,10 @@ pub fn perf_task<'a>(task: impl Into<Option<&'a Task>>) -> Option<&'a Task> {
 }
 
 /// The file of an event in a trace instance, as the target of its probe.
+///
+/// # Invariants
+///
+/// During `'g` this is in a probe, with a [`ProbeGuard`].
 pub struct ToFile<'g>(&'g File);
 
 impl<'g> ToFile<'g> {
@@ -105,6 +109,7 @@ impl<'g> ToFile<'g> {
         // tracepoint is one and the guard has preemption disabled.
         let file = unsafe { File::from_raw(data.cast()) };
 
+        // INVARIANT: Promised by the caller, and there is a guard.
         file.wants_record().then_some(Self(file))
     }
 }
@@ -121,7 +126,8 @@ unsafe impl<'g> Target for ToFile<'g> {
     where
         Self: 's,
     {
-        // SAFETY: As `new` was called this is in a probe, with preemption disabled.
+        // SAFETY: By the type invariant preemption is disabled, and stays so until the record is
+        // done.
         unsafe { self.0.reserve_in_probe(len, slot) }
     }
 }
@@ -140,6 +146,10 @@ unsafe impl Room for InSlot<'_> {
 }
 
 /// perf, as the target of its probe.
+///
+/// # Invariants
+///
+/// During `'g` this is in a probe, with a [`ProbeGuard`].
 #[cfg(CONFIG_PERF_EVENTS)]
 pub struct ToPerf<'g>(perf::Listener<'g>);
 
@@ -157,6 +167,7 @@ impl<'g> ToPerf<'g> {
         // tracepoint is one of the readers which perf waits for; the guard has preemption disabled.
         let listener = unsafe { perf::Listener::new(data.cast()) };
 
+        // INVARIANT: Promised by the caller, and there is a guard.
         (listener.has_program() || listener.is_active()).then_some(Self(listener))
     }
 
@@ -168,6 +179,8 @@ impl<'g> ToPerf<'g> {
     /// As for [`new`](Self::new).
     #[inline(always)]
     pub unsafe fn for_task(data: *mut c_void, _guard: &'g ProbeGuard) -> Option<Self> {
+        // INVARIANT: As in `new`.
+        //
         // SAFETY: As in `new`.
         Some(Self(unsafe { perf::Listener::new(data.cast()) }))
     }

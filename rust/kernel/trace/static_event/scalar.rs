@@ -49,7 +49,8 @@ pub const fn integer_of_c<T: Scalar>(size: usize, signed: bool) {
 
 macro_rules! scalar {
     ($($ty:ty: $name:literal, $signed:literal;)*) => {$(
-        // SAFETY: It is an integer.
+        // SAFETY: An integer has no padding, every bit pattern is a value, and `Bits` is the type
+        // itself.
         unsafe impl Scalar for $ty {
             type Bits = Self;
             const NAME: &'static str = $name;

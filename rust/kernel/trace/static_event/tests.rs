@@ -45,6 +45,8 @@ use crate::{
 };
 
 mod declared;
+mod printed;
+mod waits;
 
 trace_event! {
     system: "rust_kunit";

@@ -28,9 +28,11 @@ use super::{
             Field,
             Kind, //
         },
-        root, //
+        root,
+        root_at, //
     },
     c_number,
+    format::Conversion,
     plain,
     quoted,
     quoted_plain,
@@ -133,6 +135,46 @@ impl<'a> Printer<'a> {
             value.text,
             quote!(#root::part(#bytes, (#code) as usize, #size)),
         ))
+    }
+
+    /// A socket address, as what its conversion takes.
+    pub(super) fn socket_address(
+        &self,
+        expr: &Expr,
+        conversion: &Conversion,
+    ) -> Result<(Vec<Piece>, TokenStream)> {
+        let at = expr.span();
+        let root = root_at(at);
+        let wrong = Error::new(at, format!("`{}` takes an array of bytes", conversion.text));
+        let (field, bytes) = self.array_field(expr).map_err(|_| wrong.clone())?;
+        let name = field.name.unraw();
+
+        match &field.kind {
+            Kind::Dynamic {
+                what: Dynamic::Array(_),
+                relative,
+            } => {
+                let rel = if *relative { "rel_" } else { "" };
+                Ok((
+                    vec![plain(format!("__get_{rel}sockaddr({name})"))],
+                    quote!(#root::socket_address(#bytes)),
+                ))
+            }
+            // One of IPv4 has to fit.
+            Kind::Array(ty, len) => Ok((
+                self.array_text(field, false).0,
+                quote_spanned!(at=> {
+                    const {
+                        assert!(
+                            ::core::mem::size_of::<[#ty; #len]>() >= 16,
+                            "the array is too short for its conversion"
+                        )
+                    };
+                    #root::socket_address(#bytes)
+                }),
+            )),
+            _ => Err(wrong),
+        }
     }
 
     /// The names in `[(1, "a"), (2, "b")]`.

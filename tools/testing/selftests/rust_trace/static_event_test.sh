@@ -15,7 +15,7 @@ R=$T/events/event_test_rust
 C=$T/events/event_test_c
 DEBUG=/sys/kernel/debug/rust_event_test
 PARAM=/sys/module/rust_event_test/parameters
-EVENTS='numbers strings arrays relative parts names quoted dump pair_first pair_second pair_third hooked faultable counted'
+EVENTS='numbers strings arrays relative parts names addresses rel_address quoted dump pair_first pair_second pair_third hooked faultable counted'
 cd $T || exit 4
 
 seconds=${RUST_TRACE_SECONDS:-5}
@@ -348,6 +348,7 @@ custom() {
 	same "$( (echo 1 >$dir/sched_switch/enable) 2>&1 | sed 's/.*: //')" 'No such device' || return
 	same "$( (echo 1 >$DEBUG/bind_nowhere) 2>&1 | sed 's/.*: //')" 'No such file or directory' || return
 	! (echo 1 >$dir/rust_nowhere/enable) 2>/dev/null || return
+	! (echo 1 >$dir/sched_waking/enable) 2>/dev/null || return
 	echo 1 >$DEBUG/bind
 	grep -q '^name: sched_switch$' $dir/sched_switch/format || return
 
@@ -368,7 +369,26 @@ custom() {
 		perf record -q -o "$tmp/perf" -e event_test_custom:sched_switch -a -- sleep 0.1 >"$tmp/log" 2>&1 || rc=1
 		perf script -i "$tmp/perf" -F event,trace 2>/dev/null | grep -q 'prev_pid=[0-9]* next_pid=' || rc=1
 	fi
+	custom_class $dir || rc=1
 	unload && fresh || rc=1
+	return $rc
+}
+
+# DEFINE_CUSTOM_EVENT(): two of them, and an event of the module, with the same fields.
+custom_class() { # DIR
+	local rc=0
+	echo >trace
+	echo 1 >tracing_on
+	echo 1 >"$1/r_woken/enable" || rc=1
+	echo 1 >"$1/sched_waking/enable" || rc=1
+	echo 1 >"$1/sched_wakeup/enable" || rc=1
+	! rmmod rust_event_test 2>/dev/null || rc=1
+	fire_rust 1
+	sleep 0.1
+	echo 0 >"$1/enable"
+	echo 0 >tracing_on
+	grep -q ': sched_waking: pid=[0-9]*$' trace && grep -q ': sched_wakeup: up=[0-9]*$' trace || rc=1
+	same "$(records | sed 's/=.*//')" 'woken: pid' || rc=1
 	return $rc
 }
 
@@ -394,14 +414,14 @@ instances() {
 	same "$got $(grep -c r_hooked trace)" '3 3'
 }
 
-# libtraceevent 1.8 cannot print relative arrays and dumps, of C either, and only of
-# C no quotation marks.
+# libtraceevent 1.8 cannot print relative arrays and addresses, and dumps, of C either,
+# and only of C no quotation marks.
 tool_events() { # FORMAT: for each event but those
 	local e
 	for e in $EVENTS; do
 		# shellcheck disable=SC2059
 		case $e in
-		relative | dump | quoted) ;;
+		relative | rel_address | dump | quoted) ;;
 		*) printf -- "$1" "$e" ;;
 		esac
 	done
@@ -625,18 +645,34 @@ race_unload() {
 race_fire() { echo 100 >$DEBUG/fire; }
 race_switch() {
 	echo 1 >$R/enable
+	echo 1 >events/rust_probe/enable
 	echo 0 >$R/enable
+	echo 0 >events/rust_probe/enable
 }
-race_read() { cat trace $R/*/format; }
+race_read() { cat trace $R/*/format events/rust_probe/*/format; }
+# A module with a probe, which is called for each switch of tasks.
+race_probe() {
+	modprobe rust_trace_probe
+	[ "$(cat /sys/kernel/debug/rust_trace_probe/switches)" -gt 0 ] && : >"$tmp/probed"
+	rmmod rust_trace_probe
+}
 
 unload_while_fired() {
-	local pids=() f
+	local pids=() f probe=
 	load && unload || return
-	for f in race_unload race_fire race_fire race_switch race_read; do
+	! modinfo rust_trace_probe >/dev/null 2>&1 || probe=race_probe
+	rm -f "$tmp/probed"
+	for f in race_unload race_fire race_fire race_switch race_read $probe; do
 		race_loop $f &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
+	# It was called at least once, and can be gone.
+	if [ -n "$probe" ]; then
+		[ -e "$tmp/probed" ] || same 'no switches' 'some that were counted' || return
+		eventually sh -c '! grep -q "^rust_trace_probe " /proc/modules || rmmod rust_trace_probe' \
+			2>/dev/null || return
+	fi
 	eventually unload 2>/dev/null && fresh && echo 1 >$R/enable && fire_rust 3 && records | grep -q 'hooked: n=2'
 }
 
@@ -725,23 +761,86 @@ not_yet() {
 	eventually rmmod rust_module_test 2>/dev/null && unload && [ $rc = 0 ]
 }
 
+# As the kernel is started with "trace_event=": an event that is built in.
+enabled_at_boot() {
+	grep -q 'trace_event=rust_kunit:rust_kunit_gaps' /proc/cmdline ||
+		skip 'not booted with trace_event=rust_kunit:rust_kunit_gaps' || return
+	same "$(cat events/rust_kunit/rust_kunit_{gaps,hit}/enable)" '1
+0'
+}
+
+# What is asked for before there is the module.
+enabled_when_loaded() {
+	local on rc=0
+	modinfo rust_trace_event >/dev/null 2>&1 || skip 'there is no module rust_trace_event' || return
+	[ ! -d events/rust_sample ] && echo ':mod:rust_trace_event' >>set_event || return
+	grep -q ':mod:rust_trace_event$' set_event && modprobe rust_trace_event || return
+	on=$(cat events/rust_sample/enable)
+	echo >trace
+	echo hello >/sys/kernel/debug/rust_trace_event/say
+	echo 0 >events/rust_sample/enable
+	same "$on" 1 && grep -q ': foo_bar: foo hello' trace || rc=1
+	rmmod rust_trace_event && ! grep -q ':mod:' set_event && [ $rc = 0 ]
+}
+
 # Samples.
 
+sample_records() { sed -n 's/^.*: \(foo_[a-z_]*: .*\)/\1/p' trace; }
+
+# What the sample has at its beginning, and what it says comes of that.
 sample_event() {
+	local e=events/rust_sample say=/sys/kernel/debug/rust_trace_event/say rc=0 cpus size bits
 	sample rust_trace_event || return
+	cpus=$(cat /sys/devices/system/cpu/possible)
+	size=$(($(getconf LONG_BIT) / 8))
+	bits=0-3,5-7,9-13,15-16,18-19,21,23,25-28,30-31
 	echo >trace
-	echo 1 >events/rust_sample/enable
-	echo hello >/sys/kernel/debug/rust_trace_event/say
-	echo 'three words here' >/sys/kernel/debug/rust_trace_event/say
-	echo 0 >events/rust_sample/enable
-	same "$(sed -n 's/^.*: \(foo_[a-z_]*: .*\)/\1/p' trace)" 'foo_bar: foo hello 1 ONE BIT1 {0x5} (hello) said 1 times
-foo_simple: words=1 (a word) len=5
-foo_with_print: word of 5 letters
-foo_bar: foo three wor 2 TWO BIT2 {0x5,0x5,0x4} (three words here) said 2 times
-foo_simple: words=3 (a sentence) len=16
-foo_with_condition: words=3 (a sentence) len=16
-foo_with_print: 0x3 of 5 letters' || return
-	rmmod rust_trace_event
+	echo 1 >options/bitmask-list
+	grep -q 'field:__data_loc int\[\] list;' $e/foo_bar/format || rc=1
+	echo 1 >$e/enable
+	echo hello >$say
+	same "$(sample_records)" "foo_bar: foo hello 0 zero  {0x5} hello  ($cpus) ($cpus) iter=0 [$size]
+foo_rel_loc: foo_rel_loc hello, 0, $bits, $cpus
+foo_with_template_simple: foo hello 0
+foo_bar_with_cond: foo hello 0
+foo_with_template_cond: foo hello 0
+foo_bar_with_fn: foo hello 0
+foo_with_template_fn: foo hello 0
+foo_with_template_print: bar hello 0" || rc=1
+
+	echo 'bar > 2' >$e/foo_with_template_print/filter || rc=1
+	echo 'hist:keys=foo:vals=bar' >$e/foo_with_template_simple/trigger || rc=1
+	for _ in 1 2 3 4; do echo 'three words here' >$say; done
+	same "$(sample_records | grep template_print)" 'foo_with_template_print: bar hello 0
+foo_with_template_print: bar here 3
+foo_with_template_print: bar here 4' || rc=1
+	same "$(sed -n 's/^{ foo: \([a-z ]*[a-z]\) *}.*hitcount: *\([0-9]*\) *bar: *\([0-9]*\).*/\1 \2 \3/p' \
+		$e/foo_with_template_simple/hist)" 'three words here 4 10' || rc=1
+	# All of the last number but those with conditions.
+	same "$(sample_records | tail -n 6)" "foo_bar: foo three wor 4 FOUR BIT3 {0x5,0x5,0x4} \
+three words here th ($cpus) ($cpus) iter=4 [$size]
+foo_rel_loc: foo_rel_loc three words here, 4, $bits, $cpus
+foo_with_template_simple: foo three words here 4
+foo_bar_with_fn: foo three words here 4
+foo_with_template_fn: foo three words here 4
+foo_with_template_print: bar here 4" || rc=1
+	echo 0 >options/bitmask-list
+
+	if command -v perf >/dev/null; then
+		perf record -o "$tmp/perf" -e rust_sample:foo_bar -- sh -c "echo perf > $say" \
+			>"$tmp/log" 2>&1 || rc=1
+		perf script -i "$tmp/perf" >"$tmp/shown" 2>>"$tmp/log"
+		same "$(grep -o 'rust_sample:foo_bar: *foo perf 5 .* iter=5 ' "$tmp/shown" | wc -l)" 1 || rc=1
+	fi
+
+	# Each of two events has called its functions once.
+	echo 0 >$e/enable
+	same "$(dmesg | grep -o 'rust_trace_event: [a-z]*body listens' | tail -n 4)" 'rust_trace_event: somebody listens
+rust_trace_event: somebody listens
+rust_trace_event: nobody listens
+rust_trace_event: nobody listens' || rc=1
+	echo '!hist:keys=foo:vals=bar' >$e/foo_with_template_simple/trigger
+	eventually rmmod rust_trace_event 2>/dev/null && [ $rc = 0 ]
 }
 
 sample_probe() {
@@ -754,12 +853,12 @@ sample_probe() {
 	rmmod rust_trace_probe && [ ! -d events/rust_probe ]
 }
 
-run_tests formats event_escapes__in_formats output event_bitmask_text__in_a_line output_fields filters filter_types hist triggers condition hooks arguments probes \
+run_tests enabled_at_boot formats event_escapes__in_formats output event_bitmask_text__in_a_line output_fields filters filter_types hist triggers condition hooks arguments probes \
 	faultable exported custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk used_only:readelf \
 	perf_records:perf perf_addresses:perf perf_counts:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
 	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \
 	unload_empty unload_with_records unload_while_perf:perf unload_while_fired \
-	trigger_refused probes_of_modules module_watch listed_strings not_yet reload sample_event sample_probe
+	trigger_refused probes_of_modules module_watch listed_strings not_yet reload enabled_when_loaded sample_event sample_probe
 rc=$?
 [ ! -d /sys/module/rust_module_test ] || rmmod rust_module_test
 unload

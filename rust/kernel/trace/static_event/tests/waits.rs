@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests that who detaches probes waits for those that are running.
+
+use super::{
+    probe,
+    rust_kunit_bare_faultable,
+    trace_rust_kunit_bare_faultable, //
+};
+use crate::{
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        Completion, //
+    },
+    time::{
+        delay::fsleep,
+        Delta, //
+    },
+    trace::probe::{
+        detach_all,
+        Probe, //
+    },
+    workqueue, //
+};
+
+const IDLE: u32 = 0;
+const RUNNING: u32 = 1;
+const DONE: u32 = 2;
+
+/// Where the probe is.
+static STATE: Atomic<u32> = Atomic::new(IDLE);
+
+/// A probe that takes its time.
+fn slowly(_: (u32,)) {
+    STATE.store(RUNNING, Relaxed);
+    fsleep(Delta::from_millis(200));
+    STATE.store(DONE, Relaxed);
+}
+
+/// Waits until the probe was called, but not for good.
+fn was_called() -> bool {
+    for _ in 0..30_000 {
+        if STATE.load(Relaxed) != IDLE {
+            return true;
+        }
+        fsleep(Delta::from_millis(1));
+    }
+    false
+}
+
+/// Has another task hit the tracepoint, and calls `detach` while the probe runs there. Tells where
+/// the probe is when that returns.
+fn state_behind(detach: impl FnOnce()) -> Result<u32> {
+    let hit = Arc::pin_init(Completion::new(), GFP_KERNEL)?;
+    let its_hit = hit.clone();
+
+    STATE.store(IDLE, Relaxed);
+    workqueue::system_percpu().try_spawn(GFP_KERNEL, move || {
+        trace_rust_kunit_bare_faultable(1);
+        its_hit.complete_all();
+    })?;
+
+    let called = was_called();
+    detach();
+    let state = STATE.load(Relaxed);
+
+    // Nothing of this goes on behind the test.
+    hit.wait_for_completion();
+    if called {
+        Ok(state)
+    } else {
+        Err(ETIMEDOUT)
+    }
+}
+
+#[macros::kunit_tests(rust_kernel_static_event_waits)]
+mod suite {
+    use super::*;
+
+    #[test]
+    fn dropping_waits() -> Result {
+        let probe = probe::<rust_kunit_bare_faultable, _>(slowly)?;
+        let state = state_behind(|| drop(probe))?;
+
+        assert_eq!(state, DONE);
+        Ok(())
+    }
+
+    #[test]
+    fn detaching_all_waits() -> Result {
+        let mut probe = probe::<rust_kunit_bare_faultable, _>(slowly)?;
+        let state = state_behind(|| {
+            let probes: [Pin<&mut dyn Probe>; 1] = [probe.as_mut()];
+
+            detach_all(probes);
+        })?;
+
+        assert_eq!(state, DONE);
+        Ok(())
+    }
+}
