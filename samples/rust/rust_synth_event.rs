@@ -39,10 +39,7 @@ use kernel::{
             Tracer,
             Type, //
         },
-        tracefs::{
-            self,
-            FileOps, //
-        },
+        tracefs, //
     },
 };
 
@@ -137,9 +134,7 @@ impl kernel::Module for SynthSample {
         // With four fields, to which the others are added.
         let generated = Builder::new(c"rust_gen_synth", module)?
             .fields(&FIELDS[..4])?
-            .field(Type::UnsignedInt, c"cpu")?
-            .field(Type::String(64), c"my_string_field")?
-            .field(Type::Int, c"my_int_field")?
+            .fields(&FIELDS[4..])?
             .create()?;
         // One by one.
         let mut builder = Builder::new(c"rust_empty_synth", module)?;
@@ -178,7 +173,7 @@ impl kernel::Module for SynthSample {
 struct Emit;
 
 #[vtable]
-impl FileOps for Emit {
+impl tracefs::FileOps for Emit {
     type Data = KBox<DeclaredTracer<Sighting<'static>>>;
 
     fn open(_file: &kernel::fs::File) -> Result<Self::Data> {

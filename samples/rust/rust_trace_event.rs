@@ -2,31 +2,42 @@
 
 //! Rust trace event sample.
 //!
-//! Declares the events of `samples/trace_events`, and has them happen each time somebody writes to
-//! a file of debugfs.
+//! Declares the events of `samples/trace_events/trace-events-sample.h`, but for that of a timer.
+//! Fields and print formats are the same, only that `foo_bar` of C prints its list and its CPUs
+//! once more. They happen when somebody writes to a file of debugfs, with the text and with how
+//! often this was done before.
 //!
 //! ```sh
 //! modprobe rust_trace_event
 //! cd /sys/kernel/tracing
-//! cat events/rust_sample/foo_bar/format
+//! say=/sys/kernel/debug/rust_trace_event/say
+//! cat events/rust_sample/foo_bar/format   # fields of all kinds
 //! echo 1 > events/rust_sample/enable
-//! echo hello > /sys/kernel/debug/rust_trace_event/say
-//! cat trace
+//! dmesg | tail -n 2                       # "somebody listens", to each of two events
+//! echo hello > $say
+//! cat trace                               # "foo hello 0" and more, of eight events
 //!
-//! # The second of two events with the same fields, only if there is more than one word.
-//! echo 'words > 2' > events/rust_sample/foo_with_condition/filter
-//! echo 'hist:keys=words:vals=len' > events/rust_sample/foo_simple/trigger
-//! echo 'three words here' > /sys/kernel/debug/rust_trace_event/say
-//! cat trace events/rust_sample/foo_simple/hist
+//! # Of one event what is over 2, and of another one how often each text was said.
+//! echo 'bar > 2' > events/rust_sample/foo_with_template_print/filter
+//! echo 'hist:keys=foo:vals=bar' > events/rust_sample/foo_with_template_simple/trigger
+//! for i in 1 2 3 4; do echo 'three words here' > $say; done
+//! grep template_print trace               # "bar hello 0", "bar here 3" and "bar here 4"
+//! cat events/rust_sample/foo_with_template_simple/hist    # 4 hits, with 10 in all
 //!
-//! perf record -e rust_sample:foo_bar -a -- sleep 5 &
-//! sleep 2; echo perf > /sys/kernel/debug/rust_trace_event/say; wait
-//! perf script
+//! perf record -o /tmp/rust_sample.data -e rust_sample:foo_bar -- sh -c "echo perf > $say"
+//! perf script -i /tmp/rust_sample.data    # "foo perf 5" and more
+//!
+//! # Triggers have to go before their module does.
+//! echo '!hist:keys=foo:vals=bar' > events/rust_sample/foo_with_template_simple/trigger
+//! rmmod rust_trace_event
 //! ```
-//!
-//! The same in C: `samples/trace_events/trace-events-sample.h`.
 
 use kernel::{
+    cpu::CpuId,
+    cpumask::{
+        Cpumask,
+        CpumaskVar, //
+    },
     debugfs::{
         Dir,
         File, //
@@ -52,112 +63,119 @@ module! {
     license: "GPL",
 }
 
-/// What was said, by its number of words.
-const SILENCE: u32 = 0;
-const WORD: u32 = 1;
+/// Tools get the values, so there is no `TRACE_DEFINE_ENUM()`.
+const FOO: i32 = 2;
+const BAR: i32 = 4;
+const ZOO: i32 = 8;
 
 trace_event! {
     system: "rust_sample";
 
-    /// Something was said.
-    event foo_bar(text: &[u8], count: u32, lens: &[u16]) {
-        attach: said_to_somebody;
-        detach: said_to_nobody;
+    /// With fields of all kinds.
+    event foo_bar(foo: &[u8], bar: i32, list: &[i32], bits: &[usize], mask: &Cpumask) {
         fields {
-            foo: [char; 10] = text,
-            bar: u32 = count,
-            list: [u16] = lens,
-            str: str = text,
-            message: text = fmt!("said {count} times"),
+            foo: [char; 10] = foo,
+            bar: i32 as "int" = bar,
+            list: [i32] as "int" = list,
+            str: str = foo,
+            cpus: bitmask = bits,
+            cpum: cpumask = mask,
+            vstr: text = fmt!("iter={bar}"),
+            lstr: str = foo.get(..bar as usize / 2).unwrap_or(foo),
         }
         print(
-            "foo %s %u %s %s %s (%s) %s",
-            foo,
-            bar,
-            symbolic(bar, [(1, "ONE"), (2, "TWO"), (10, "TEN")]),
+            "foo %s %d %s %s %s %s %s (%s) (%s) %s [%d]", foo, bar,
+            symbolic(bar, [(0, "zero"), (FOO, "TWO"), (BAR, "FOUR"), (ZOO, "EIGHT"), (10, "TEN")]),
             flags(bar, "|", [(1, "BIT1"), (2, "BIT2"), (4, "BIT3"), (8, "BIT4")]),
-            array(list),
-            str,
-            message,
+            array(list), str, lstr, cpus, cpum, vstr, len(cpus),
         )
     }
 
-    /// The same as in C: what is said each tenth time.
-    event foo_bar_with_cond(text: &[u8], bar: i32) {
+    /// Only each tenth time.
+    event foo_bar_with_cond(foo: &[u8], bar: i32) {
         if bar % 10 == 0;
-        fields {
-            foo: str = text,
-            bar: i32 as "int" = bar,
-        }
+        fields { foo: str = foo, bar: i32 as "int" = bar }
         print("foo %s %d", foo, bar)
     }
 
-    class foo_template(words: u32, len: usize) {
+    /// With functions that are called when the first one listens, and when nobody does any more.
+    event foo_bar_with_fn(foo: &[u8], bar: i32) {
+        attach: foo_bar_reg;
+        detach: foo_bar_unreg;
+        fields { foo: str = foo, bar: i32 as "int" = bar }
+        print("foo %s %d", foo, bar)
+    }
+
+    // What several events have in common.
+    class foo_template(foo: &[u8], bar: i32) {
+        fields { foo: str = foo, bar: i32 as "int" = bar }
+        print("foo %s %d", foo, bar)
+    }
+
+    event foo_with_template_simple: foo_template;
+
+    event foo_with_template_cond: foo_template { if bar % 8 == 0; }
+
+    event foo_with_template_fn: foo_template { attach: foo_bar_reg; detach: foo_bar_unreg; }
+
+    event foo_with_template_print: foo_template { print("bar %s %d", foo, bar) }
+
+    /// Where the text and the masks are is told by the distance.
+    event foo_rel_loc(foo: &[u8], bar: i32, mask: &[usize], cpus: &Cpumask) {
         fields {
-            words: u32 = words,
-            len: usize = len,
+            foo: rel str = foo,
+            bar: i32 as "int" = bar,
+            bitmask: rel bitmask = mask,
+            cpumask: rel cpumask = cpus,
         }
-        print(
-            "words=%u (%s) len=%lu",
-            words,
-            if words > 1 { "a sentence" } else { "a word" },
-            len,
-        )
-    }
-
-    event foo_simple: foo_template;
-
-    /// Only if there is more than a word.
-    event foo_with_condition: foo_template {
-        if words > WORD;
-    }
-
-    /// With text of its own.
-    event foo_with_print: foo_template {
-        print("%s of %lu letters", symbolic(words, [(SILENCE, "nothing"), (WORD, "word")]), len)
+        print("foo_rel_loc %s, %d, %s, %s", foo, bar, bitmask, cpumask)
     }
 }
 
-fn said_to_somebody() -> Result {
+fn foo_bar_reg() -> Result {
     pr_info!("somebody listens\n");
     Ok(())
 }
 
-fn said_to_nobody() {
+fn foo_bar_unreg() {
     pr_info!("nobody listens\n");
 }
 
-fn say(count: &Atomic<u32>, reader: &mut UserSliceReader) -> Result {
+fn say(count: &Atomic<i32>, reader: &mut UserSliceReader) -> Result {
     let mut text = KVec::from_elem(0, reader.len().min(PAGE_SIZE), GFP_KERNEL)?;
     reader.read_slice(&mut text)?;
-
     let text = text.trim_ascii();
-    let words = || {
-        text.split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty())
-    };
-    let mut lens = KVec::new();
-    for word in words() {
-        lens.push(word.len() as u16, GFP_KERNEL)?;
-    }
-    let count = count.fetch_add(1, Relaxed) + 1;
+    let bar = count.fetch_add(1, Relaxed);
 
-    trace_foo_bar(text, count, &lens);
-    trace_foo_bar_with_cond(text, count as i32);
-    trace_foo_simple(lens.len() as u32, text.len());
-    // What this counts is not even looked at if nobody listens.
-    trace!(foo_with_condition(words().count() as u32, text.len()));
-    if trace_foo_with_print_enabled() {
-        let longest = words().map(<[u8]>::len).max().unwrap_or(0);
-        trace_foo_with_print(lens.len() as u32, longest);
+    // There is nothing to prepare if nobody listens.
+    if trace_foo_bar_enabled() || trace_foo_rel_loc_enabled() {
+        let (mut lens, mut mask) = (KVec::new(), CpumaskVar::new_zero(GFP_KERNEL)?);
+        for word in text.split(u8::is_ascii_whitespace) {
+            lens.push(word.len() as i32, GFP_KERNEL)?;
+        }
+        let mut bits: usize = 0;
+        for cpu in (0..usize::BITS).map_while(CpuId::from_u32) {
+            mask.set(cpu);
+            bits |= 1 << cpu.as_u32();
+        }
+        trace_foo_bar(text, bar, &lens, &[bits], &mask);
+        trace_foo_rel_loc(text, bar, &[0xdead_beef], &mask);
     }
+    trace_foo_with_template_simple(text, bar);
+    trace_foo_bar_with_cond(text, bar);
+    trace_foo_with_template_cond(text, bar);
+    trace_foo_bar_with_fn(text, bar);
+    trace_foo_with_template_fn(text, bar);
+    let last_word = || text.rsplit(u8::is_ascii_whitespace).next();
+    // It is not even looked for if nobody listens.
+    trace!(foo_with_template_print(last_word().unwrap_or(text), bar));
     Ok(())
 }
 
 #[pin_data]
 struct Sample {
     #[pin]
-    say: File<Atomic<u32>>,
+    say: File<Atomic<i32>>,
     _dir: Dir,
 }
 

@@ -96,6 +96,17 @@ calm() { # MODULE
 	eventually sh -c "! grep -q '^$1 ' /proc/modules || rmmod $1 2>/dev/null" && load "$1" && rmmod "$1"
 }
 
+# An event that somebody refers to, as Rust code does with an EventFileRef, cannot be
+# removed, whatever kind it is of.
+eprobe_in_use() {
+	reset
+	echo 'e:rust_ep sched.sched_waking pid=$pid:s32' >>dynamic_events || skip 'there are no event probes' || return
+	echo enable_event:eprobes:rust_ep >events/sched/sched_process_exec/trigger || return
+	fails busy put dynamic_events -:rust_ep && [ -d events/eprobes/rust_ep ] || return
+	echo '!enable_event:eprobes:rust_ep' >events/sched/sched_process_exec/trigger || return
+	eventually put dynamic_events -:rust_ep 2>/dev/null && [ ! -d events/eprobes/rust_ep ]
+}
+
 #
 # Synthetic events.
 #
@@ -465,45 +476,68 @@ tracefs_races() {
 # Events that are declared.
 #
 
-static_format() { sed '/^ID:/d' "events/$1/foo_bar_with_cond/format"; }
+STATIC='foo_bar foo_rel_loc foo_bar_with_cond foo_bar_with_fn foo_with_template_simple
+	foo_with_template_cond foo_with_template_fn foo_with_template_print'
 
-# The event that the samples share. All others of this kind are compared in
+# In foo_bar C prints the list once more, and the CPUs by "%*pbl".
+static_formats() { # SYSTEM
+	local e
+	for e in $STATIC; do
+		sed -E '/^ID:/d; /^print fmt: "foo %s %d %s/ {
+			s/^(print fmt: )"[^"]*"/\1/
+			s/ \)/)/g
+			s/__print_array.*(__get_str\(str\))/\1/
+			s/, __get_dynamic_array_len\(cpus\), __get_dynamic_array\(cpus\)$//
+		}' "events/$1/$e/format" || return
+	done
+}
+
+# The events that the samples share. All others of this kind are compared in
 # static_event_test.sh.
 static_same_as_c() {
 	reset
 	load trace-events-sample || return
-	static_format sample-trace >"$tmp/c" && rmmod trace-events-sample || return
+	static_formats sample-trace >"$tmp/c" && rmmod trace-events-sample || return
 	load rust_trace_event || return
-	static_format rust_sample >"$tmp/rust" && rmmod rust_trace_event || return
-	grep -q 'field:int bar' "$tmp/c" && same "$(cat "$tmp/rust")" "$(cat "$tmp/c")"
+	static_formats rust_sample >"$tmp/rust" && rmmod rust_trace_event || return
+	same "$(grep -c '^print fmt: ' "$tmp/c")" 8 && same "$(cat "$tmp/rust")" "$(cat "$tmp/c")"
 }
 
-# And its records: in C there is one every ten seconds, with its number.
+# Their records with the numbers from 3 to 10, and with one text for all. Of those that
+# have masks it is the start: C overwrites what is behind (see event-bitmask-text).
+static_records() {
+	records | sed -E 's/HELLO|Hello __rel_loc|Some times print|prints other times/hello/
+		s/I have to be different|Look at me( too)?/hello/
+		s/^(foo_bar: foo hello [0-9]+) .*/\1/
+		s/^(foo_rel_loc: foo_rel_loc hello, [0-9]+), .*/\1/' |
+		grep -E ' ([3-9]|10)$' | sort
+}
+
+# In C there is one a second, by two tasks.
 static_records_as_c() {
-	local number
 	reset
 	load trace-events-sample || return
-	echo 1 >events/sample-trace/foo_bar_with_cond/enable
-	eventually grep -q ' foo_bar_with_cond: ' trace || return
+	echo 1 >events/sample-trace/enable
+	eventually grep -q ' foo_with_template_simple: foo HELLO 11$' trace &&
+		eventually grep -q ' foo_with_template_fn: foo Look at me too 10$' trace || return
 	echo 0 >events/sample-trace/enable
-	records | tail -n 1 >"$tmp/c"
+	static_records >"$tmp/c"
 	rmmod trace-events-sample || return
-	number=$(sed 's/.* //' "$tmp/c")
-	[ $((number % 10)) = 0 ] || same "$number" 'a number that ends in 0' || return
 
 	reset
 	load rust_trace_event || return
-	echo 1 >events/rust_sample/foo_bar_with_cond/enable
-	for _ in {1..12}; do
-		echo 'Some times print' >/sys/kernel/debug/rust_trace_event/say
+	echo 1 >events/rust_sample/enable
+	for _ in {0..11}; do
+		echo hello >/sys/kernel/debug/rust_trace_event/say
 	done
 	echo 0 >events/rust_sample/enable
-	records >"$tmp/rust"
+	static_records >"$tmp/rust"
 	rmmod rust_trace_event || return
-	same "$(cat "$tmp/rust")" "$(sed "s/ $number\$/ 10/" "$tmp/c")"
+	# All numbers of six events, 8 and 10 of one each.
+	same "$(wc -l <"$tmp/c")" 50 && same "$(cat "$tmp/rust")" "$(cat "$tmp/c")"
 }
 
-run_tests synth_same_as_c synth_unload synth_busy synth_emit synth_perf:perf synth_filter_hist_trigger synth_action \
+run_tests eprobe_in_use synth_same_as_c synth_unload synth_busy synth_emit synth_perf:perf synth_filter_hist_trigger synth_action \
 	synth_name_taken synth_races synth_enable_fails \
 	kprobe_same_as_c kprobe_records kprobe_filter_hist_perf:perf kprobe_in_use kprobe_races \
 	trigger_comes_and_goes trigger_filter trigger_errors_stay trigger_removal trigger_races \
