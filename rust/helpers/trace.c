@@ -17,6 +17,17 @@
 #include "../../kernel/trace/trace_dynevent.h"
 
 /*
+ * Rust code may leak what holds a reference. Well before the number of them would
+ * wrap there are no more.
+ */
+#define REFS_MOST	(INT_MAX / 2)
+
+__rust_helper bool rust_helper_trace_array_refs_leaked(struct trace_array *tr)
+{
+	return READ_ONCE(tr->ref) > REFS_MOST;
+}
+
+/*
  * Not while the module is initialised: it goes whatever its references are if that
  * fails.
  */
@@ -24,6 +35,10 @@ __rust_helper bool rust_helper_trace_module_get(struct module *module)
 {
 	if (!module)
 		return true;
+#ifdef CONFIG_MODULE_UNLOAD
+	if (module_refcount(module) > REFS_MOST)
+		return false;
+#endif
 	return READ_ONCE(module->state) == MODULE_STATE_LIVE && try_module_get(module);
 }
 
@@ -36,7 +51,8 @@ __rust_helper void rust_helper_trace_module_put(struct module *module)
 __rust_helper bool rust_helper_trace_event_get(struct trace_event_call *call)
 {
 	if (call->flags & TRACE_EVENT_FL_DYNAMIC)
-		return trace_event_dyn_try_get_ref(call);
+		return atomic_read(&call->refcnt) <= REFS_MOST &&
+		       trace_event_dyn_try_get_ref(call);
 	return rust_helper_trace_module_get(call->module);
 }
 

@@ -71,8 +71,8 @@
 //!   triggers, which are hit when the event happens; there is an example in [`trigger`].
 //! - A [`trigger::Hit`] has the record, its time stamp and where it comes from; [`context`] tells
 //!   what the current task is.
-//! - A hit can make a [`synth::SynthEvent`] happen, and take a snapshot of the buffer by a
-//!   [`snapshot::ConditionalSnapshot`].
+//! - A hit can make the event of a [`synth::EventRef`] happen, and take a snapshot of the buffer by
+//!   a [`snapshot::ConditionalSnapshot`].
 //! - An [`event_text::EventText`] is the text of a file of an event that shows what has come of it.
 //! - [`instance::Instance`] and [`event_file::EventFile`] are what a command is about: a trace
 //!   instance, and an event in it. [`symbol`] has names for what is in the records.
@@ -192,7 +192,8 @@
 //!         fields: &fields,
 //!         note: b"",
 //!     };
-//!     let event = Event::new(&CLASS, definition)?;
+//!     // SAFETY: A record is a whole `u32`, see `write()`.
+//!     let event = unsafe { Event::new(&CLASS, definition)? };
 //!     let beat = Arc::new(Beat { event }, GFP_KERNEL)?;
 //!
 //!     KIND.register()?;
@@ -254,7 +255,7 @@
 //! | [`event_file::FieldInfo`] | `ftrace_event_field`, of any event |
 //! | [`trigger::Registration`] | `event_command` |
 //! | [`trigger::Trigger`] | `event_trigger_data` |
-//! | [`synth::SynthEvent`], [`synth::Event`] | `synth_event` |
+//! | [`synth::EventRef`], [`synth::Event`] | `synth_event` |
 //! | [`synth::Tracer`] | `synth_event_trace_array()`, `synth_event_trace_start()` |
 //! | [`dynevent::cmd::Command`] | `dynevent_cmd` |
 //! | [`kprobe::Builder`] | `kprobe_event_gen_cmd_start()`, `kretprobe_event_gen_cmd_start()` |
@@ -270,14 +271,16 @@
 //!   [`dynevent::Operations::create`] is called with it. [`dynevent::Kind::register`],
 //!   [`kprobe::Builder::create`] and a [`dynevent::cmd::Command`] that makes a probe take it; so
 //!   these must be called neither in `create` nor with `event_mutex` held.
-//! - `trace_types_lock` is taken by what makes, drops or changes an [`instance::InstanceRef`], and
-//!   by a [`tracefs::File`] of a module. C holds it, inside of `event_mutex`, while it removes an
-//!   instance, and calls [`trigger::Command::detached`] and [`event::Operations::detached`] then.
+//! - `trace_types_lock` is taken by what makes, drops or changes an [`instance::InstanceRef`], by
+//!   [`event::Event::register`] and [`unregister`](event::Event::unregister), by a
+//!   [`snapshot::ConditionalSnapshot`], and by a [`tracefs::File`] of a module. C holds it, inside
+//!   of `event_mutex`, while it removes an instance, and calls [`trigger::Command::detached`] and
+//!   [`event::Operations::detached`] then.
 //! - `trace_event_sem` is taken by C only.
 //!
 //! `event_mutex` > `tracepoint_module_list_mutex`, which a `probe::ModuleWatch` is called with.
-//! `tracepoints_mutex` is a leaf. C obeys a line for a `trigger` file with `trigger_cmd_mutex` held
-//! inside of `event_mutex`.
+//! `tracepoints_mutex` is a leaf. C executes a line for a `trigger` file with `trigger_cmd_mutex`
+//! held inside of `event_mutex`.
 //!
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
@@ -317,6 +320,7 @@ pub mod ring_buffer;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod snapshot;
 #[cfg(CONFIG_EVENT_TRACING)]
+#[doc(hidden)]
 pub mod static_event;
 #[cfg(CONFIG_TRACING)]
 pub mod symbol;
@@ -333,6 +337,11 @@ pub mod trigger;
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_DYNAMIC_EVENTS))]
 mod tests;
 
+#[cfg(CONFIG_EVENT_TRACING)]
+pub use self::static_event::{
+    BpfArgument,
+    Scalar, //
+};
 pub use self::tracepoint_str::TracepointStr;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub use crate::impl_has_event;

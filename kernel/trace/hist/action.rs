@@ -2,10 +2,10 @@
 
 //! What a histogram does besides counting: handlers, which decide when, and actions.
 //!
-//! A clause `handler.action` is taken apart first ([`parse`]), before the fields of the histogram
-//! are made, as the events that `onmatch()` names are where variables are looked for. What it needs
-//! is made last ([`create`]), when the variables of the histogram are known: references, variables
-//! for the fields that are used ([`params`]), and histograms on other events ([`helper`]).
+//! A clause `handler.action` is parsed first ([`parse`]), before the fields of the histogram are
+//! made, as variables are looked up at the events that `onmatch()` names. What it needs is made
+//! last ([`create`]), when the variables of the histogram are known: references, variables for the
+//! fields that are used ([`params`]), and histograms on other events ([`helper`]).
 
 mod create;
 mod helper;
@@ -18,13 +18,13 @@ use kernel::{
     sync::Arc,
     trace::{
         snapshot::ConditionalSnapshot,
-        synth::SynthEvent, //
+        synth::EventRef, //
     },
 };
 
 use super::{
     field::Field,
-    update::snapshot::Triggering, //
+    update::condition::SnapshotCondition, //
 };
 
 /// What a handler watches.
@@ -43,7 +43,7 @@ pub(crate) struct Track {
     reason = "these are the names of the handlers"
 )]
 pub(crate) enum Handler {
-    /// Whenever all references have a value; the event is where their variables are looked for.
+    /// Whenever all references have a value; their variables are looked up at the event.
     OnMatch { system: CString, event: CString },
     /// When the variable is larger than it ever was in the element.
     OnMax(Track),
@@ -52,23 +52,23 @@ pub(crate) enum Handler {
 }
 
 /// What runs.
-pub(crate) enum Deed {
+pub(crate) enum ActionKind {
     /// The [save variables](super::data::Spec::save_vars) are stored in the element.
     Save,
     /// A synthetic event is made of references.
     Trace {
-        event: SynthEvent,
+        event: EventRef,
         /// For each field of the event the index of the reference that it is made of.
         refs: KVec<usize>,
     },
     /// The buffers of the instance are swapped for a snapshot.
-    Snapshot(Arc<ConditionalSnapshot<Triggering>>),
+    Snapshot(Arc<ConditionalSnapshot<SnapshotCondition>>),
 }
 
 /// A clause `handler.action`.
 pub(crate) struct Action {
     pub(crate) handler: Handler,
-    pub(crate) deed: Deed,
+    pub(crate) kind: ActionKind,
     /// The word before the parenthesis.
     pub(crate) name: CString,
     /// What is in the parentheses, but for the event of `trace(event,...)`.

@@ -6,9 +6,9 @@
 //! hist:keys=common_pid:vals=bytes_req:ts0=common_timestamp:sort=hitcount:size=512:pause
 //! ```
 //!
-//! Clauses are separated by colons. Those with an equals sign are told by the word in front of it;
-//! a word that is not known is the name of a variable. Of clauses that are given more than once the
-//! last one counts, but for variables and actions.
+//! Clauses are separated by colons. Those with an equals sign are identified by the word in front
+//! of it; an unknown word is the name of a variable. If a clause is given more than once the last
+//! one counts, except for variables and actions.
 
 use kernel::prelude::*;
 
@@ -52,11 +52,11 @@ pub(crate) struct Attrs<'a> {
 }
 
 impl<'a> Attrs<'a> {
-    /// Takes the parameters of a command apart, which have no filter behind them any more.
+    /// Parses the parameters of a command, without the filter.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there are no keys, or for a clause that is none; what is wrong with the size.
+    /// `EINVAL` if there are no keys, or for an invalid clause; or the error of the size.
     pub(crate) fn parse(params: Piece<'a>) -> Result<Self, Fault> {
         let mut keys = None;
         let mut attrs = Self {

@@ -2,9 +2,9 @@
 
 //! Makes the description of a histogram from the clauses of a command.
 //!
-//! Everything runs with `event_mutex` held. What is found wrong is logged where it is found, in the
-//! order in which a command is taken apart, which is part of the interface: variables, values,
-//! keys, the sort order, then the actions.
+//! Everything runs with `event_mutex` held. Errors are logged where they are found. The order in
+//! which a command is parsed is part of the interface: the definitions, then values, variables,
+//! keys, the sort order, and the actions.
 
 mod atom;
 mod expr;
@@ -44,7 +44,7 @@ use super::{
 /// The clock of histograms that do not ask for one.
 const CLOCK_DEFAULT: &CStr = c"global";
 
-/// Logarithm of the number of elements of a map that no size is asked for.
+/// Logarithm of the number of elements of a map if no size is given.
 const MAP_BITS_DEFAULT: u32 = 11;
 
 /// A definition `name=expression`.
@@ -66,9 +66,9 @@ pub(crate) struct Build<'a, 'h> {
     pub(crate) clauses: KVec<Clause<'a>>,
     /// The definitions of the command, while fields are made; empty when actions are.
     pub(crate) defs: KVec<VarDef<'a>>,
-    /// It is made only to find the one that shall be removed.
+    /// It is only made to find the one to be removed.
     pub(crate) remove: bool,
-    /// A histogram of this name has made the actions, which are only compared.
+    /// A histogram of this name has the actions already, so they are only compared.
     pub(crate) joins: bool,
     /// What there is so far.
     pub(crate) spec: Spec,
@@ -91,7 +91,6 @@ impl<'a, 'h> Build<'a, 'h> {
         let spec = Spec {
             fields: KVec::new(),
             n_vals: 0,
-            n_vars: 0,
             key_size: 0,
             refs: KVec::new(),
             sort_keys: [SortKey::default(); SORT_KEYS_MAX],
@@ -123,11 +122,11 @@ impl<'a, 'h> Build<'a, 'h> {
     }
 
     /// Makes the fields and the sort order. What the actions need is not made, but their handlers
-    /// must be known: references are looked for at the events of `onmatch()` first.
+    /// must be known: references are looked up first at the events of `onmatch()`.
     ///
     /// # Errors
     ///
-    /// What is wrong with the command has been logged if it is something that is logged.
+    /// The error has been logged if it is one that is logged.
     pub(crate) fn create_fields(&mut self) -> Result {
         self.defs = vars::definitions(&self.attrs.assignments).map_err(|f| self.log.fault(f))?;
         let result = self.create_vals_vars_keys();
@@ -146,8 +145,8 @@ impl<'a, 'h> Build<'a, 'h> {
         self.create_keys()
     }
 
-    /// Logs that the histogram which has the name of this one is another one, and returns what the
-    /// write fails with.
+    /// Logs that the histogram of this name is a different one, and returns the error for the
+    /// write.
     pub(crate) fn named_mismatch(&self) -> Error {
         let at = self.attrs.name.map_or(0, Piece::at);
 

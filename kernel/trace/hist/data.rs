@@ -2,10 +2,10 @@
 
 //! A histogram: its description, its program and its map.
 //!
-//! It is made by [`build`](super::build) and never changes afterwards, but for the contents of the
-//! map and of what the actions keep. It is shared by the triggers that it is attached by (several,
-//! if it has a name) and by the histograms that refer to its variables, and knows no event: an
-//! event may go before it.
+//! It is made by [`build`](super::build) and never changes afterwards, except for the contents of
+//! the map and what the actions keep. It is shared by its triggers (several, if it has a name) and
+//! by the histograms that refer to its variables, and refers to no event: it may outlive its
+//! events.
 
 use kernel::{
     prelude::*,
@@ -48,11 +48,9 @@ pub(crate) struct Spec {
     pub(crate) fields: KVec<Field>,
     /// Number of values and variables; the keys follow.
     pub(crate) n_vals: usize,
-    /// Number of variables among the values.
-    pub(crate) n_vars: usize,
     /// Size of the key in bytes, as C counts it.
     pub(crate) key_size: usize,
-    /// References to variables, in the order in which they were met.
+    /// References to variables, in the order of first use.
     pub(crate) refs: KVec<VarRef>,
     pub(crate) sort_keys: [SortKey; super::SORT_KEYS_MAX],
     pub(crate) n_sort_keys: usize,
@@ -89,13 +87,7 @@ impl Spec {
 
     /// The variable of this name that the command defines.
     pub(crate) fn var(&self, name: &[u8]) -> Option<&Field> {
-        self.fields.iter().find(|field| {
-            field.flags.any(Flags::VAR)
-                && field
-                    .var
-                    .as_ref()
-                    .is_some_and(|var| var.name.to_bytes() == name)
-        })
+        self.fields.get(self.var_index(name)?)
     }
 
     /// Whether other histograms may refer to it, or it refers to a variable.
@@ -107,13 +99,13 @@ impl Spec {
 /// A histogram.
 ///
 /// It refers to others, which may refer to others in turn, and so on without a limit. So when the
-/// last ones of such a chain go together, each is not dropped by the one before, which would take
-/// as much stack as the chain is long, but one after the other: see [`Hist::drop`].
+/// last ones of such a chain go together, they are dropped one after the other, not each by the one
+/// before, which would take as much stack as the chain is long: see [`Hist::drop`].
 pub(crate) struct Hist {
     pub(crate) spec: Spec,
     pub(crate) program: Program,
     pub(crate) map: Map,
-    /// The next of those that nobody has any more, while they are dropped.
+    /// The next of those without references, while they are dropped.
     gone: Option<Pin<UniqueArc<Hist>>>,
 }
 

@@ -247,8 +247,8 @@ fn write_referred(out: &mut Out, hist: &Arc<Hist>, i: usize, var_ref: &VarRef) -
     Ok(())
 }
 
-/// Returns `false` if the rest of the histogram is left out, as C does behind a variable of a value
-/// that is not a field of the event.
+/// Returns `false` if the rest of the histogram is left out, as C does after a variable whose value
+/// is not a field of the event.
 fn write_field_var(
     out: &mut Out,
     field_var: &FieldVar,

@@ -15,6 +15,7 @@ use super::{
         Histogram,
         HISTOGRAM, //
     },
+    update::pad, //
 };
 use kernel::{
     prelude::*,
@@ -55,5 +56,9 @@ static event_hist_debug_fops: Operations<DebugFile> = Operations::new();
 /// None: it is unsafe because C functions are.
 #[export]
 unsafe extern "C" fn trigger_hist_rust_init() -> c_int {
-    kernel::error::from_result(|| registry::init().map(|()| 0))
+    kernel::error::from_result(|| {
+        registry::init()?;
+        pad::init()?;
+        Ok(0)
+    })
 }

@@ -12,7 +12,7 @@
 //! There is no white space, and parentheses are for the minus sign only. Operators of the same rank
 //! are applied from the left to the right, so the last one is the root of the expression.
 //!
-//! Everything here is a function of bytes and numbers. Fields are made of expressions in
+//! Everything here is a function on bytes and numbers. Fields are made of expressions in
 //! [`build`](super::build).
 
 pub(crate) mod number;
@@ -58,7 +58,7 @@ pub(crate) fn root(text: Piece<'_>) -> Root<'_> {
         return Root::Negation;
     }
 
-    // Nothing is less than any place.
+    // `None` is less than any position, so the operator that comes last wins.
     let plus = text.rfind(b'+');
     let (div, mult) = (text.rfind(b'/'), text.rfind(b'*'));
     let (operator, at) = if plus.is_some() || minus.is_some() {
@@ -83,7 +83,7 @@ pub(crate) fn root(text: Piece<'_>) -> Root<'_> {
     }
 }
 
-/// Where the last minus sign is that is not the one of a modifier `.sym-offset`.
+/// Where the last minus sign is, other than that of a modifier `.sym-offset`.
 fn last_minus(text: &[u8]) -> Option<usize> {
     (0..text.len())
         .rev()
@@ -95,7 +95,7 @@ fn last_minus(text: &[u8]) -> Option<usize> {
         })
 }
 
-/// The expression that a minus sign, the first character of `text`, is in front of.
+/// The expression behind a minus sign, the first character of `text`.
 ///
 /// # Errors
 ///

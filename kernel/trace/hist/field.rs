@@ -2,7 +2,7 @@
 
 //! The fields of a histogram: what its keys, values and variables are computed from.
 //!
-//! A field is a field of the event, a constant, something of the moment (time, processor, task,
+//! A field is a field of the event, a constant, a property of the moment (time, processor, task,
 //! stack), a reference to a variable, or an expression of other fields. This module has the type
 //! and what can be said about a field on its own; fields are made in [`build`](super::build).
 
@@ -84,7 +84,7 @@ impl core::ops::BitOrAssign for Flags {
     }
 }
 
-/// How the value of a field is got. `hist_debug` shows the name.
+/// How the value of a field is computed. `hist_debug` shows the name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Func {
     Nop,
@@ -210,8 +210,6 @@ pub(crate) struct Field {
     pub(crate) operator: Operator,
     /// Size in bytes, which is rounded up to words in keys.
     pub(crate) size: u32,
-    /// Where a key begins in the whole key, in bytes.
-    pub(crate) offset: u32,
     pub(crate) signed: bool,
     pub(crate) var: Option<Var>,
     /// The text of an expression; of an alias or a reference the name of the variable that it
@@ -224,6 +222,26 @@ pub(crate) struct Field {
     pub(crate) ref_idx: usize,
     /// The value of a constant; of a division the divisor, if that is a constant.
     pub(crate) constant: u64,
+}
+
+impl Field {
+    /// What a variable with the value of this field holds. Which slot a text gets is left open.
+    ///
+    /// `of_ref` says what the reference with this index holds.
+    pub(crate) fn text_kind(&self, of_ref: impl FnOnce(usize) -> TextKind) -> TextKind {
+        match self.func {
+            Func::ExecName => TextKind::Comm,
+            // What is behind it belongs to another element, so it is copied.
+            Func::VarRef => match of_ref(self.ref_idx) {
+                TextKind::String(_) | TextKind::Comm => TextKind::String(0),
+                TextKind::Stack(_) => TextKind::Stack(0),
+                TextKind::Number => TextKind::Number,
+            },
+            _ if self.flags.any(Flags::STACKTRACE) => TextKind::Stack(0),
+            Func::String | Func::DynString | Func::RelDynString | Func::Comm => TextKind::String(0),
+            _ => TextKind::Number,
+        }
+    }
 }
 
 /// Whose variable a reference is to.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Registers the commands of the Rust hist triggers, at the same point of the
- * boot as those of the C ones: register_event_command() is __init, so it can
- * only be called from C code that is as well.
+ * boot as those of the C ones. They stay for good, and nothing here is needed
+ * after boot: in C it can be __init.
  */
 
 #include <linux/bug.h>

@@ -3,10 +3,10 @@
 //! Histogram triggers: aggregation of events in the kernel.
 //!
 //! A line `hist:keys=...` that is written to the `trigger` file of an event makes a histogram of
-//! it. Each time the event happens, the values of the keys choose an element of the histogram's
-//! map, and the sums and variables of that element are updated. Variables can be read by
-//! histograms of other events, and handlers act on the elements that they belong to: they make
-//! synthetic events, keep the maximum, take snapshots.
+//! it. On each hit, the values of the keys choose an element of the histogram's map, and the sums
+//! and variables of that element are updated. Variables can be read by histograms of other events,
+//! and handlers act on the elements that they belong to: they make synthetic events, keep the
+//! maximum, take snapshots.
 //!
 //! # From a command to a histogram
 //!
@@ -31,8 +31,10 @@
 //!
 //! # Lock order
 //!
-//! `event_mutex` > [`registry`]. Elements have sequence locks of their own, which nobody waits for
-//! longer than a bound.
+//! `event_mutex` > each of: the lock of the [`registry`], that of the [pads](update::pad), and that
+//! of a [`map`] while it is copied or wiped. None of these is taken while another of them is held.
+//! [`show`] takes the last one, and the drop of a histogram may take that of the pads, without
+//! `event_mutex`. Elements have seqlock-like locks of their own, for which waiting is bounded.
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
@@ -88,7 +90,7 @@ const KEYS_MAX: usize = 3;
 const VALS_MAX: usize = 3;
 
 /// Most variables of a histogram, and most references to variables in one.
-const VARS_MAX: usize = 16;
+const VARS_MAX: usize = map::VARS_MAX;
 
 /// Most fields to sort by.
 const SORT_KEYS_MAX: usize = 2;
@@ -97,7 +99,7 @@ const SORT_KEYS_MAX: usize = 2;
 const ACTIONS_MAX: usize = 8;
 
 /// Most parameters of an action, and most fields of a synthetic event.
-const PARAMS_MAX: usize = 64;
+const PARAMS_MAX: usize = kernel::trace::synth::MAX_FIELDS;
 
 /// Room for a string, with its NUL: a dynamic string key, a string variable, the text of an
 /// expression.
@@ -111,6 +113,9 @@ const STACK_SIZE: usize = STACK_DEPTH * size_of::<usize>();
 
 /// Largest size of a key, in bytes.
 const KEY_SIZE_MAX: usize = STR_MAX + STACK_SIZE;
+
+/// Size of a word in bytes.
+const WORD: usize = size_of::<u64>();
 
 /// Largest number of operators of an expression.
 const SUBEXPRS_MAX: u32 = 3;

@@ -7,7 +7,7 @@ use kernel::trace::trigger::Trigger;
 use super::{
     action::{
         Action,
-        Deed,
+        ActionKind,
         Handler, //
     },
     data::Spec,
@@ -142,17 +142,8 @@ fn write_field(out: &mut Out, field: &Field) {
         field.put_label(out);
     }
 
-    let reference = Flags::VAR_REF | Flags::ALIAS;
-    if !field.flags.any(reference | Flags::EXPR | Flags::STACKTRACE) {
-        if let Some(word) = field.flags.modifier() {
-            out.put(b".");
-            out.put(word.as_bytes());
-        }
-    }
-    if field.buckets > 0 {
-        out.put(b"=");
-        out.unsigned(field.buckets, 0);
-    }
+    let without = Flags::VAR_REF | Flags::ALIAS | Flags::EXPR | Flags::STACKTRACE;
+    field.put_modifier(out, !field.flags.any(without));
 }
 
 fn write_action(out: &mut Out, spec: &Spec, action: &Action) {
@@ -175,18 +166,18 @@ fn write_action(out: &mut Out, spec: &Spec, action: &Action) {
     out.put(b").");
     out.put(action.name.to_bytes());
     out.put(b"(");
-    match &action.deed {
-        Deed::Save => separated(out, spec.save_vars.iter(), |out, saved| {
+    match &action.kind {
+        ActionKind::Save => separated(out, spec.save_vars.iter(), |out, saved| {
             if let Some(var) = &saved.var.var {
                 out.put(var.name.to_bytes());
             }
         }),
-        Deed::Trace { .. } => separated(
+        ActionKind::Trace { .. } => separated(
             out,
             action.traced.iter().chain(action.params.iter()),
             |out, param| out.put(param.to_bytes()),
         ),
-        Deed::Snapshot(_) => {}
+        ActionKind::Snapshot(_) => {}
     }
     out.put(b")");
 }

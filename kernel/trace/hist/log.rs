@@ -2,8 +2,8 @@
 
 //! What is wrong with a command, for the `error_log` of its instance.
 //!
-//! The log shows the command and a caret under the text that is wrong. Not everything that fails is
-//! logged: what is, is part of the interface.
+//! The log shows the command and a caret under the text that is wrong. Not every failure is logged:
+//! which ones are is part of the interface.
 
 use kernel::{
     alloc::AllocError,
@@ -18,7 +18,10 @@ use kernel::{
     },
 };
 
-use super::text::Piece;
+use super::text::{
+    joined,
+    Piece, //
+};
 
 /// What commands are logged with in front of their parameters.
 const PREFIX: &[u8] = b"hist:";
@@ -28,12 +31,12 @@ pub(crate) const PARAMS_AT: usize = PREFIX.len();
 
 /// Defines the kinds of errors along with their texts.
 macro_rules! errors {
-    ($($(#[$attr:meta])* $kind:ident = $text:literal;)*) => {
-        /// What can be wrong. The log knows a kind by its number, so the order is that of C.
+    ($($kind:ident = $text:literal;)*) => {
+        /// What can be wrong. The number of a kind is its index in [`TEXTS`].
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]
         pub(crate) enum ErrorKind {
-            $($(#[$attr])* $kind,)*
+            $($kind,)*
         }
 
         /// The text of each kind.
@@ -42,8 +45,6 @@ macro_rules! errors {
 }
 
 errors! {
-    #[expect(dead_code, reason = "number 0 stands for no error")]
-    None = c"No error";
     DuplicateVar = c"Variable already defined";
     VarNotUnique = c"Variable name not unique, need to use fully qualified name \
         (subsys.event.var) for variable";
@@ -74,8 +75,6 @@ errors! {
     ParamNotFound = c"Couldn't find param";
     InvalidParam = c"Invalid action param";
     ActionNotFound = c"No action found";
-    #[allow(dead_code, reason = "an empty list has a parameter that is invalid")]
-    NoSaveParams = c"No params found for save()";
     TooManySaveActions = c"Can't have more than one save() action per hist";
     ActionMismatch = c"Handler doesn't support action";
     NoClosingParen = c"No closing paren found";
@@ -132,8 +131,8 @@ pub(crate) struct Log<'h> {
     instance: Instance<'h>,
     location: CString,
     command: CString,
-    /// Where the caret is under all errors, if the command is not the one that the user has
-    /// written but was made for a part of it.
+    /// Where the caret is under all errors, if the command is not the user's but was made for a
+    /// part of it.
     column: Option<usize>,
 }
 
@@ -190,15 +189,4 @@ impl<'h> Log<'h> {
         }
         fault.errno
     }
-}
-
-/// The texts one after the other.
-fn joined(texts: &[&[u8]]) -> Result<CString> {
-    let mut all = KVec::new();
-
-    for text in texts {
-        all.extend_from_slice(text, GFP_KERNEL)?;
-    }
-    all.push(0, GFP_KERNEL)?;
-    CString::from_vec_with_nul(all)
 }

@@ -6,22 +6,21 @@
 //!
 //! All elements are in one array of 64-bit words ([`slab`]), which is allocated when the map is
 //! made and is zero until it is used. An element has its key, its sums, and what its [`Layout`]
-//! asks for: variables, strings, the name of a task. Only keys that may be long, as strings of
-//! varying length and stacks may, are [elsewhere](keys), without unused room. A [`table`] of 32-bit
+//! asks for: variables, strings, the name of a task. Only keys that may be long, such as strings of
+//! varying length and stacks, are [elsewhere](keys), without unused room. A [`table`] of 32-bit
 //! slots, twice as many as there are elements, finds the element of a key.
 //!
 //! # Insertion
 //!
-//! Inserting takes no lock, in any context, that of an NMI included. Who does not find a key
-//! prepares an element for it, out of everybody's sight, and publishes it by one
-//! compare-and-exchange of the free slot that the search has ended at. So there is no element
-//! whose key cannot be read yet, and nobody waits for anybody. If another one was faster, the
-//! search goes on at that very slot; slots never become free again, so the same key cannot be
-//! published twice. An element that was prepared in vain is given back.
+//! Inserting takes no lock, in any context, NMIs included. If a key is not found, an element for it
+//! is prepared, which nothing else can see, and published by one compare-and-exchange of the free
+//! slot at which the search ended. So there is no element whose key cannot be read yet, and there
+//! is no waiting. If another insertion was faster, the search goes on at that very slot; slots
+//! never become free again, so the same key cannot be published twice. An element that was prepared
+//! but not published is given back.
 //!
-//! When no element is left, or no room for a long key, a key that is not there is only looked for,
-//! and counted as a drop. So it is while the last ones are in the hands of those who have prepared
-//! them in vain, and are about to give them back.
+//! When no element is left, or no room for a long key, a new key is only looked up, and counted as
+//! a drop. This is also so while the last elements are prepared but about to be given back.
 //!
 //! # Counters
 //!
@@ -29,7 +28,7 @@
 //!
 //! # Clearing
 //!
-//! [`Map::close`], then wait until nobody can be inside, [`Map::wipe`], [`Map::open`].
+//! [`Map::close`], then wait until no hit can be inside, [`Map::wipe`], [`Map::open`].
 
 use kernel::{
     new_mutex,
@@ -77,6 +76,7 @@ pub(crate) use self::{
     },
     vars::{
         cut,
+        Busy,
         Marks,
         Reader,
         Writer, //
@@ -106,11 +106,11 @@ pub(crate) struct Map {
     slab: Slab,
     /// The keys, if they are long.
     keys: Option<Keys>,
-    /// How many words a key has, or 0 while nobody may enter.
+    /// How many words a key has, or 0 while the map is closed.
     entrance: Atomic<u32>,
     hits: Counter,
     drops: Counter,
-    /// Held by who copies the elements or wipes them.
+    /// Held while the elements are copied or wiped.
     copying: Pin<KBox<Mutex<()>>>,
 }
 
@@ -158,17 +158,17 @@ impl Map {
         &self.shape.layout
     }
 
-    /// The element of a key of one word, which is claimed if there is none yet, and a hit.
+    /// Finds or claims the element of a key of one word, and counts a hit.
     ///
-    /// If there is no element left, or keys have another size, this is `None` and a drop; in a
-    /// closed map it is `None` and counts nothing. Only for a new element, and only if the layout
-    /// asks for it, `comm` is called to fill in the name of the task.
+    /// If there is no element left, or keys have another size, this is `None` and counts a drop; in
+    /// a closed map it is `None` and counts nothing. `comm` is only called for a new element, to
+    /// fill in the name of the task if the layout asks for it.
     #[inline(always)]
     pub(crate) fn insert_u64(&self, key: u64, comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
         let hash = self.seed.hash_word(key);
 
         if !self.may_enter(1) {
-            return self.refuse();
+            return self.refuse(1);
         }
         match self.find(hash, |element| element.is_word(key)) {
             Ok(element) => {
@@ -187,7 +187,7 @@ impl Map {
         let hash = self.seed.hash(key);
 
         if !self.may_enter(key.len()) {
-            return self.refuse();
+            return self.refuse(key.len());
         }
         match self.find(hash, |element| element.has_key(key)) {
             Ok(element) => {
@@ -245,12 +245,12 @@ impl Map {
         self.table.published().count()
     }
 
-    /// Keeps everybody from entering; who is inside stays.
+    /// Stops hits and lookups from entering; those inside go on.
     pub(crate) fn close(&self) {
         self.entrance.store(0, Relaxed);
     }
 
-    /// Lets everybody enter again.
+    /// Lets hits and lookups enter again.
     pub(crate) fn open(&self) {
         // Pairs with the load in `may_enter`: who gets in sees that the map was wiped.
         //
@@ -259,10 +259,10 @@ impl Map {
             .store(self.shape.layout.key_words as u32, Release);
     }
 
-    /// Makes the map as it was when it was new.
+    /// Makes the map empty, as it was when it was new.
     ///
-    /// It must be closed, and nobody may be inside or have an element: an insertion at the same
-    /// time breaks no memory, but may leave an element behind that is counted wrongly.
+    /// It must be closed, and nothing may be inside or have an element: a concurrent insertion
+    /// breaks no memory, but may leave an element behind that is counted wrongly.
     pub(crate) fn wipe(&self) {
         let _guard = self.copying.lock();
 
@@ -291,15 +291,21 @@ impl Map {
         key_words != 0 && self.entrance.load(Acquire) as usize == key_words
     }
 
-    /// What an insertion is that may not enter.
+    /// The result of an insertion that may not enter.
     #[cold]
     #[inline(never)]
-    fn refuse(&self) -> Option<Element<'_>> {
-        self.count_drop();
+    fn refuse(&self, key_words: usize) -> Option<Element<'_>> {
+        // CAST: A `usize` has 32 bits at least.
+        let open_to = self.entrance.load(Acquire) as usize;
+
+        // A map that is open to such keys by now was closed before, which counts nothing.
+        if open_to != 0 && open_to != key_words {
+            self.drops.add(1);
+        }
         None
     }
 
-    /// The element with the key that has this hash, or the free slot that it was missed at.
+    /// The element with the key that has this hash, or the free slot at which the search ended.
     #[inline(always)]
     fn find(&self, hash: u64, is_it: impl Fn(Element<'_>) -> bool) -> Result<Element<'_>, usize> {
         let mut at = self.table.start(hash);
@@ -344,7 +350,7 @@ impl Map {
         self.claim(&[key], hash, at, comm)
     }
 
-    /// Claims an element for a key that has been missed at the slot `at`, and returns its words.
+    /// Claims an element for a key whose search ended at the free slot `at`, and returns its words.
     #[cold]
     #[inline(never)]
     fn claim(

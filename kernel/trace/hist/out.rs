@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A buffer that text is put together in.
+//! A buffer in which text is put together.
 //!
 //! A `hist` file can have a hundred thousand rows, so numbers and padding are formatted here and a
 //! row is handed to the file in one piece.
@@ -9,7 +9,7 @@ use kernel::prelude::*;
 
 /// Text that is being put together.
 ///
-/// When memory for it runs out it takes nothing more, which [`Out::bytes`] tells.
+/// When memory for it runs out it takes nothing more, which [`Out::bytes`] reports.
 pub(crate) struct Out {
     text: KVec<u8>,
     failed: bool,
@@ -41,7 +41,7 @@ impl Out {
         }
     }
 
-    /// With room for so many bytes, to spare the growing.
+    /// With room for this many bytes, so that it need not grow.
     pub(crate) fn with_room(len: usize) -> Self {
         let text = KVec::with_capacity(len, GFP_KERNEL);
 

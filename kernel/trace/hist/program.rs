@@ -8,7 +8,7 @@
 //! - in the key: a number takes a word, a string the words of its field, `common_comm` two words,
 //!   a string of varying length 32 words, a stack 31 words ([`Program::keys`]);
 //! - in an element: variables and texts ([`Program::place`], [`Program::layout`]). A variable that
-//!   stands for a field of an action's parameters has no place there: nobody else can refer to it;
+//!   stands for a field of an action's parameters has no place there: nothing else can refer to it;
 //! - in the scratch memory of a hit: slots, which have the values of references and variables, and
 //!   texts.
 
@@ -45,7 +45,7 @@ use kernel::{
     sync::Arc, //
 };
 
-/// What a key is, for those who show or compare it.
+/// What a key is, to show or compare it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeyKind {
     /// One word, sign-extended if it is signed.
@@ -80,14 +80,14 @@ pub(crate) struct KeyPlace {
 
 /// Where a variable is in an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct VarPlace {
     /// Its number there; `None` if it is only used while an event is handled.
     pub(crate) var: Option<usize>,
     /// What it holds, and where the element has it if it is a text.
     pub(crate) text: TextKind,
 }
 
-impl Place {
+impl VarPlace {
     const NONE: Self = Self {
         var: None,
         text: TextKind::Number,
@@ -95,11 +95,11 @@ impl Place {
 }
 
 /// The references to the variables of one other histogram.
-pub(crate) struct Source {
+pub(crate) struct ReferredHist {
     pub(crate) hist: Arc<Hist>,
-    /// Its keys take as many words as those of the histogram that refers to it.
+    /// Each of its keys takes as many words as that of the histogram that refers to it.
     pub(crate) same_key: bool,
-    /// That is so, and nothing that is read is a text.
+    /// `same_key`, and nothing that is read is a text.
     pub(crate) plain: bool,
     /// The variables that are unset by being read.
     pub(crate) once: Marks,
@@ -153,7 +153,7 @@ pub(crate) const fn bit(action: usize) -> u32 {
 }
 
 // There is room for a string, or for a whole stack with its length.
-const _: () = assert!(TEXT_WORDS * size_of::<u64>() == super::STR_MAX);
+const _: () = assert!(TEXT_WORDS * super::WORD == super::STR_MAX);
 const _: () = assert!(super::STACK_DEPTH < TEXT_WORDS);
 
 /// What runs when the event of a histogram happens.
@@ -162,17 +162,17 @@ pub(crate) struct Program {
     layout: Layout,
     keys: KVec<KeyPlace>,
     /// By number of the variable in the description.
-    places: KVec<Place>,
+    places: KVec<VarPlace>,
     sort_by: KVec<SortBy>,
     pub(crate) code: Code,
     pub(crate) key_parts: KVec<KeyPart>,
     /// The sums but for the first, which is the hit count.
     pub(crate) sums: KVec<Value>,
-    pub(crate) sources: KVec<Source>,
+    pub(crate) sources: KVec<ReferredHist>,
     /// What gets the stack that led to the event.
     pub(crate) stack: Option<op::SavedStack>,
     pub(crate) numbers: KVec<NumberVar>,
-    /// Those of them that stay in the element.
+    /// Those numbers that stay in the element.
     pub(crate) kept_numbers: KVec<KeptNumber>,
     pub(crate) kept_marks: Marks,
     pub(crate) texts: KVec<TextVar>,
@@ -184,12 +184,12 @@ pub(crate) struct Program {
     pub(crate) counts_only: bool,
     /// Variables are stored in the element.
     pub(crate) stores: bool,
-    /// None of those is a text, and no action watches a variable.
+    /// None of these variables is a text, and no action watches a variable.
     pub(crate) stores_numbers_only: bool,
     /// The actions that always run.
     pub(crate) always: u32,
     /// The actions that do more than to store something in the element.
-    pub(crate) deeds: u32,
+    pub(crate) effects: u32,
     /// What a [large](Shape::Large) histogram needs.
     pub(crate) pads: Option<PadUse>,
 }
@@ -206,8 +206,8 @@ impl Program {
     }
 
     /// Where elements have the variable number `idx` of the description.
-    pub(crate) fn place(&self, idx: usize) -> Place {
-        self.places.get(idx).copied().unwrap_or(Place::NONE)
+    pub(crate) fn place(&self, idx: usize) -> VarPlace {
+        self.places.get(idx).copied().unwrap_or(VarPlace::NONE)
     }
 
     /// How rows are sorted.
@@ -215,7 +215,7 @@ impl Program {
         &self.sort_by
     }
 
-    /// Compiles a histogram. Runs with `event_mutex` held, may sleep.
+    /// Compiles a histogram. May sleep.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! All histograms that are attached to an event: who has which name, which variables, and who
-//! refers to whom.
+//! All histograms that are attached to an event: their names, their variables, and which of them
+//! refer to which.
 //!
-//! Everything runs with `event_mutex` held, which keeps together what is found and what is done
-//! with it; the lock of the registry itself is only held to look or to change the list.
+//! Everything runs with `event_mutex` held, so what is found stays true while it is acted on; the
+//! lock of the registry itself is only held to look at the list or to change it.
 //!
 //! A histogram with variables or references keeps user space from removing the instance that it is
 //! attached in.
@@ -34,15 +34,9 @@ use super::{
 };
 
 /// The one registry, there from [`init`] on.
-static REGISTRY: SetOnce<Arc<Registry>> = SetOnce::new();
+static REGISTRY: SetOnce<Arc<Mutex<List>>> = SetOnce::new();
 
 /// What is attached.
-#[pin_data]
-struct Registry {
-    #[pin]
-    list: Mutex<List>,
-}
-
 struct List {
     entries: KVec<Entry>,
     /// Number of the last trigger that was entered.
@@ -53,14 +47,14 @@ struct List {
 struct Entry {
     id: u64,
     hist: Arc<Hist>,
-    /// Where it is attached, if it has to do with variables.
+    /// Where it is attached, if it has variables or references.
     instance: Option<InstanceRef>,
     /// It was made for an action of another histogram.
-    helper: Option<Place>,
+    helper: Option<EventName>,
 }
 
 /// The event that a helper is attached to.
-struct Place {
+struct EventName {
     system: CString,
     event: CString,
 }
@@ -78,7 +72,7 @@ pub(crate) enum Defined {
 pub(crate) struct Idle {
     pub(crate) id: u64,
     instance: InstanceRef,
-    place: Place,
+    attached_to: EventName,
 }
 
 impl Idle {
@@ -86,43 +80,38 @@ impl Idle {
     pub(crate) fn file<'h>(&'h self, held: Held<'h>) -> Option<EventFile<'h>> {
         self.instance
             .get(held)
-            .find_file(&self.place.system, &self.place.event)
+            .find_file(&self.attached_to.system, &self.attached_to.event)
     }
 }
 
 /// Makes the registry. It does nothing if there is one.
 pub(crate) fn init() -> Result {
-    let registry = Arc::pin_init(
-        pin_init!(Registry {
-            list <- new_mutex!(
-                List {
-                    entries: KVec::new(),
-                    last: 0,
-                },
-                "hist::registry"
-            ),
-        }),
-        GFP_KERNEL,
-    )?;
+    let list = new_mutex!(
+        List {
+            entries: KVec::new(),
+            last: 0,
+        },
+        "hist::registry"
+    );
 
-    REGISTRY.populate(registry);
+    REGISTRY.populate(Arc::pin_init(list, GFP_KERNEL)?);
     Ok(())
 }
 
-/// Looks at the list. What `look` drops must not be an entry.
+/// Looks at the list. What `look` drops must not be an entry: the last reference to a histogram or
+/// to an instance takes other locks.
 fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut List) -> R) -> Option<R> {
-    let registry = REGISTRY.as_ref()?;
+    let list = REGISTRY.as_ref()?;
 
-    Some(look(&mut registry.list.lock()))
+    Some(look(&mut list.lock()))
 }
 
-/// Enters a histogram that is going to be attached to `file`; gives the number that its trigger
-/// shall have.
+/// Adds a histogram that is about to be attached to `file`; returns the number for its trigger.
 ///
 /// # Errors
 ///
 /// - `ENOMEM`
-/// - `ENODEV` or `EPERM` if it needs the instance, and that is on its way out.
+/// - `ENODEV` or `EPERM` if it needs the instance, which is being removed.
 pub(crate) fn add(
     held: Held<'_>,
     file: EventFile<'_>,
@@ -136,7 +125,7 @@ pub(crate) fn add(
         .transpose()?;
     let helper = helper
         .then(|| {
-            Ok::<_, Error>(Place {
+            Ok::<_, Error>(EventName {
                 system: CString::try_from(file.system())?,
                 event: CString::try_from(file.name())?,
             })
@@ -162,7 +151,7 @@ pub(crate) fn add(
     .ok_or(ENODEV)?
 }
 
-/// Takes a trigger off the list, and lets go of the instance.
+/// Takes a trigger off the list, and unpins the instance.
 pub(crate) fn remove(held: Held<'_>, id: u64) {
     // The entry is dropped without the lock.
     let _entry = with(held, |list| {
@@ -182,7 +171,7 @@ pub(crate) fn named(held: Held<'_>, name: &CStr) -> Option<Arc<Hist>> {
     })?
 }
 
-/// Finds out who defines a variable in an instance.
+/// Finds the histogram that defines a variable in an instance.
 pub(crate) fn find_var(held: Held<'_>, instance: Instance<'_>, name: &[u8]) -> Defined {
     let find = |list: &mut List| {
         let mut defined = Defined::Nowhere;
@@ -222,7 +211,7 @@ pub(crate) fn is_referred_to(held: Held<'_>, hist: &Arc<Hist>) -> bool {
     with(held, |list| list.refers_to(hist)).unwrap_or(false)
 }
 
-/// Takes a helper off the list that nothing refers to.
+/// Takes a helper that nothing refers to off the list.
 pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
     // As in `remove`: what is left of the entry is dropped without the lock.
     let entry = with(held, |list| {
@@ -237,7 +226,7 @@ pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
     Some(Idle {
         id: entry.id,
         instance: entry.instance?,
-        place: entry.helper?,
+        attached_to: entry.helper?,
     })
 }
 

@@ -4,7 +4,7 @@
 //!
 //! The histograms are collected with `event_mutex` held. Then the maps are copied and the copies
 //! sorted without it, and the rows are written as they are read. So all rows and totals of a table
-//! are of one moment, and a large table keeps nobody from using tracing.
+//! are from one moment, and a large table does not block other users of tracing.
 
 pub(crate) mod key;
 pub(crate) mod table;

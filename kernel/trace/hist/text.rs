@@ -3,7 +3,7 @@
 //! Pieces of a command, which know their column.
 //!
 //! An error is shown with a caret under the text that is wrong, so text that is taken from a
-//! command goes along with where it was found.
+//! command is kept together with its column.
 
 use kernel::{
     prelude::*,
@@ -123,9 +123,19 @@ impl<'a> Piece<'a> {
 
 /// A C string of these bytes.
 pub(crate) fn c_string(text: &[u8]) -> Result<CString> {
-    let mut copy = KVec::with_capacity(text.len().saturating_add(1), GFP_KERNEL)?;
+    joined(&[text])
+}
 
-    copy.extend_from_slice(text, GFP_KERNEL)?;
-    copy.push(0, GFP_KERNEL)?;
-    CString::from_vec_with_nul(copy)
+/// A C string of these texts, one after the other.
+pub(crate) fn joined(texts: &[&[u8]]) -> Result<CString> {
+    let size = texts
+        .iter()
+        .fold(1, |size: usize, text| size.saturating_add(text.len()));
+    let mut all = KVec::with_capacity(size, GFP_KERNEL)?;
+
+    for text in texts {
+        all.extend_from_slice(text, GFP_KERNEL)?;
+    }
+    all.push(0, GFP_KERNEL)?;
+    CString::from_vec_with_nul(all)
 }

@@ -2,17 +2,19 @@
 
 //! The command `hist` of `trigger` files.
 //!
-//! A line makes a histogram and attaches it to the event ([`parse`]); or it means one that is there
-//! already ([`matching`]), which it pauses, lets go on, clears, or removes ([`life`]).
+//! A line makes a histogram and attaches it to the event ([`parse`]); or it means one that exists
+//! already ([`matching`]), which it pauses, continues, clears, or removes ([`life`]).
 //!
 //! A histogram with a name is shared: further lines with the name attach it to other events, or to
-//! the same with another filter.
+//! the same event with another filter.
 //!
 //! Everything but hits runs with `event_mutex` held.
 
 mod life;
 mod matching;
 mod parse;
+
+pub(crate) use self::parse::add_helper;
 
 #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
 pub(crate) use self::{
@@ -45,7 +47,6 @@ use kernel::{
 use super::{
     data::Hist,
     line,
-    log::Log,
     out::Out,
     update, //
 };
@@ -89,7 +90,7 @@ impl Command for Histogram {
     }
 
     fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
-        parse::obey(file, line, lists)
+        parse::execute(file, line, lists)
     }
 
     fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
@@ -108,14 +109,4 @@ impl Command for Histogram {
     fn detached(data: &TriggerData, held: Held<'_>) {
         life::detached(data, held);
     }
-}
-
-/// Attaches a helper to an event. `command` is what follows `hist:`.
-pub(crate) fn add_helper<'h>(
-    file: EventFile<'h>,
-    lists: &mut Lists<'h>,
-    log: &Log<'h>,
-    command: &[u8],
-) -> Result {
-    parse::add_helper(file, lists, log, command)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What runs when an event happens that a histogram is attached to.
+//! What runs when the event of a histogram happens.
 //!
 //! This can be in any context, NMI included, with preemption disabled. Nothing here allocates,
 //! sleeps, waits longer than a bound, or can panic: what is out of range reads as nothing.
@@ -9,22 +9,22 @@
 //! 2. The [references](refs) to variables of other histograms are resolved. If one has no value,
 //!    the event is ignored.
 //! 3. The element of the key is found or claimed, and its sums are added to.
-//! 4. The [variables](vars) of the histogram are computed, then stored in the element together;
-//!    with that it is decided which handlers run, and what `save()` keeps is stored.
+//! 4. The [variables](vars) of the histogram are computed, then stored in the element together; at
+//!    the same time it is decided which handlers run, and what `save()` keeps is stored.
 //! 5. The [actions] run, on what was computed.
 //!
 //! A hit that cannot be handled is counted as a drop: if there is no element left, if too many hits
 //! are nested, or if an element is being written to for too long.
 //!
-//! Most histograms are simple, and take shorter ways: see [`Shape`].
+//! Most histograms are simple, and take shorter paths: see [`Shape`].
 
 mod actions;
+pub(crate) mod condition;
 pub(crate) mod eval;
 pub(crate) mod key;
 pub(crate) mod moment;
 pub(crate) mod pad;
 mod refs;
-pub(crate) mod snapshot;
 pub(crate) mod text;
 mod vars;
 
@@ -118,7 +118,7 @@ fn small(hist: &Hist, hit: &Hit<'_>) {
     }
 }
 
-/// The stack is saved here, as part of what C calls: each function more on the way would be one
+/// The stack is saved here, as part of what C calls: each further function on the way would be one
 /// more to unwind.
 #[inline(always)]
 fn large(hist: &Hist, hit: &Hit<'_>) {
@@ -167,7 +167,7 @@ fn handle(hist: &Hist, hit: &Hit<'_>, pad: &mut [u64]) {
     };
 
     if let Some((element, run)) = record::<true, _>(hist, hit, &mut scratch) {
-        if run & hist.program.deeds != 0 {
+        if run & hist.program.effects != 0 {
             actions::run(hist, hit, run, &element, &mut scratch.lend());
         }
         wake_pollers();

@@ -2,9 +2,9 @@
 
 //! Variables: finding them by name, and referring to them.
 //!
-//! A variable belongs to a histogram. A histogram of another event of the instance, or an action of
-//! its own, uses it by a [reference](VarRef): the value is looked up in the element that has the
-//! key of the histogram that refers to it, so the keys of both must be of the same shape.
+//! A variable belongs to a histogram. Histograms of other events of the instance, and its own
+//! actions, use it by a [reference](VarRef): the value is looked up in the element with the key of
+//! the referring histogram's hit, so the keys of both must be of the same shape.
 //!
 //! Everything runs with `event_mutex` held.
 
@@ -27,7 +27,6 @@ use super::{
     field::{
         Field,
         Flags,
-        Func,
         Owner,
         TextKind,
         Var,
@@ -53,7 +52,7 @@ const TAKEN_OVER: Flags = Flags::TIMESTAMP
 
 /// Which variable of a histogram.
 #[derive(Clone, Copy)]
-enum Place {
+enum WhichVar {
     /// One that the command defines, an index into [`Spec::fields`].
     Field(usize),
     /// One that stands for a field that an action uses, an index into [`Spec::field_vars`].
@@ -63,7 +62,7 @@ enum Place {
 /// A variable that has been found.
 pub(crate) struct FoundVar {
     owner: Owner,
-    place: Place,
+    which: WhichVar,
     /// The column that the name was found in.
     at: usize,
 }
@@ -73,7 +72,7 @@ impl FoundVar {
     fn of_other(hist: Arc<Hist>, index: usize, at: usize) -> Self {
         Self {
             owner: Owner::Other(hist),
-            place: Place::Field(index),
+            which: WhichVar::Field(index),
             at,
         }
     }
@@ -82,7 +81,7 @@ impl FoundVar {
     pub(crate) fn last_field_var(spec: &Spec, at: usize) -> Self {
         Self {
             owner: Owner::Own,
-            place: Place::FieldVar(spec.field_vars.len().wrapping_sub(1)),
+            which: WhichVar::FieldVar(spec.field_vars.len().wrapping_sub(1)),
             at,
         }
     }
@@ -99,9 +98,9 @@ impl FoundVar {
     pub(crate) fn field<'s>(&'s self, own: &'s Spec) -> Option<&'s Field> {
         let spec = self.spec(own);
 
-        match self.place {
-            Place::Field(i) => spec.fields.get(i),
-            Place::FieldVar(i) => spec.field_vars.get(i).map(|pair| &pair.var),
+        match self.which {
+            WhichVar::Field(i) => spec.fields.get(i),
+            WhichVar::FieldVar(i) => spec.field_vars.get(i).map(|pair| &pair.var),
         }
     }
 
@@ -109,9 +108,9 @@ impl FoundVar {
     pub(crate) fn text(&self, own: &Spec) -> TextKind {
         let spec = self.spec(own);
         // What a variable that stands for a field holds is known from the field.
-        let stored = match self.place {
-            Place::Field(i) => spec.fields.get(i),
-            Place::FieldVar(i) => spec.field_vars.get(i).map(|pair| &pair.val),
+        let stored = match self.which {
+            WhichVar::Field(i) => spec.fields.get(i),
+            WhichVar::FieldVar(i) => spec.field_vars.get(i).map(|pair| &pair.val),
         };
 
         stored.map_or(TextKind::Number, |field| spec.text_of(field))
@@ -123,23 +122,12 @@ impl Spec {
     pub(crate) fn var_index(&self, name: &[u8]) -> Option<usize> {
         self.fields
             .iter()
-            .position(|field| field.var_named(name).is_some())
+            .position(|field| field.is_var_named(name))
     }
 
     /// What a field gives to the variable that it is stored in. Which slot a text gets is not said.
     pub(crate) fn text_of(&self, field: &Field) -> TextKind {
-        match field.func {
-            Func::ExecName => TextKind::Comm,
-            // What is behind it belongs to another element, so it is copied.
-            Func::VarRef => match self.refs.get(field.ref_idx).map(|r| r.text) {
-                Some(TextKind::String(_) | TextKind::Comm) => TextKind::String(0),
-                Some(TextKind::Stack(_)) => TextKind::Stack(0),
-                Some(TextKind::Number) | None => TextKind::Number,
-            },
-            _ if field.flags.any(Flags::STACKTRACE) => TextKind::Stack(0),
-            _ if field.flags.any(Flags::STRING) => TextKind::String(0),
-            _ => TextKind::Number,
-        }
+        field.text_kind(|i| self.refs.get(i).map_or(TextKind::Number, |r| r.text))
     }
 
     /// Whether the first keys of this histogram can be those of a histogram `other`: each is a
@@ -155,11 +143,13 @@ impl Spec {
 }
 
 impl Field {
-    /// The variable, if the field is one of this name.
-    fn var_named(&self, name: &[u8]) -> Option<&Var> {
-        let var = self.var.as_ref()?;
-
-        (self.flags.any(Flags::VAR) && var.name.to_bytes() == name).then_some(var)
+    /// Whether it is the variable of this name.
+    fn is_var_named(&self, name: &[u8]) -> bool {
+        self.flags.any(Flags::VAR)
+            && self
+                .var
+                .as_ref()
+                .is_some_and(|var| var.name.to_bytes() == name)
     }
 
     /// What a key is: the mark of a string, of a stack, or none.
@@ -186,8 +176,8 @@ impl<'h> Build<'_, 'h> {
 
     /// Finds a variable of a histogram that exists.
     ///
-    /// If it is not qualified, the events of `onmatch()` are asked first; after them all others,
-    /// but then only one may have it. That there are several is logged.
+    /// If it is not qualified, the events of `onmatch()` are tried first; after them all others,
+    /// but then only one may have it. It is logged if there are several.
     pub(crate) fn find_event_var(
         &self,
         system: Option<Piece<'_>>,
@@ -275,12 +265,12 @@ impl<'h> Build<'_, 'h> {
 
         Some(FoundVar {
             owner: Owner::Own,
-            place: Place::Field(self.spec.var_index(name.bytes())?),
+            which: WhichVar::Field(self.spec.var_index(name.bytes())?),
             at: name.at(),
         })
     }
 
-    /// Refers to a variable; gives the index of the reference, which may have been there.
+    /// Refers to a variable; gives the index of the reference, which may exist already.
     ///
     /// # Errors
     ///

@@ -136,7 +136,10 @@ impl UserEvent {
 
         Arc::pin_init(
             try_pin_init!(Self {
-                event: Event::new(class, definition)?,
+                // SAFETY: No record has less than `min_size`, which is where the last field ends;
+                // and the places that fields say, and the strings there, are what `validators` ask
+                // for, or the record is refused.
+                event: unsafe { Event::new(class, definition)? },
                 name_len: d.name_len,
                 multi: d.multi,
                 persist: Atomic::new(false),

@@ -40,12 +40,11 @@ pub fn save_stack(entries: &mut [usize], skip: u32) -> usize {
 pub fn current_comm() -> [u8; COMM_LEN] {
     // SAFETY: The current task is there, and has a name. Other threads may write to it, which C
     // does not lock against here either: so it is read once, and as bytes.
-    let mut comm =
+    let mut comm: [u8; COMM_LEN] =
         unsafe { core::ptr::read_volatile((&raw const (*bindings::get_current()).comm).cast()) };
 
-    let comm: &mut [u8; COMM_LEN] = &mut comm;
     comm[COMM_LEN - 1] = 0;
-    *comm
+    comm
 }
 
 /// The thread id of the current task, in the initial namespace; 0 for the idle task. In any

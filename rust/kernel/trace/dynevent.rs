@@ -67,6 +67,10 @@ pub trait Operations: event::Operations {
     /// Removes the event.
     ///
     /// This and no other event can be [unregistered](Event::unregister) here.
+    ///
+    /// # Errors
+    ///
+    /// They are returned to who wants it removed: `EBUSY` if it is in use.
     fn free(this: ArcBorrow<'_, Self>, held: Held<'_>) -> Result;
 
     /// Whether a command that removes events means this one.
@@ -285,7 +289,16 @@ impl<T: Operations> Kind<T> {
     }
 }
 
-// Not exported, so it must not get inlined into modules.
+/// Whether this is white space for the commands of C: what `isspace()` takes for it, which is that
+/// of Latin 1, so it has a space that is not ASCII.
+#[inline]
+pub const fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ' | 0xa0)
+}
+
+// The symbols that the following functions use are not exported, so they must not be inlined into
+// modules.
+
 /// # Safety
 ///
 /// `ops` must be complete, valid for good, and not be registered.
@@ -293,13 +306,6 @@ impl<T: Operations> Kind<T> {
 unsafe fn register(ops: *mut bindings::dyn_event_operations) -> Result {
     // SAFETY: Promised by the caller.
     to_result(unsafe { bindings::dyn_event_register(ops) })
-}
-
-/// Whether this is white space for the commands of C: what `isspace()` takes for it, which is that
-/// of Latin 1, so it has a space that is not ASCII.
-#[inline]
-pub const fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\t'..=b'\r' | b' ' | 0xa0)
 }
 
 /// # Safety

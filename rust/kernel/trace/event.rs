@@ -17,8 +17,8 @@
 //!
 //! C calls with lists of events half walked, or with an event in use that it calls about. There
 //! [`Event::unregister`] fails with `EBUSY`. Only in [`dynevent::Operations::free`] the event that
-//! this is about can be unregistered. Code that gets to know in a callback that it does not need an
-//! event any more leaves the rest to a work item.
+//! this is about can be unregistered. Code that learns in a callback that it does not need an event
+//! any more defers the rest to a work item.
 //!
 //! [`dynevent::Operations::free`]: super::dynevent::Operations::free
 //!
@@ -149,7 +149,7 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     ///
     /// If that is because an instance is removed `trace_types_lock` is held as well. So what takes
     /// it must not be called: an [`InstanceRef`](super::instance::InstanceRef) must be neither made
-    /// nor dropped here.
+    /// nor dropped here, nor an event be [registered](Event::register).
     fn detached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
 
     /// Prints a record for the `trace` file.
@@ -306,7 +306,14 @@ impl<T: Operations> Event<T> {
     /// # Errors
     ///
     /// `EINVAL` if there is a NUL in a text or something is too large, `ENOMEM`.
-    pub fn new(class: &'static Class<T>, definition: Definition<'_>) -> Result<Self> {
+    ///
+    /// # Safety
+    ///
+    /// C's filters and triggers read the fields of each record, and do not know how long it is. So
+    /// each record that is committed, whoever listens, must have all bytes of each field of
+    /// `definition`; and a field that C takes for a `__data_loc` or `__rel_loc` must say a place in
+    /// the record, which ends with a NUL if it is a string.
+    pub unsafe fn new(class: &'static Class<T>, definition: Definition<'_>) -> Result<Self> {
         let Definition {
             name,
             print_fmt,
@@ -337,7 +344,8 @@ impl<T: Operations> Event<T> {
         })
     }
 
-    /// Registers the event of `this`: it appears in tracefs and can be listened to.
+    /// Registers the event of `this`: it appears in tracefs and can be listened to. Sleeps: takes
+    /// `trace_types_lock`.
     ///
     /// `this` is kept until the event is unregistered.
     ///
@@ -421,7 +429,7 @@ impl<T: Operations> Event<T> {
         }
     }
 
-    /// Unregisters the event. Nothing has changed if it fails.
+    /// Unregisters the event. Sleeps: takes `trace_types_lock`. Nothing has changed if it fails.
     ///
     /// Waits for all readers if there was a listener since it was registered.
     ///

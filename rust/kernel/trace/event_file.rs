@@ -40,7 +40,7 @@ use core::{
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EventFile<'h> {
     ptr: NonNull<bindings::trace_event_file>,
-    _held: PhantomData<Held<'h>>,
+    held: Held<'h>,
 }
 
 impl<'h> EventFile<'h> {
@@ -48,12 +48,12 @@ impl<'h> EventFile<'h> {
     ///
     /// `ptr` must be a file that is in the list of its instance during `'h`.
     #[inline]
-    pub(super) unsafe fn from_raw(ptr: NonNull<bindings::trace_event_file>) -> Self {
+    pub(super) unsafe fn from_raw(
+        ptr: NonNull<bindings::trace_event_file>,
+        held: Held<'h>,
+    ) -> Self {
         // INVARIANT: Promised by the caller.
-        Self {
-            ptr,
-            _held: PhantomData,
-        }
+        Self { ptr, held }
     }
 
     #[inline]
@@ -93,7 +93,7 @@ impl<'h> EventFile<'h> {
 
         // SAFETY: Files are always of an instance, which is there during `'h` by the type
         // invariant.
-        unsafe { Instance::from_raw(NonNull::new_unchecked(instance)) }
+        unsafe { Instance::from_raw(NonNull::new_unchecked(instance), self.held) }
     }
 
     /// Finds a field by its name: one of the event, a generic one like `common_cpu`, or one that

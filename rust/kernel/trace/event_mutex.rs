@@ -61,7 +61,7 @@ impl Drop for Guard {
 /// # Invariants
 ///
 /// `event_mutex` is held by the current task during `'a`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Held<'a>(PhantomData<&'a Guard>);
 
 impl<'a> Held<'a> {

@@ -36,6 +36,7 @@ use crate::{
     },
 };
 use core::{
+    cell::UnsafeCell,
     marker::PhantomData,
     ptr::NonNull, //
 };
@@ -90,13 +91,18 @@ pub struct Operations<T> {
 unsafe impl<T> Sync for Operations<T> {}
 
 /// What belongs to an open file.
+///
+/// # Invariants
+///
+/// `file` is the open file that this belongs to; `reading` is accessed with the lock of its
+/// `seq_file` only.
 struct Reader<T: EventText> {
     /// The number of hits at the last reading from the start.
     last_read: Atomic<u64>,
     /// And at the last reading or polling.
     last_seen: Atomic<u64>,
     file: *mut bindings::file,
-    reading: Reading<T>,
+    reading: UnsafeCell<Reading<T>>,
 }
 
 /// What belongs to a reading. C locks.
@@ -111,7 +117,7 @@ struct Reading<T: EventText> {
     news: Option<News>,
 }
 
-/// What a reading is for who polls the file.
+/// What a reading is for those who poll the file.
 struct News {
     /// The number of hits.
     hits: u64,
@@ -170,7 +176,7 @@ impl<T: EventText> Operations<T> {
         let event = NonNull::new(unsafe { event_of(file, held) })?;
         // SAFETY: It is not on its way out, so it is in the list of its instance, which it leaves
         // with the mutex held only.
-        let event = unsafe { EventFile::from_raw(event) };
+        let event = unsafe { EventFile::from_raw(event, held) };
         // SAFETY: It was just locked, and a file operation is not called by one of a trigger.
         let lists = unsafe { Lists::new(held) };
 
@@ -204,18 +210,19 @@ impl<T: EventText> Operations<T> {
     unsafe fn open_reader(file: *mut bindings::file) -> Result {
         // SAFETY: Promised by the caller.
         let hits = unsafe { Self::with_event(file, Self::hits) }.ok_or(ENODEV)?;
+        // INVARIANT: The file is being opened, and nobody knows of the reading yet.
         let reader = KBox::new(
             Reader::<T> {
                 last_read: Atomic::new(0),
                 last_seen: Atomic::new(hits),
                 file,
-                reading: Reading {
+                reading: UnsafeCell::new(Reading {
                     text: None,
                     item: 0,
                     end: None,
                     too_small: None,
                     news: None,
-                },
+                }),
             },
             GFP_KERNEL_ACCOUNT,
         )?;
@@ -223,10 +230,7 @@ impl<T: EventText> Operations<T> {
         // SAFETY: The file is being opened; the operations are static.
         to_result(unsafe { bindings::seq_open(file, &Self::SEQ) })?;
         // SAFETY: That has made a `seq_file`, which nobody knows yet. Its private data is ours.
-        unsafe {
-            let m = (*file).private_data.cast::<bindings::seq_file>();
-            (*m).private = KBox::into_raw(reader).cast();
-        }
+        unsafe { (*Self::seq_file(file)).private = KBox::into_raw(reader).cast() };
         Ok(())
     }
 
@@ -236,7 +240,7 @@ impl<T: EventText> Operations<T> {
     /// being released.
     unsafe extern "C" fn release(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
         // SAFETY: The private data was set by `open_reader`, and nobody uses it any more.
-        drop(unsafe { KBox::from_raw(Self::reader_of_file(file)) });
+        drop(unsafe { KBox::from_raw((*Self::seq_file(file)).private.cast::<Reader<T>>()) });
         // SAFETY: Both were opened, the former first, and are not used any more.
         unsafe {
             release_event(inode, file);
@@ -246,14 +250,20 @@ impl<T: EventText> Operations<T> {
 
     /// # Safety
     ///
-    /// `file` must be a file that [`open`](Self::open) has succeeded for.
-    unsafe fn reader_of_file(file: *mut bindings::file) -> *mut Reader<T> {
-        // SAFETY: The private data is a `seq_file`, and that of it was set by `open_reader`.
-        unsafe {
-            (*(*file).private_data.cast::<bindings::seq_file>())
-                .private
-                .cast()
-        }
+    /// `seq_open()` must have succeeded for `file`.
+    unsafe fn seq_file(file: *mut bindings::file) -> *mut bindings::seq_file {
+        // SAFETY: The caller promises a valid file, whose private data is what that has made.
+        unsafe { (*file).private_data.cast() }
+    }
+
+    /// # Safety
+    ///
+    /// `m` must be a `seq_file` that was made by [`open`](Self::open), and not be released during
+    /// `'a`.
+    unsafe fn reader<'a>(m: *mut bindings::seq_file) -> &'a Reader<T> {
+        // SAFETY: The private data was set by `open_reader`, and is there as long as the file is.
+        // All that is accessed exclusively is in an `UnsafeCell`.
+        unsafe { &*(*m).private.cast::<Reader<T>>() }
     }
 
     /// # Safety
@@ -264,11 +274,8 @@ impl<T: EventText> Operations<T> {
         file: *mut bindings::file,
         wait: *mut bindings::poll_table,
     ) -> bindings::__poll_t {
-        // SAFETY: The file is open.
-        let reader = unsafe { Self::reader_of_file(file) };
-        // SAFETY: The private data is there as long as the file is. These fields are never borrowed
-        // exclusively.
-        let (last_read, last_seen) = unsafe { (&(*reader).last_read, &(*reader).last_seen) };
+        // SAFETY: The file is open, and is not released during the call.
+        let reader = unsafe { Self::reader(Self::seq_file(file)) };
 
         // SAFETY: The file is open.
         let events = unsafe {
@@ -278,11 +285,11 @@ impl<T: EventText> Operations<T> {
                 let hits = Self::hits(event, lists);
                 let mut events = 0;
 
-                if last_read.load(Relaxed) != hits {
+                if reader.last_read.load(Relaxed) != hits {
                     events |= bindings::EPOLLIN | bindings::EPOLLRDNORM;
                 }
-                if last_seen.load(Relaxed) != hits {
-                    last_seen.store(hits, Relaxed);
+                if reader.last_seen.load(Relaxed) != hits {
+                    reader.last_seen.store(hits, Relaxed);
                     events |= bindings::EPOLLPRI;
                 }
                 events
@@ -297,9 +304,9 @@ impl<T: EventText> Operations<T> {
     /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held during
     /// `'a`, in which there is no other reference to this.
     unsafe fn reading<'a>(m: *mut bindings::seq_file) -> &'a mut Reading<T> {
-        // SAFETY: The private data was set by `open_reader`; this field of it is only accessed with
-        // the lock held.
-        unsafe { &mut (*(*m).private.cast::<Reader<T>>()).reading }
+        // SAFETY: By the invariant of `Reader` it is accessed with the lock held only. The caller
+        // promises that it is, and that there is no other reference.
+        unsafe { &mut *Self::reader(m).reading.get() }
     }
 
     /// # Safety
@@ -333,19 +340,16 @@ impl<T: EventText> Operations<T> {
     ///
     /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held.
     unsafe fn restart(m: *mut bindings::seq_file) -> Result {
-        // SAFETY: Promised by the caller.
-        let reader = unsafe { (*m).private.cast::<Reader<T>>() };
-        // SAFETY: The private data is there as long as the file is. These fields are never borrowed
-        // exclusively.
-        let (file, last_seen) = unsafe { ((*reader).file, &(*reader).last_seen) };
+        // SAFETY: Promised by the caller; the file is not released while the lock is held.
+        let reader = unsafe { Self::reader(m) };
 
-        // SAFETY: The file is open, as somebody reads it.
+        // SAFETY: By the invariant of `Reader` the file is open.
         let text = unsafe {
-            Self::with_event(file, |event, lists| {
+            Self::with_event(reader.file, |event, lists| {
                 // Before the text is made, so that there is no hit that neither is in it nor will
                 // be told about.
                 let hits = Self::hits(event, lists);
-                let seen = last_seen.load(Relaxed);
+                let seen = reader.last_seen.load(Relaxed);
 
                 Ok((T::collect(event, lists)?, News { hits, seen }))
             })
@@ -363,21 +367,11 @@ impl<T: EventText> Operations<T> {
 
     /// Takes note of a reading of which something was written. What could not be written, for want
     /// of memory, is still to be told about by polling.
-    ///
-    /// # Safety
-    ///
-    /// `m` must be a `seq_file` that was made by [`open`](Self::open).
-    unsafe fn has_read(m: *mut bindings::seq_file, news: News) {
-        // SAFETY: Promised by the caller.
-        let reader = unsafe { (*m).private.cast::<Reader<T>>() };
-        // SAFETY: The private data is there as long as the file is. These fields are never borrowed
-        // exclusively.
-        let (last_read, last_seen) = unsafe { (&(*reader).last_read, &(*reader).last_seen) };
-
-        last_read.store(news.hits, Relaxed);
+    fn has_read(reader: &Reader<T>, news: News) {
+        reader.last_read.store(news.hits, Relaxed);
         // Those who wait for something new are to wait for what comes after this, or after what
         // somebody who polls has seen meanwhile.
-        let _ = last_seen.cmpxchg(news.seen, news.hits, Relaxed);
+        let _ = reader.last_seen.cmpxchg(news.seen, news.hits, Relaxed);
     }
 
     /// # Safety
@@ -419,8 +413,8 @@ impl<T: EventText> Operations<T> {
             reading.too_small = Some(size);
         } else if shown.is_ok() {
             if let Some(news) = reading.news.take() {
-                // SAFETY: Promised by the caller.
-                unsafe { Self::has_read(m, news) };
+                // SAFETY: Promised by the caller; the file is not released while the lock is held.
+                Self::has_read(unsafe { Self::reader(m) }, news);
             }
         }
         from_result(|| {

@@ -90,13 +90,16 @@ pub struct FieldDef<'a> {
 }
 
 /// A field, as an event has it.
+///
+/// # Invariants
+///
+/// It is a node of a [`List`] that lives during `'a`, and is initialised and does not change.
 #[derive(Clone, Copy)]
 pub struct Field<'a>(&'a Opaque<bindings::ftrace_event_field>);
 
 impl<'a> Field<'a> {
     fn node(&self) -> &'a bindings::ftrace_event_field {
-        // SAFETY: A `Field` is only made of a node of a `List`, all of which are initialised and do
-        // not change.
+        // SAFETY: By the type invariant.
         unsafe { &*self.0.get() }
     }
 
@@ -395,6 +398,8 @@ impl<'a> Iterator for Fields<'a> {
         //
         // SAFETY: As above; nobody changes the list.
         self.next = unsafe { (*self.next).prev };
+        // INVARIANT: By the invariants of `Fields` and `List`.
+        //
         // SAFETY: The node lives as long as the list.
         Some(Field(unsafe { &*Opaque::cast_from(node) }))
     }

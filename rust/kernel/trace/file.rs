@@ -71,7 +71,7 @@ impl File {
 
     /// Whether a record has to be written, for the probe of the file.
     ///
-    /// As [`is_recording`](Self::is_recording), for who knows that the file is enabled.
+    /// As [`is_recording`](Self::is_recording), for callers that know that the file is enabled.
     #[inline]
     pub(super) fn wants_record(&self) -> bool {
         let flags = self.flags();

@@ -7,7 +7,8 @@
 //!
 //! An [`Instance`] is a handle for code that has `event_mutex` held, without which an instance can
 //! go away. What needs one for longer has an [`InstanceRef`], which keeps user space from removing
-//! it, and which is also found, or made, by its name.
+//! it, and which is also found, or made, by its name. What can only be done with the top level is
+//! in [`top`].
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
@@ -22,12 +23,10 @@ use crate::{
     fmt,
     prelude::*, //
 };
-use core::{
-    marker::PhantomData,
-    ptr::NonNull, //
-};
+use core::ptr::NonNull;
 
 mod error_texts;
+pub mod top;
 
 pub use self::error_texts::ErrorTexts;
 
@@ -41,7 +40,7 @@ pub use self::error_texts::ErrorTexts;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Instance<'h> {
     ptr: NonNull<bindings::trace_array>,
-    _held: PhantomData<Held<'h>>,
+    held: Held<'h>,
 }
 
 impl<'h> Instance<'h> {
@@ -49,12 +48,9 @@ impl<'h> Instance<'h> {
     ///
     /// `ptr` must be an instance that is not removed during `'h`.
     #[inline]
-    pub(super) unsafe fn from_raw(ptr: NonNull<bindings::trace_array>) -> Self {
+    pub(super) unsafe fn from_raw(ptr: NonNull<bindings::trace_array>, held: Held<'h>) -> Self {
         // INVARIANT: Promised by the caller.
-        Self {
-            ptr,
-            _held: PhantomData,
-        }
+        Self { ptr, held }
     }
 
     #[inline]
@@ -68,7 +64,7 @@ impl<'h> Instance<'h> {
     /// [unregister](super::event::Event::unregister) it, as that would leave the handle behind: so
     /// call this in the callbacks of [triggers](super::trigger) and of [texts](super::event_text).
     pub fn find_file(self, system: &CStr, event: &CStr) -> Option<EventFile<'h>> {
-        if !Permission::is_none() {
+        if !Permission::is_none(self.held) {
             return None;
         }
         // SAFETY: By the type invariant the instance is there, and `event_mutex`, which a handle is
@@ -77,7 +73,7 @@ impl<'h> Instance<'h> {
 
         // SAFETY: The file is in the list of the instance, which is there during `'h`; files leave
         // it with `event_mutex` held only, and nothing that holds it now can have them do so.
-        NonNull::new(file).map(|file| unsafe { EventFile::from_raw(file) })
+        NonNull::new(file).map(|file| unsafe { EventFile::from_raw(file, self.held) })
     }
 
     /// Keeps user space from removing the instance. Sleeps: takes `trace_types_lock`.
@@ -86,11 +82,12 @@ impl<'h> Instance<'h> {
     ///
     /// - `EPERM` if the kernel is locked down so that tracefs cannot be used.
     /// - `ENODEV` if tracing is disabled for good, or the instance is on its way out.
+    /// - `EBUSY` if there are too many references, as some were leaked.
     pub fn pin(self) -> Result<InstanceRef> {
         // SAFETY: By the type invariant the instance is there.
         to_result(unsafe { get(self.ptr) })?;
-        // INVARIANT: This is the reference that was just taken.
-        Ok(InstanceRef { ptr: self.ptr })
+        // SAFETY: This is the reference that was just taken.
+        unsafe { InstanceRef::from_raw(self.ptr) }.ok_or(EBUSY)
     }
 
     /// Sets the clock that records are stamped with. Sleeps: takes `trace_types_lock`.
@@ -181,12 +178,27 @@ unsafe impl Send for InstanceRef {}
 unsafe impl Sync for InstanceRef {}
 
 impl InstanceRef {
+    /// Gives a reference back, and `None`, if there are so many that some must have been leaked:
+    /// the number of them must not wrap.
+    ///
+    /// # Safety
+    ///
+    /// `ptr` must be an instance that the caller has a reference to, which is given up.
+    #[inline(never)]
+    unsafe fn from_raw(ptr: NonNull<bindings::trace_array>) -> Option<Self> {
+        // INVARIANT: Promised by the caller.
+        let instance = Self { ptr };
+
+        // SAFETY: By the type invariant the instance is there.
+        (!unsafe { bindings::trace_array_refs_leaked(ptr.as_ptr()) }).then_some(instance)
+    }
+
     /// Finds the instance of this name, or makes it. Sleeps: takes `event_mutex`.
     ///
     /// A new instance has the events of `systems`, names with commas between them, or all events.
     /// An instance that is there already stays as it is.
     ///
-    /// `None` if it cannot be made, or if it is on its way out.
+    /// `None` if it cannot be made, if it is on its way out, or if there are too many references.
     ///
     /// # Examples
     ///
@@ -207,8 +219,8 @@ impl InstanceRef {
         // SAFETY: These are strings, or null, which C copies.
         let ptr = unsafe { bindings::trace_array_get_by_name(name.as_char_ptr(), systems) };
 
-        // INVARIANT: C has taken a reference.
-        NonNull::new(ptr).map(|ptr| Self { ptr })
+        // SAFETY: C has taken a reference.
+        NonNull::new(ptr).and_then(|ptr| unsafe { Self::from_raw(ptr) })
     }
 
     /// Finds the instance of this name, or the top one. Sleeps: takes `trace_types_lock`.
@@ -217,6 +229,7 @@ impl InstanceRef {
     ///
     /// - `ENOENT` if there is none of this name.
     /// - `ENODEV` if there is no top one (yet).
+    /// - `EBUSY` if there are too many references, as some were leaked.
     #[inline(never)]
     pub(super) fn find(name: Option<&CStr>) -> Result<Self> {
         let Some(name) = name else {
@@ -227,14 +240,16 @@ impl InstanceRef {
             //
             // SAFETY: C looks for an instance at this address.
             to_result(unsafe { bindings::trace_array_get(top.as_ptr()) })?;
-            // INVARIANT: This is the reference that was just taken.
-            return Ok(Self { ptr: top });
+            // SAFETY: This is the reference that was just taken.
+            return unsafe { Self::from_raw(top) }.ok_or(EBUSY);
         };
         // SAFETY: It is a string, which C only compares.
         let ptr = unsafe { bindings::trace_array_find_get(name.as_char_ptr()) };
 
-        // INVARIANT: C has taken a reference.
-        NonNull::new(ptr).map(|ptr| Self { ptr }).ok_or(ENOENT)
+        let ptr = NonNull::new(ptr).ok_or(ENOENT)?;
+
+        // SAFETY: C has taken a reference.
+        unsafe { Self::from_raw(ptr) }.ok_or(EBUSY)
     }
 
     /// Enables or disables events in this instance: those of a system, or of all, that have this
@@ -352,20 +367,28 @@ impl InstanceRef {
     ///
     /// # Errors
     ///
-    /// - `EBUSY` if somebody else has a reference or a file of it open, or its tracer is in use.
+    /// - `EBUSY` if somebody else has a reference or a file of it open, or its tracer is in use;
+    ///   and for the top instance.
     /// - `ENODEV` if it is not there any more.
+    #[inline(never)]
     pub fn destroy(self) -> Result {
         let ptr = self.ptr.as_ptr();
 
+        // C would remove that one as well: it counts the references to it from 0.
+        //
+        // SAFETY: The function has no requirements.
+        if ptr == unsafe { bindings::top_trace_array() } {
+            return Err(EBUSY);
+        }
         drop(self);
         // SAFETY: C looks for an instance at this address before it does anything about it.
         to_result(unsafe { bindings::trace_array_destroy(ptr) })
     }
 
     /// The handle, to use with `event_mutex` held.
-    pub fn get<'h>(&'h self, _held: Held<'h>) -> Instance<'h> {
+    pub fn get<'h>(&'h self, held: Held<'h>) -> Instance<'h> {
         // SAFETY: By the type invariant the instance stays as long as `self`.
-        unsafe { Instance::from_raw(self.ptr) }
+        unsafe { Instance::from_raw(self.ptr, held) }
     }
 
     #[inline]
@@ -399,75 +422,6 @@ impl PartialEq<InstanceRef> for Instance<'_> {
     fn eq(&self, other: &InstanceRef) -> bool {
         self.ptr == other.ptr
     }
-}
-
-/// Enables or disables events in the top instance, as [`InstanceRef::set_event`] does. Sleeps:
-/// takes `event_mutex`.
-///
-/// # Errors
-///
-/// As for [`InstanceRef::set_event`]; `ENODEV` if there is no top instance.
-pub fn set_event(system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Result {
-    // SAFETY: The names are strings, which C only compares, or null.
-    to_result(unsafe {
-        bindings::trace_set_clr_event(
-            system.map_or(core::ptr::null(), |name| name.as_char_ptr()),
-            event.map_or(core::ptr::null(), |name| name.as_char_ptr()),
-            on.into(),
-        )
-    })
-}
-
-/// Has the buffers of the top instance take records again, after [`tracing_off`], as the file
-/// `tracing_on` does. Any context.
-pub fn tracing_on() {
-    // SAFETY: There are no requirements.
-    unsafe { bindings::tracing_on() };
-}
-
-/// Has the top instance take no more records, and keep those that it has. Any context.
-///
-/// What makes records goes on, and is refused.
-pub fn tracing_off() {
-    // SAFETY: There are no requirements.
-    unsafe { bindings::tracing_off() };
-}
-
-/// Whether the top instance takes records. A hint: it can change at any time.
-pub fn is_on() -> bool {
-    // SAFETY: There are no requirements.
-    unsafe { bindings::tracing_is_on() != 0 }
-}
-
-/// Takes a snapshot of the top instance: its buffers change places with those that the file
-/// `snapshot` shows. Any context; in an NMI there is none, but a message in the trace.
-///
-/// There have to be buffers to change with: [`alloc_snapshot`] makes them, as writing to that file
-/// does. Without them tracing goes off, so that nothing of it is lost.
-#[cfg(CONFIG_TRACER_SNAPSHOT)]
-pub fn snapshot() {
-    // SAFETY: There are no requirements.
-    unsafe { bindings::tracing_snapshot() };
-}
-
-/// Makes the buffers that [`snapshot`] changes with, if there are none, and takes none. Sleeps.
-///
-/// # Errors
-///
-/// `ENOMEM`; C warns then.
-#[cfg(CONFIG_TRACER_SNAPSHOT)]
-#[inline(never)]
-pub fn alloc_snapshot() -> Result {
-    // SAFETY: There are no requirements but a context that can sleep.
-    to_result(unsafe { bindings::tracing_alloc_snapshot() })
-}
-
-/// [Takes a snapshot](snapshot), having made the buffers for it if there are none. Sleeps. If there
-/// is no memory there is no snapshot, and C warns.
-#[cfg(CONFIG_TRACER_SNAPSHOT)]
-pub fn snapshot_alloc() {
-    // SAFETY: There are no requirements but a context that can sleep.
-    unsafe { bindings::tracing_snapshot_alloc() };
 }
 
 /// The address of the code that this is inlined into, or of another function where nobody knows how

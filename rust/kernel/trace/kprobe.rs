@@ -38,7 +38,7 @@ use super::{
         Command, //
     },
     event_file::EventFileRef,
-    instance, //
+    instance::top, //
 };
 use crate::{
     bindings,
@@ -208,11 +208,12 @@ impl Event {
         };
 
         match EventFileRef::get(None, SYSTEM, &owner.name) {
-            Ok(file) => Err(NotDeleted {
+            Ok(file) if error != ENOENT => Err(NotDeleted {
                 error,
                 event: Some(Self { file, owner }),
             }),
-            Err(_) => {
+            // If there is one now of this name it is of somebody else.
+            _ => {
                 owner.deleted = true;
                 Err(NotDeleted { error, event: None })
             }
@@ -240,7 +241,7 @@ impl Drop for Owner {
             return;
         }
         // That it cannot be disabled comes to light below.
-        let _ = instance::set_event(Some(SYSTEM), Some(&self.name), false);
+        let _ = top::set_event(Some(SYSTEM), Some(&self.name), false);
         if let Err(e) = delete(&self.name) {
             let (name, e) = (&*self.name, e.to_errno());
 

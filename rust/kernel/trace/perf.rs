@@ -185,7 +185,7 @@ impl Reservation<'_> {
 
     /// The record with its header, which field offsets count from.
     ///
-    /// Other than in a trace buffer the header has no values yet.
+    /// Unlike in a trace buffer the header has no values yet.
     #[inline]
     pub fn record(&self) -> &[u8] {
         // SAFETY: By the type invariant there are `len` bytes of our own; the borrow of `self`

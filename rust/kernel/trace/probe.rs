@@ -258,12 +258,15 @@ impl<E: Event, F> PinnedDrop for Registration<E, F> {
     }
 }
 
-/// A [`Registration`], of whatever tracepoint and closure.
-///
-/// # Safety
-///
-/// Only [`Registration`] implements it.
-pub unsafe trait Probe {
+mod private {
+    /// Has others not implement [`Probe`](super::Probe).
+    pub trait Sealed {}
+}
+
+impl<E: Event, F> private::Sealed for Registration<E, F> {}
+
+/// A [`Registration`], of whatever tracepoint and closure. Nothing else implements it.
+pub trait Probe: private::Sealed {
     /// Detaches the probe, if it is attached.
     ///
     /// # Safety
@@ -273,8 +276,7 @@ pub unsafe trait Probe {
     unsafe fn detach(self: Pin<&mut Self>);
 }
 
-// SAFETY: It is one.
-unsafe impl<E: Event, F> Probe for Registration<E, F> {
+impl<E: Event, F> Probe for Registration<E, F> {
     unsafe fn detach(self: Pin<&mut Self>) {
         // SAFETY: Nothing is moved.
         let this = unsafe { self.get_unchecked_mut() };

@@ -45,7 +45,7 @@ impl Name {
     /// With `offset` the name is followed by how far the address is into the symbol and by the size
     /// of that, `+0x10/0x40`. A symbol of a module is followed by the name of that, `[module]`.
     /// This is what `%pS` and `%ps` print. Without `CONFIG_KALLSYMS` it is always the address, with
-    /// all of its digits. Sleeps not.
+    /// all of its digits. Does not sleep.
     pub fn lookup(&mut self, address: usize, offset: bool) -> &[u8] {
         // SAFETY: There is room for the longest name that there can be.
         let len = unsafe { sprint(self.0.as_mut_ptr(), address, offset) };
@@ -87,7 +87,7 @@ pub fn address_allowed() -> bool {
 /// The name of a system call; `None` if there is none of this number.
 #[inline(never)]
 pub fn syscall_name(nr: u64) -> Option<&'static CStr> {
-    // SAFETY: Any number will do.
+    // SAFETY: C looks the number up, and returns null for one that it does not have.
     let name = unsafe { bindings::get_syscall_name(c_int::try_from(nr).ok()?) };
 
     // SAFETY: What is not null is a string that is there for good.

@@ -6,7 +6,7 @@
 //!   compiler checks the values, or puts them together by a [`Builder`]. An [`Event`] is deleted
 //!   when it is dropped. It is made to happen for all who listen, or by a [`Tracer`] in one
 //!   instance.
-//! - Triggers make events of others happen by a [`SynthEvent`].
+//! - Triggers make events of others happen by an [`EventRef`].
 //!
 //! C header: [`kernel/trace/trace_synth.h`](srctree/kernel/trace/trace_synth.h).
 
@@ -194,7 +194,7 @@ const RELEASED: u32 = 2;
 ///   is there. Hits that have seen [`KEPT`] are over when it becomes that.
 /// - `state` changes with `event_mutex` held only.
 /// - `n_fields` is the number of its fields, and `kinds` are theirs.
-pub struct SynthEvent {
+pub struct EventRef {
     event: NonNull<bindings::synth_event>,
     state: Atomic<u32>,
     n_fields: usize,
@@ -202,21 +202,23 @@ pub struct SynthEvent {
 }
 
 // SAFETY: All that changes in an event is its count, with `event_mutex` held.
-unsafe impl Send for SynthEvent {}
+unsafe impl Send for EventRef {}
 // SAFETY: As above.
-unsafe impl Sync for SynthEvent {}
+unsafe impl Sync for EventRef {}
 
-impl SynthEvent {
-    /// Finds an event by its name, without the system.
+impl EventRef {
+    /// Finds an event by its name, without the system. `None` if there is none, or if too many
+    /// references are counted.
     pub fn find(name: &CStr, held: Held<'_>) -> Option<Self> {
-        // SAFETY: `event_mutex` is held.
+        // SAFETY: `held` is evidence that `event_mutex` is held.
         let event = NonNull::new(unsafe { find(name) })?;
 
         // SAFETY: It is in the list of events.
         unsafe { Self::new(event, held) }
     }
 
-    /// The event that a file is of, if it is a synthetic one.
+    /// The event that a file is of, if it is a synthetic one. `None` also if too many references
+    /// are counted.
     pub fn of_file(file: EventFile<'_>, held: Held<'_>) -> Option<Self> {
         // SAFETY: `event_mutex` is held, and the event of a file is valid then.
         let event = NonNull::new(unsafe { find_call(file.call()) })?;
@@ -241,8 +243,10 @@ impl SynthEvent {
         let mut kinds = [ValueKind::Number; MAX_FIELDS];
 
         for (kind, field) in kinds.iter_mut().zip(fields) {
+            // INVARIANT: The event is registered.
+            //
             // SAFETY: The fields are there as long as the event.
-            *kind = SynthField(unsafe { &**field }).kind();
+            *kind = Field(unsafe { &**field }).kind();
         }
         // INVARIANT: The reference was just counted. C does not make events with more fields than
         // there are kinds.
@@ -327,12 +331,14 @@ impl SynthEvent {
     }
 
     /// A field. `None` if there are not as many, or if the event was released.
-    pub fn field<'h>(&self, i: usize, held: Held<'h>) -> Option<SynthField<'h>> {
-        // SAFETY: The event is registered.
+    pub fn field<'h>(&self, i: usize, held: Held<'h>) -> Option<Field<'h>> {
+        // SAFETY: By the type invariant `get` gives a registered event, which stays so during `'h`.
         let fields = unsafe { fields(self.get(held)?) };
 
+        // INVARIANT: The event is registered.
+        //
         // SAFETY: The fields are there as long as the event.
-        fields.get(i).map(|field| SynthField(unsafe { &**field }))
+        fields.get(i).map(|field| Field(unsafe { &**field }))
     }
 
     /// Whether anybody listens.
@@ -387,7 +393,7 @@ impl SynthEvent {
     }
 }
 
-impl Drop for SynthEvent {
+impl Drop for EventRef {
     fn drop(&mut self) {
         if *self.state.get_mut() != RELEASED {
             pr_warn!("a synthetic event was not released, so it cannot be removed\n");
@@ -396,19 +402,23 @@ impl Drop for SynthEvent {
 }
 
 /// A field of a synthetic event.
+///
+/// # Invariants
+///
+/// It is a field of a registered event, which is there during `'h` with its strings.
 #[derive(Clone, Copy)]
-pub struct SynthField<'h>(&'h bindings::synth_field);
+pub struct Field<'h>(&'h bindings::synth_field);
 
-impl<'h> SynthField<'h> {
+impl<'h> Field<'h> {
     /// The type, as it was given when the event was defined.
     pub fn ty(self) -> &'h CStr {
-        // SAFETY: It is a string that is there as long as the field.
+        // SAFETY: By the type invariant it is a string that is there during `'h`.
         unsafe { CStr::from_char_ptr(self.0.type_) }
     }
 
     /// The name.
     pub fn name(self) -> &'h CStr {
-        // SAFETY: It is a string that is there as long as the field.
+        // SAFETY: By the type invariant it is a string that is there during `'h`.
         unsafe { CStr::from_char_ptr(self.0.name) }
     }
 

@@ -124,7 +124,8 @@ macro_rules! test_event {
 
             fn define(definition: Definition<'_>) -> Result<Arc<Self>> {
                 let event = Self {
-                    event: Event::new(&$class, definition)?,
+                    // SAFETY: The tests write whole records.
+                    event: unsafe { Event::new(&$class, definition)? },
                     attached: Atomic::new(0),
                     detached: Atomic::new(0),
                     refused: Atomic::new(0),

@@ -70,7 +70,7 @@ impl Drop for ReadGuard {
 
 /// Keeps the probes of a tracepoint while it calls them.
 ///
-/// An SRCU-fast reader of `tracepoint_srcu`. Other than a [`ReadGuard`] it leaves preemption alone,
+/// An SRCU-fast reader of `tracepoint_srcu`. Unlike a [`ReadGuard`] it leaves preemption alone,
 /// as tracepoints in C do: each probe disables it for itself.
 ///
 /// # Invariants

@@ -152,6 +152,7 @@ use super::{
         Level,
         What, //
     },
+    tracepoint::ProbeGuard, //
 };
 use crate::{
     bindings,
@@ -182,9 +183,9 @@ pub trait Command: Sized + 'static {
     /// The registration, always the same one.
     fn registration() -> &'static Registration<Self>;
 
-    /// Obeys a line that was written to the `trigger` file of an event.
+    /// Executes a line that was written to the `trigger` file of an event.
     ///
-    /// What goes wrong is told to who has written the line. May sleep.
+    /// An error is returned to its writer. May sleep.
     fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result;
 
     /// Removes all triggers of this command from an event that can be removed: its `trigger` file
@@ -228,7 +229,7 @@ pub enum Kind {
     Record,
     /// Triggers that do not need the record, as `traceon` and `enable_event` in C. They are hit
     /// with a record if there is one, as there has to be for a filter or for another trigger; and
-    /// without, be it that the event is off or that tracing is.
+    /// without one if the event or tracing is off.
     Always,
     /// Triggers that are hit when the record was written, after its filter has been asked, as
     /// `stacktrace` in C: what they write comes after it. They are hit without the record. An event
@@ -364,7 +365,7 @@ impl<T: Command> Registration<T> {
         let mut lists = unsafe { Lists::new(held) };
         // SAFETY: Promised by the caller; with `event_mutex` held and no permission to unregister
         // events nobody takes it from the list.
-        let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file)) };
+        let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file), held) };
         let params = if params.is_null() {
             None
         } else {
@@ -391,7 +392,7 @@ impl<T: Command> Registration<T> {
         let mut lists = unsafe { Lists::new(held) };
         // SAFETY: Promised by the caller; with `event_mutex` held and no permission to unregister
         // events nobody takes it from the list.
-        let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file)) };
+        let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file), held) };
 
         T::remove_all(file, &mut lists);
     }
@@ -399,8 +400,8 @@ impl<T: Command> Registration<T> {
     /// # Safety
     ///
     /// `data` must be that of a `Trigger<T>` which is not freed meanwhile. `event` must be null, or
-    /// a complete record that was reserved in `buffer` by this CPU, which is in a section that
-    /// instances and triggers are kept for, with preemption disabled.
+    /// a complete record that was reserved in `buffer` by this CPU, with preemption disabled. The
+    /// caller must be in a section that instances and triggers are kept for.
     unsafe extern "C" fn hit_record(
         data: *mut bindings::event_trigger_data,
         buffer: *mut bindings::trace_buffer,
@@ -429,7 +430,11 @@ impl<T: Command> Registration<T> {
         record: *mut c_void,
         event: *mut bindings::ring_buffer_event,
     ) {
-        // SAFETY: Preemption is disabled until after this returns, the caller promises.
+        // C asks for a record, but what it asks for may have changed since.
+        if event.is_null() {
+            return;
+        }
+        // SAFETY: Where there is a record preemption is disabled, until after this returns.
         if let Some(_level) = unsafe { Level::enter(What::Hits) } {
             // SAFETY: Promised by the caller.
             unsafe { Self::hit_record(data, buffer, record, event) };
@@ -438,14 +443,16 @@ impl<T: Command> Registration<T> {
 
     /// # Safety
     ///
-    /// As for `hit_record`.
+    /// As for `hit_record`, but that preemption may be enabled if there is no record.
     unsafe extern "C" fn hit_nested(
         data: *mut bindings::event_trigger_data,
         buffer: *mut bindings::trace_buffer,
         _record: *mut c_void,
         event: *mut bindings::ring_buffer_event,
     ) {
-        // SAFETY: Preemption is disabled until after this returns, the caller promises.
+        // System calls and uprobes are hit with preemption enabled. It is dropped after the level.
+        let _guard = ProbeGuard::new();
+        // SAFETY: The guard has disabled preemption until after this returns.
         let Some(_level) = (unsafe { Level::enter(What::Hits) }) else {
             return;
         };

@@ -7,7 +7,7 @@ use kernel::{
     sync::Arc,
     trace::{
         snapshot::ConditionalSnapshot,
-        synth::SynthEvent, //
+        synth::EventRef, //
     },
 };
 
@@ -18,13 +18,16 @@ use super::{
         When, //
     },
     Action,
-    Deed,
+    ActionKind,
     Handler,
     Track, //
 };
 use crate::{
     build::Build,
-    data::FieldVar,
+    data::{
+        FieldVar,
+        Spec, //
+    },
     field::{
         Field,
         Flags,
@@ -35,8 +38,9 @@ use crate::{
         c_string,
         Piece, //
     },
-    update::snapshot::Triggering,
-    PARAMS_MAX, //
+    update::condition::SnapshotCondition,
+    PARAMS_MAX,
+    WORD, //
 };
 
 /// The variable that has the largest value of what `onmax()` watches.
@@ -50,7 +54,7 @@ impl<'a> Build<'a, '_> {
     ///
     /// # Errors
     ///
-    /// What is wrong has been logged if it is something that is logged.
+    /// The error has been logged if it is one that is logged.
     pub(crate) fn parse_actions(&mut self) -> Result {
         for text in &self.attrs.actions {
             let clause = Clause::parse(*text, |system, event| {
@@ -67,8 +71,8 @@ impl<'a> Build<'a, '_> {
     ///
     /// # Errors
     ///
-    /// What is wrong has been logged if it is something that is logged. What has been made until
-    /// then, the caller has to give back.
+    /// The error has been logged if it is one that is logged. The caller has to give back what was
+    /// made until then.
     pub(crate) fn create_actions(&mut self) -> Result {
         for i in 0..self.clauses.len() {
             self.create_action(i)?;
@@ -76,14 +80,14 @@ impl<'a> Build<'a, '_> {
         self.check_references()
     }
 
-    /// Finds what the actions use, if the histogram that the command joins has made them. Nothing
-    /// is made that others notice. Gives the references that are the parameters of all synthetic
-    /// events.
+    /// Finds what the actions use, if the histogram `shared` that the command joins has made them.
+    /// Nothing is made that others notice. Gives the references that are the parameters of all
+    /// synthetic events.
     ///
     /// # Errors
     ///
-    /// What is wrong has been logged if it is something that is logged.
-    pub(crate) fn find_actions(&mut self) -> Result<KVec<usize>> {
+    /// The error has been logged if it is one that is logged.
+    pub(crate) fn find_actions(&mut self, shared: &Spec) -> Result<KVec<usize>> {
         let mut refs = KVec::new();
 
         self.joins = true;
@@ -101,9 +105,15 @@ impl<'a> Build<'a, '_> {
             match what {
                 What::Save => self.create_save(i, n_params)?,
                 What::Trace => {
+                    // The event is kept by the histogram that has the action.
+                    let action = shared.actions.get(i).ok_or(EINVAL)?;
+                    let ActionKind::Trace { event, .. } = &action.kind else {
+                        return Err(EINVAL);
+                    };
+
                     for j in 0..n_params {
                         let param = self.param(i, j)?;
-                        let idx = self.find_param(param, when)?;
+                        let idx = self.create_param(event, j, param, when)?;
 
                         refs.push(idx, GFP_KERNEL)?;
                     }
@@ -134,10 +144,10 @@ impl<'a> Build<'a, '_> {
         let handler = self.create_handler(when)?;
         let name_copy = name.to_c_string()?;
         let traced_copy = traced.map(Piece::to_c_string).transpose()?;
-        let deed = match what {
+        let kind = match what {
             What::Save => {
                 self.create_save(i, n_params)?;
-                Deed::Save
+                ActionKind::Save
             }
             What::Trace => self.create_trace(i, n_params, when, traced.unwrap_or(name))?,
             What::Snapshot => self.create_snapshot(&handler)?,
@@ -146,7 +156,7 @@ impl<'a> Build<'a, '_> {
         self.spec.actions.push(
             Action {
                 handler,
-                deed,
+                kind,
                 name: name_copy,
                 params,
                 traced: traced_copy,
@@ -186,7 +196,7 @@ impl<'a> Build<'a, '_> {
             .ok_or_else(|| self.log.wrong(ErrorKind::OnxVarNotFound, name))?;
         let var_ref = self.reference(&found, None, None)?;
         // CAST: Small.
-        let size = size_of::<u64>() as u32;
+        let size = WORD as u32;
         let track_var = self
             .new_var(kept, c"u64", size)
             .inspect_err(|_| self.log.error(ErrorKind::OnxVarCreateFail, 0))?;
@@ -253,18 +263,18 @@ impl<'a> Build<'a, '_> {
         Ok(())
     }
 
-    fn create_snapshot(&mut self, handler: &Handler) -> Result<Deed> {
+    fn create_snapshot(&mut self, handler: &Handler) -> Result<ActionKind> {
         let (track, larger) = match handler {
             Handler::OnMatch { .. } => return Err(EINVAL),
             Handler::OnMax(track) => (track, true),
             Handler::OnChange(track) => (track, false),
         };
         let var = self.spec.refs.get(track.var_ref).ok_or(EINVAL)?;
-        let triggering = Triggering::new(&self.spec, larger, var.signed)?;
+        let condition = SnapshotCondition::new(&self.spec, larger, var.signed)?;
         let snapshot =
-            ConditionalSnapshot::enable(self.file.instance(), Arc::new(triggering, GFP_KERNEL)?)?;
+            ConditionalSnapshot::enable(self.file.instance(), Arc::new(condition, GFP_KERNEL)?)?;
 
-        Ok(Deed::Snapshot(Arc::new(snapshot, GFP_KERNEL)?))
+        Ok(ActionKind::Snapshot(Arc::new(snapshot, GFP_KERNEL)?))
     }
 
     fn create_trace(
@@ -273,32 +283,41 @@ impl<'a> Build<'a, '_> {
         n_params: usize,
         when: When<'a>,
         name: Piece<'a>,
-    ) -> Result<Deed> {
-        let Some(event) = SynthEvent::find(&name.to_c_string()?, self.held) else {
+    ) -> Result<ActionKind> {
+        let Some(event) = EventRef::find(&name.to_c_string()?, self.held) else {
             return Err(self.log.wrong(ErrorKind::SynthEventNotFound, name));
         };
-        let mut refs = KVec::new();
-        let mut result = Ok(());
 
-        for j in 0..n_params {
-            result = self
-                .param(i, j)
-                .and_then(|param| self.create_param(&event, j, param, when))
-                .and_then(|idx| Ok(refs.push(idx, GFP_KERNEL)?));
-            if result.is_err() {
-                break;
-            }
-        }
-        if result.is_ok() && n_params != event.n_fields() {
-            result = Err(self.log.wrong(ErrorKind::SynthCountMismatch, name));
-        }
-
-        match result {
-            Ok(()) => Ok(Deed::Trace { event, refs }),
+        match self.create_params(i, n_params, when, name, &event) {
+            Ok(refs) => Ok(ActionKind::Trace { event, refs }),
             Err(e) => {
                 event.release(self.held);
                 Err(e)
             }
         }
+    }
+
+    /// Makes references for the parameters of the clause `i`, which the event `name` gets; gives
+    /// their indices.
+    fn create_params(
+        &mut self,
+        i: usize,
+        n_params: usize,
+        when: When<'a>,
+        name: Piece<'a>,
+        event: &EventRef,
+    ) -> Result<KVec<usize>> {
+        let mut refs = KVec::new();
+
+        for j in 0..n_params {
+            let param = self.param(i, j)?;
+            let idx = self.create_param(event, j, param, when)?;
+
+            refs.push(idx, GFP_KERNEL)?;
+        }
+        if n_params != event.n_fields() {
+            return Err(self.log.wrong(ErrorKind::SynthCountMismatch, name));
+        }
+        Ok(refs)
     }
 }

@@ -4,8 +4,8 @@
 //!
 //! An action can name a field of another event. As nothing can be added to a histogram that exists,
 //! a new one is made there, with the keys and the filter of one that has the right keys, and with a
-//! variable `synthetic_FIELD`. It can be seen like any other, but nobody has to remove it: it goes
-//! with the last histogram that refers to it.
+//! variable `synthetic_FIELD`. It is visible like any other, but need not be removed: it goes with
+//! the last histogram that refers to it.
 
 use kernel::{
     prelude::*,

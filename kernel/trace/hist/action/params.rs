@@ -8,8 +8,8 @@
 use kernel::{
     prelude::*,
     trace::synth::{
-        SynthEvent,
-        SynthField, //
+        self,
+        EventRef, //
     },
 };
 
@@ -68,13 +68,16 @@ impl<'a> Build<'a, '_> {
     /// index.
     pub(super) fn create_param(
         &mut self,
-        event: &SynthEvent,
+        event: &EventRef,
         position: usize,
         text: Piece<'a>,
         when: When<'a>,
     ) -> Result<usize> {
         let param = Param::parse(text)?;
-        let found = self.param_value(param, when)?;
+        let found = match param.name.strip_prefix(b"$") {
+            Some(name) => self.param_var(param, name, when)?,
+            None => self.param_field(param, when)?,
+        };
         let var = found.field(&self.spec).ok_or(EINVAL)?;
 
         if !event
@@ -84,22 +87,6 @@ impl<'a> Build<'a, '_> {
             return Err(self.log.wrong(ErrorKind::SynthTypeMismatch, param.name));
         }
         self.reference(&found, param.system, param.event)
-    }
-
-    /// Does the same as [`create_param`](Self::create_param) for an action that there is in the
-    /// histogram which the command joins, so that the event takes it.
-    pub(super) fn find_param(&mut self, text: Piece<'a>, when: When<'a>) -> Result<usize> {
-        let param = Param::parse(text)?;
-        let found = self.param_value(param, when)?;
-
-        self.reference(&found, param.system, param.event)
-    }
-
-    fn param_value(&mut self, param: Param<'a>, when: When<'a>) -> Result<FoundVar> {
-        match param.name.strip_prefix(b"$") {
-            Some(name) => self.param_var(param, name, when),
-            None => self.param_field(param, when),
-        }
     }
 
     fn param_var(&self, param: Param<'a>, name: Piece<'a>, when: When<'a>) -> Result<FoundVar> {
@@ -112,8 +99,8 @@ impl<'a> Build<'a, '_> {
             .ok_or_else(|| self.log.wrong(ErrorKind::ParamNotFound, name))
     }
 
-    /// The variable of a field, of this event or of the other one. Whatever is wrong, that is
-    /// `EINVAL`, as in C; the log tells more.
+    /// The variable of a field, of this event or of the other one. Any error is `EINVAL`, as in C;
+    /// the log tells more.
     fn param_field(&mut self, param: Param<'a>, when: When<'a>) -> Result<FoundVar> {
         if self.is_own_event(param.system, param.event) {
             match self.create_field_var(param.name) {
@@ -139,7 +126,7 @@ impl<'a> Build<'a, '_> {
 ///
 /// Texts and numbers are never taken for each other. An array of fixed size takes a string whose
 /// type has the same name or the same size.
-fn fits(field: &SynthField<'_>, var: &Field, text: TextKind) -> bool {
+fn fits(field: &synth::Field<'_>, var: &Field, text: TextKind) -> bool {
     // CAST: Both are small.
     let same_size = field.size() == var.size as usize;
     let same_type = *field.ty() == *var.ty;

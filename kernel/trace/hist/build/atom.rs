@@ -70,7 +70,7 @@ impl<'a> Build<'a, '_> {
     /// What a variable of the same command is defined as, if that is a field of the event.
     ///
     /// A variable that is an expression, or a reference, cannot be used in the command that defines
-    /// it, but by actions.
+    /// it, except by actions.
     fn local_field(&self, target: Qualified<'_>) -> Option<Piece<'a>> {
         let name = expr::variable(target.name)?;
         let (system, event) = target.event.unzip();
@@ -88,8 +88,8 @@ impl<'a> Build<'a, '_> {
             })
     }
 
-    /// Refers to a variable of another histogram. That there is none is logged, if it is a
-    /// reference at all.
+    /// Refers to a variable of another histogram. It is logged if there is none, provided that it
+    /// is a reference at all.
     fn find_reference(&mut self, target: Qualified<'_>) -> Option<usize> {
         let name = expr::variable(target.name)?;
         let (system, event) = target.event.unzip();

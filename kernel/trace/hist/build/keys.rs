@@ -13,7 +13,8 @@ use crate::{
     log::ErrorKind,
     text::Piece,
     KEYS_MAX,
-    KEY_SIZE_MAX, //
+    KEY_SIZE_MAX,
+    WORD, //
 };
 
 impl Build<'_, '_> {
@@ -43,9 +44,9 @@ impl Build<'_, '_> {
 
         field.size = field
             .size
-            .checked_next_multiple_of(u64::BITS / u8::BITS)
+            // CAST: Small.
+            .checked_next_multiple_of(WORD as u32)
             .ok_or(EINVAL)?;
-        field.offset = self.spec.key_size.try_into()?;
         // CAST: A `usize` has 32 bits at least.
         self.spec.key_size = self.spec.key_size.saturating_add(field.size as usize);
         if self.spec.key_size > KEY_SIZE_MAX {

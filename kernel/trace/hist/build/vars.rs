@@ -18,9 +18,9 @@ use crate::{
     VARS_MAX, //
 };
 
-/// Cuts clauses of definitions, which commas are between, into the definitions.
+/// Cuts clauses of comma-separated definitions into the definitions.
 ///
-/// Of a clause no more definitions are read than there can be variables.
+/// No more definitions of a clause are read than there can be variables.
 pub(crate) fn definitions<'a>(assignments: &[Piece<'a>]) -> Result<KVec<VarDef<'a>>, Fault> {
     let mut defs = KVec::new();
 
@@ -66,8 +66,6 @@ impl Build<'_, '_> {
         if field.flags.any(Flags::EXECNAME) {
             field.make_execname()?;
         }
-
-        self.spec.n_vars = self.spec.n_vars.wrapping_add(1);
         self.push_val(field)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How fields come into being: what a field is decides about its size, its type and its function.
+//! How fields are made: what a field is determines its size, its type and its function.
 
 use kernel::{
     prelude::*,
@@ -26,13 +26,14 @@ use super::{
 };
 use crate::{
     STACK_SIZE,
-    STR_MAX, //
+    STR_MAX,
+    WORD, //
 };
 
-// CAST: Both are small.
+// CAST: All are small.
 const STACK_BYTES: u32 = STACK_SIZE as u32;
 const STR_BYTES: u32 = STR_MAX as u32;
-const WORD_BYTES: u32 = u64::BITS / u8::BITS;
+const WORD_BYTES: u32 = WORD as u32;
 
 impl Source {
     pub(crate) fn new(info: FieldInfo<'_>) -> Result<Self> {
@@ -55,8 +56,8 @@ impl Source {
         })
     }
 
-    /// Whether its value is a string. A pointer to one is a number, as nobody knows whether it can
-    /// be followed.
+    /// Whether its value is a string. A pointer to one is a number, as it is not known whether it
+    /// can be followed.
     pub(crate) fn is_text(&self) -> bool {
         self.string && self.kind != FieldKind::PtrString
     }
@@ -74,7 +75,6 @@ impl Field {
             operands: [None, None],
             operator: Operator::None,
             size,
-            offset: 0,
             signed: false,
             var: None,
             name: None,

@@ -2,8 +2,8 @@
 
 //! What fields are called.
 //!
-//! The *label* of a field is in front of its values and is what `sort=` knows it by. Its *text* is
-//! what a command has it as, with the modifier.
+//! The *label* of a field is shown in front of its values and names it in `sort=`. Its *text* is
+//! how a command has it, with the modifier.
 
 use kernel::str::CString;
 
@@ -126,7 +126,12 @@ impl Field {
         if self.flags.any(Flags::EXPR | Flags::VAR_REF) {
             return;
         }
-        if let Some(word) = self.flags.modifier().filter(|_| !self.is_plain_stack()) {
+        self.put_modifier(out, !self.is_plain_stack());
+    }
+
+    /// Writes its modifier, if `shown`, and how wide its buckets are, if it has any.
+    pub(crate) fn put_modifier(&self, out: &mut Out, shown: bool) {
+        if let Some(word) = self.flags.modifier().filter(|_| shown) {
             out.put(b".");
             out.put(word.as_bytes());
         }

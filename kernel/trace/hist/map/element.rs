@@ -8,6 +8,7 @@ use kernel::{
         Atomic,
         Relaxed, //
     },
+    trace::context::COMM_LEN, //
 };
 
 use super::{
@@ -21,17 +22,18 @@ use super::{
     },
     Map, //
 };
+use crate::WORD;
 
 /// The name of a task.
-pub(crate) type Comm = [u8; 16];
+pub(crate) type Comm = [u8; COMM_LEN];
 
 /// Its size in words.
-pub(super) const COMM_WORDS: usize = size_of::<Comm>() / size_of::<u64>();
+pub(super) const COMM_WORDS: usize = COMM_LEN / WORD;
 
 /// An element of a map.
 ///
-/// Its key does not change as long as the map is not wiped, its sums are atomic. What variables
-/// need is in [`vars`](super::vars).
+/// Its key does not change until the map is wiped; its sums are atomic. Variables are in
+/// [`vars`](super::vars).
 #[derive(Clone, Copy)]
 pub(crate) struct Element<'m> {
     map: &'m Map,
@@ -56,13 +58,13 @@ impl<'m> Element<'m> {
         self.words.get(at)
     }
 
-    /// Some words, counted likewise. None if not all of them exist.
+    /// Some words, counted likewise; no words if not all of them exist.
     #[inline]
     pub(super) fn words(&self, at: usize, count: usize) -> &'m [Atomic<u64>] {
         self.words_at(at, count).unwrap_or(&[])
     }
 
-    /// The same, for who has no use for a part of them.
+    /// The same, but `None` if not all of them exist.
     #[inline(always)]
     pub(super) fn words_at(&self, at: usize, count: usize) -> Option<&'m [Atomic<u64>]> {
         self.words.get(at..)?.get(..count)
@@ -118,14 +120,12 @@ impl<'m> Element<'m> {
 
     /// The name of the task that had the first hit, if the layout has it.
     pub(crate) fn comm(&self) -> Comm {
-        let mut comm = Comm::default();
+        let mut words = [0u64; COMM_WORDS];
 
-        for (bytes, word) in comm.chunks_mut(size_of::<u64>()).zip(self.comm_words()) {
-            for (to, from) in bytes.iter_mut().zip(word.load(Relaxed).to_ne_bytes()) {
-                *to = from;
-            }
+        for (to, from) in words.iter_mut().zip(self.comm_words()) {
+            *to = from.load(Relaxed);
         }
-        comm
+        Comm::read_from_bytes(words.as_bytes()).unwrap_or_default()
     }
 
     #[inline]
@@ -150,7 +150,7 @@ impl<'m> Element<'m> {
 
         // CAST: A `usize` has 32 bits at least.
         keys.get(
-            Place(place.load(Relaxed)).start(),
+            KeySpan(place.load(Relaxed)).start(),
             len.load(Relaxed) as usize,
         )
     }
@@ -221,8 +221,8 @@ impl<'m> Element<'m> {
     fn make_room(&self, keys: &Keys, needed: usize) -> Option<()> {
         let [len, place] = self.long_key_place()?;
 
-        if Place(place.load(Relaxed)).room() < needed {
-            place.store(Place::new(keys.take(needed)?, needed).0, Relaxed);
+        if KeySpan(place.load(Relaxed)).room() < needed {
+            place.store(KeySpan::new(keys.take(needed)?, needed).0, Relaxed);
         }
         // CAST: A `u64` is as large as a `usize` at least.
         len.store(needed as u64, Relaxed);
@@ -231,22 +231,19 @@ impl<'m> Element<'m> {
 
     /// Sets the name of the task of an element that is being prepared.
     pub(super) fn set_comm(&self, comm: &Comm) {
-        for (word, bytes) in self.comm_words().iter().zip(comm.chunks(size_of::<u64>())) {
-            let mut value = [0; size_of::<u64>()];
+        let words = <[u64; COMM_WORDS]>::read_from_bytes(comm).unwrap_or_default();
 
-            for (to, from) in value.iter_mut().zip(bytes) {
-                *to = *from;
-            }
-            word.store(u64::from_ne_bytes(value), Relaxed);
+        for (to, from) in self.comm_words().iter().zip(words) {
+            to.store(from, Relaxed);
         }
     }
 }
 
 /// Where a long key is, and how many words there are for it.
 #[derive(Clone, Copy)]
-struct Place(u64);
+struct KeySpan(u64);
 
-impl Place {
+impl KeySpan {
     fn new(start: usize, room: usize) -> Self {
         // CAST: `Keys::new` has seen to it that this is enough.
         Self((start as u64) << 32 | room as u64)
@@ -269,8 +266,8 @@ fn all_zero(words: &[u64]) -> bool {
     words.iter().fold(0, |all, word| all | word) == 0
 }
 
-/// Whether as many words are the same as the shorter of the two has: four at once, as long as there
-/// are so many.
+/// Whether the words are the same up to the length of the shorter of the two; compares four at
+/// once, as long as there are so many.
 #[inline(never)]
 fn same_words(words: &[Atomic<u64>], key: &[u64]) -> bool {
     let (fours, key_fours) = (words.chunks_exact(4), key.chunks_exact(4));

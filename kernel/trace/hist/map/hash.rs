@@ -2,9 +2,12 @@
 
 //! The hash of keys.
 //!
-//! Keys come from user space, so it depends on two secret numbers of each map: who does not know
-//! them cannot choose keys that collide. Words are mixed by multiplication to 128 bits, the halves
+//! Keys come from user space, so the hash depends on two secret numbers of each map: without them
+//! one cannot predict which keys collide. Words are mixed by multiplication to 128 bits, the halves
 //! of which are combined.
+//!
+//! This is the multiply-and-fold of wyhash, not a cryptographic hash: it only has to make
+//! collisions unpredictable.
 
 /// The secrets of a map.
 pub(super) struct Seed {

@@ -2,12 +2,12 @@
 
 //! Long keys, which are not in the elements.
 //!
-//! A key has room for the longest string or stack that there can be, which hardly any is. So a key
+//! A key has room for the longest possible string or stack, but hardly any is that long. So a key
 //! that may be long is kept without the zeroes at its end, in memory that the elements of a map
-//! share, and which is handed out in order; the element says where its key is.
+//! share and that is handed out in order; the element says where its key is.
 //!
 //! Half of what keys of full length would need is allocated with the map. When half of that is
-//! used, the rest is asked for, and allocated by a work item. Keys of full length that come faster
+//! used, the rest is requested, and allocated by a work item. Keys of full length that come faster
 //! than that find no room, and are drops.
 
 use kernel::{
@@ -33,7 +33,7 @@ use kernel::{
 /// Keys with more words than this are long.
 const SHORT_WORDS: usize = 8;
 
-/// Whether keys that have so many words at most are kept here.
+/// Whether keys of this many words at most are kept here.
 #[inline]
 pub(super) fn are_long(key_words: usize) -> bool {
     key_words > SHORT_WORDS
@@ -57,20 +57,20 @@ pub(super) struct Keys {
     relay: Pin<KBox<Relay<Late>>>,
 }
 
-/// It was asked for, and there is no answer yet.
+/// It was requested, and is not allocated yet.
 const ASKED: u32 = u32::MAX;
 
-/// For how many keys it is not asked for again if there was no memory: in a histogram of work items
-/// there is one for each time that it is asked for.
+/// For how many keys it is not requested again if there was no memory: a request queues a work
+/// item, and if that is the event of the histogram, each would cause the next.
 const PATIENCE: u32 = 1000;
 
 /// What is allocated when it is needed.
 #[pin_data]
 struct Late {
     words: SetOnce<KVVec<Atomic<u64>>>,
-    /// How many there are to be.
+    /// How many words there are to be.
     size: usize,
-    /// 0 if it can be asked for, [`ASKED`] if it was; or for how often it is not to be asked for.
+    /// 0 if it can be requested, [`ASKED`] if it was; or how many requests are still to be skipped.
     asked: Atomic<u32>,
     #[pin]
     work: Work<Self>,
@@ -141,12 +141,12 @@ impl Keys {
         }
     }
 
-    /// Takes all room back. Nobody may have any.
+    /// Takes all room back. None of it may be in use.
     pub(super) fn wipe(&self) {
         self.next.store(0, Relaxed);
     }
 
-    /// Where a key begins and ends for which there is no room before `next`.
+    /// Where a key of `len` words begins and ends if all room before `next` is taken.
     fn after(&self, next: usize, len: usize) -> Option<(usize, usize)> {
         let early = self.early.len();
         let mut start = next;
@@ -169,7 +169,7 @@ impl Keys {
 }
 
 impl Late {
-    /// Sees to it that there is this part soon.
+    /// Requests this part if it is not there.
     fn ask(&self, relay: &Relay<Self>) {
         if self.words.as_ref().is_some() {
             return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The memory of the elements, and which of them nobody has taken.
+//! The memory of the elements, and which of them are free.
 //!
-//! Elements are taken in order. Those that are given back form a list, which the first words of
-//! the elements link, and are preferred. The head of the list has a version, so that a
+//! Elements are taken in order. Those that are given back form a free list, linked through the
+//! first words of the elements, and are preferred. The head of the list has a version, so that a
 //! compare-and-exchange notices if an element has been taken and given back meanwhile. All of this
-//! is lock-free, so an NMI can do it on top of a task that does it.
+//! is lock-free, so an NMI that interrupts it can do the same.
 
 use kernel::{
     prelude::*,
@@ -24,14 +24,14 @@ pub(super) struct Slab {
     size: usize,
     /// Number of elements.
     count: u32,
-    /// The first element that was never taken. It may exceed `count`, by no more than the number
-    /// of contexts that there are: who sees that it does leaves it as it is.
+    /// The first element that was never taken. It may exceed `count`, by at most the number of
+    /// contexts: code that sees this leaves it as it is.
     next: Atomic<u32>,
-    /// The list of those that were given back.
+    /// The head of the free list.
     free: Atomic<u64>,
 }
 
-/// The head of the list: a version, and the index of an element plus one, or 0 at the end.
+/// The head of the free list: a version, and the index of an element plus one, or 0 at the end.
 #[derive(Clone, Copy)]
 struct Head(u64);
 
@@ -129,7 +129,7 @@ impl Slab {
         }
     }
 
-    /// Makes all elements zero, and takes them all back. Nobody may have one.
+    /// Makes all elements zero, and takes them all back. None may be in use.
     pub(super) fn wipe(&self) {
         let used = self.next.load(Relaxed).min(self.count) as usize;
 

@@ -6,7 +6,6 @@ use kernel::{
     prelude::*,
     sync::atomic::Relaxed, //
 };
-use zerocopy::IntoBytes;
 
 use super::{
     element::{
@@ -87,7 +86,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; the rows are as they were then.
+    /// `ENOMEM`; the rows then stay as they were.
     pub(crate) fn sort(&mut self, by: &[SortBy]) -> Result {
         sort::sort(&self.shape, &self.words, &mut self.order, by)
     }

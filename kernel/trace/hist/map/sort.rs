@@ -7,9 +7,9 @@
 //! follows, those of each run of equal rows are sorted by the next one, until no row has an equal,
 //! or there are no more numbers. As the words of the keys come last, the order is total.
 //!
-//! Large runs are sorted byte by byte, from the lowest one up, without those that all rows of the
-//! run have in common; small ones by insertion. Nothing here is recursive, compares what may
-//! change, or depends on the order that the rows had.
+//! Large runs are sorted byte by byte, from the lowest one up, skipping those in which all rows of
+//! the run agree; small ones by insertion. Nothing here is recursive, compares what may change, or
+//! depends on the order that the rows had.
 
 use kernel::prelude::*;
 
@@ -86,10 +86,9 @@ pub(super) fn sort(shape: &Shape, words: &[u64], order: &mut [u32], by: &[SortBy
 
     let mut sorter = Sorter::new(shape, words, order)?;
 
-    if sorter.sort(shape, by) {
-        for (to, entry) in order.iter_mut().zip(&sorter.entries) {
-            *to = entry.row;
-        }
+    sorter.sort(shape, by);
+    for (to, entry) in order.iter_mut().zip(&sorter.entries) {
+        *to = entry.row;
     }
     Ok(())
 }
@@ -116,8 +115,8 @@ impl<'a> Sorter<'a> {
         })
     }
 
-    /// Sorts the entries, and returns whether there is an order: always.
-    fn sort(&mut self, shape: &Shape, by: &[SortBy]) -> bool {
+    /// Sorts the entries.
+    fn sort(&mut self, shape: &Shape, by: &[SortBy]) {
         let key_words = shape.layout.key_words;
 
         for by in by {
@@ -136,7 +135,7 @@ impl<'a> Sorter<'a> {
                             let at = word.wrapping_add(nth);
 
                             if !self.level(at, Part::Str(nth), by.descending) {
-                                return true;
+                                return;
                             }
                         }
                         continue;
@@ -145,7 +144,7 @@ impl<'a> Sorter<'a> {
             };
 
             if !self.level(word, part, by.descending) {
-                return true;
+                return;
             }
         }
         for word in 0..key_words {
@@ -153,7 +152,6 @@ impl<'a> Sorter<'a> {
                 break;
             }
         }
-        true
     }
 
     /// Sorts each run by a part of its rows, and tells whether there are equal rows left.

@@ -82,7 +82,7 @@ impl Table {
         hash.wrapping_shr(self.shift) as usize
     }
 
-    /// The slot where it goes on.
+    /// The slot where the search goes on.
     #[inline]
     pub(super) fn after(&self, at: usize) -> usize {
         let next = at.wrapping_add(1);
@@ -116,7 +116,7 @@ impl Table {
             .filter_map(|slot| Slot(slot.load(Acquire)).index())
     }
 
-    /// Makes all slots free. Nobody may use the table meanwhile.
+    /// Makes all slots free. The table must not be in use.
     pub(super) fn wipe(&self) {
         for slot in self.slots.iter() {
             slot.store(0, Relaxed);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The variables and strings of an element, and the sequence lock that keeps them together.
+//! The variables and strings of an element, and the seqlock-like lock that keeps them together.
 //!
-//! A word of the element has the lock: the CPU of who writes, the marks that say which variables
-//! are set, and a version. Who writes holds the lock; who reads copies, and does it again if the
-//! word has changed meanwhile. So nobody sees a part of what somebody else has written.
+//! A word of the element has the lock: the CPU of the writer, the marks that say which variables
+//! are set, and a version. A writer holds the lock; a reader copies, and retries if the word has
+//! changed, so nobody sees half of an update.
 //!
-//! All of this runs in any context. Nobody waits longer than for a bounded number of rounds, and
-//! nobody waits at all for what this very CPU is about to do: that is code which has been
-//! interrupted, and which cannot go on before who waits has given up.
+//! All of this runs in any context. Waiting ends after a bounded number of rounds, and there is
+//! none at all if this very CPU is the writer: that is code which has been interrupted, and which
+//! cannot go on before the waiter has given up.
 
 use kernel::{
     cpu::CpuId,
@@ -35,9 +35,7 @@ use super::{
         VARS_MAX, //
     },
 };
-
-/// Size of a word in bytes.
-const WORD: usize = size_of::<u64>();
+use crate::WORD;
 
 // There is a mark for each variable.
 const _: () = assert!(VARS_MAX <= 16);
@@ -76,8 +74,8 @@ impl LockWord {
 
     /// The owner that stands for this CPU.
     ///
-    /// If preemption is on, this CPU may become another one. Then somebody gives up who could have
-    /// waited.
+    /// If preemption is on, the task may move to another CPU. Then it may give up where it could
+    /// have waited.
     #[inline]
     fn this_cpu() -> u16 {
         // CAST: If a kernel had more CPUs than fit in, those with the same number would give up
@@ -115,10 +113,14 @@ impl Marks {
     }
 }
 
+/// The variables are being written, and it is not known when that ends; or there are none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Busy;
+
 impl<'m> Element<'m> {
     /// Locks the variables, to write them.
     ///
-    /// `None` if somebody else holds the lock for too long, or if this CPU does, and for elements
+    /// `None` if another CPU holds the lock for too long, or if this CPU does, and for elements
     /// without variables.
     #[inline(always)]
     pub(crate) fn write(&self) -> Option<Writer<'m>> {
@@ -149,23 +151,25 @@ impl<'m> Element<'m> {
 
     /// Reads variables.
     ///
-    /// What `f` returns is of no use if variables have been written meanwhile: then it is called
-    /// again. `None` if there is no end of it, if this CPU is about to write them, and for elements
-    /// without variables.
+    /// If variables are written meanwhile, what `f` returns is discarded and `f` is called again.
+    /// `None` if that does not end, if this CPU is about to write them, and for elements without
+    /// variables.
     #[inline]
     pub(crate) fn read<R>(&self, f: impl FnMut(&Reader<'m>) -> R) -> Option<R> {
         self.read_then(f, |lock, word, _| lock.load(Relaxed) == word.0)
     }
 
-    /// Reads variables and, if `f` gives something, makes those of `once` unset, all in one step.
+    /// Reads variables and, if `f` gives something, unsets those of `once`, all in one step.
     ///
-    /// `None` where [`Element::read`] gives it.
+    /// # Errors
+    ///
+    /// [`Busy`] where [`Element::read`] gives `None`.
     #[inline(always)]
     pub(crate) fn take<R>(
         &self,
         once: Marks,
         f: impl FnMut(&Reader<'m>) -> Option<R>,
-    ) -> Option<Option<R>> {
+    ) -> Result<Option<R>, Busy> {
         self.read_then(f, |lock, word, result| {
             let taken = word.0 & !once.0;
 
@@ -174,9 +178,10 @@ impl<'m> Element<'m> {
             }
             lock.cmpxchg(word.0, taken, Relaxed).is_ok()
         })
+        .ok_or(Busy)
     }
 
-    /// Makes variables set again that were taken, with the values that they have.
+    /// Makes variables that were taken set again, with the values that they have.
     pub(crate) fn untake(&self, once: Marks) {
         self.read_then(
             |_| (),
@@ -184,7 +189,7 @@ impl<'m> Element<'m> {
         );
     }
 
-    /// Reads variables until `still` says that nobody has written any.
+    /// Reads variables until `still` says that none was written meanwhile.
     #[inline(always)]
     fn read_then<R>(
         &self,
@@ -230,7 +235,7 @@ impl<'m> Element<'m> {
     }
 }
 
-/// Waits until nobody holds the lock, not too long and not for this CPU.
+/// Waits until the lock is free, but not too long, and not for this CPU.
 #[inline]
 fn unlocked(lock: &Atomic<u64>) -> Option<LockWord> {
     // Pairs with the store in `drop`: what the last writer wrote is seen.
@@ -366,7 +371,7 @@ pub(crate) struct Reader<'m> {
 }
 
 impl Reader<'_> {
-    /// What the word of the lock is, if nobody writes meanwhile.
+    /// The word of the lock, if there is no write meanwhile.
     pub(super) fn lock_word(&self) -> LockWord {
         self.word
     }

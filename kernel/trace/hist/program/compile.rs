@@ -24,10 +24,10 @@ use super::{
     KeyKind,
     KeyPlace,
     Param,
-    Place,
     Program,
+    ReferredHist,
     Shape,
-    Source,
+    VarPlace,
     KEY_WORDS_MAX,
     SLOTS_MAX,
     SMALL_WORDS, //
@@ -35,7 +35,7 @@ use super::{
 use crate::{
     action::{
         Action,
-        Deed,
+        ActionKind,
         Handler, //
     },
     data::Spec,
@@ -55,7 +55,8 @@ use crate::{
         moment::COMM_LEN,
         pad::PadUse, //
     },
-    STACK_DEPTH, //
+    STACK_DEPTH,
+    WORD, //
 };
 use kernel::prelude::*;
 
@@ -64,11 +65,11 @@ struct Compiler<'a> {
     spec: &'a Spec,
     refs: KVec<Resolved>,
     keys: KVec<KeyPlace>,
-    places: KVec<Place>,
+    places: KVec<VarPlace>,
     steps: KVec<Step>,
     key_parts: KVec<KeyPart>,
     sums: KVec<Value>,
-    sources: KVec<Source>,
+    sources: KVec<ReferredHist>,
     numbers: KVec<NumberVar>,
     kept_numbers: KVec<KeptNumber>,
     kept_marks: Marks,
@@ -134,8 +135,9 @@ pub(super) fn words_of_key(key: &Field) -> usize {
         return 1;
     };
 
-    bytes.div_ceil(size_of::<u64>()).max(1)
+    bytes.div_ceil(WORD).max(1)
 }
+
 impl Compiler<'_> {
     fn keys(&mut self) -> Result {
         for key in self.spec.keys() {
@@ -235,11 +237,11 @@ impl Compiler<'_> {
     }
 
     fn shape(&self) -> Shape {
-        let deeds = self
+        let effects = self
             .spec
             .actions
             .iter()
-            .any(|action| !matches!(action.deed, Deed::Save));
+            .any(|action| !matches!(action.kind, ActionKind::Save));
         let plain = self.spec.refs.is_empty()
             && self.spec.actions.is_empty()
             && self.numbers.len() == self.kept_numbers.len()
@@ -264,7 +266,7 @@ impl Compiler<'_> {
                 .iter()
                 .any(|save| matches!(save, Save::Text { .. }))
             && self.sources.iter().all(|source| source.same_key)
-            && !deeds
+            && !effects
         {
             Shape::Small
         } else {
@@ -319,7 +321,7 @@ impl Compiler<'_> {
             stores_numbers_only: self.texts.iter().all(|text| text.kept.is_none())
                 && self.watches.is_empty(),
             always: actions(|action| matches!(action.handler, Handler::OnMatch { .. })),
-            deeds: actions(|action| !matches!(action.deed, Deed::Save)),
+            effects: actions(|action| !matches!(action.kind, ActionKind::Save)),
             keys: self.keys,
             places: self.places,
             code: Code {

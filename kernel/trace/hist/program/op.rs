@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a compiled histogram is made of: how numbers, texts and keys are got.
+//! What a compiled histogram is made of: how numbers, texts and keys are obtained.
 //!
 //! Numbers are mostly a field of the record, which is a [`Leaf`]. An expression is a list of
 //! [`Step`]s, each of which combines two leaves and leaves its result in a register, which later
-//! steps have as a leaf. There are no trees to walk and no calls through pointers.
+//! steps can use as a leaf. There are no trees to walk and no calls through pointers.
 
 use kernel::prelude::*;
 
@@ -55,7 +55,9 @@ pub(crate) const REGISTERS: usize = 4;
 ///
 /// Numbers are 64 bits and wrap around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)] // So that the evaluator need not take apart in which bits the operation is hidden.
+// Keeps the tag in a byte of its own. Else it would share one with the flags of a variant, and
+// matching would have to unpack it.
+#[repr(u8)]
 pub(crate) enum Op {
     Add,
     Sub,
@@ -135,7 +137,7 @@ pub(crate) enum Text {
     Scratch(u32),
 }
 
-/// How a key is got. `word` is where it begins.
+/// How a key is obtained. `word` is where it begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeyPart {
     Number {

@@ -10,8 +10,7 @@ use kernel::{
 use crate::{
     field::Flags,
     out::Out,
-    update::eval::bucket_below,
-    KEY_SIZE_MAX, //
+    update::eval::bucket_below, //
 };
 
 /// How a key is shown.
@@ -123,10 +122,8 @@ impl Column {
                 bucket(out, n, width, signed);
             }
             Format::Text => {
-                let mut text = [0; KEY_SIZE_MAX.next_multiple_of(size_of::<u64>())];
-
                 out.put(b": ");
-                out.left(text_of(words, &mut text), 50);
+                out.left(until_nul(words.as_bytes()), 50);
             }
         }
     }
@@ -193,14 +190,6 @@ fn write_symbol(out: &mut Out, address: u64, offset: bool, width: usize) {
 
     // CAST: Addresses are words.
     out.left(name.lookup(address as usize, offset), width);
-}
-
-/// The string that the words are the bytes of.
-pub(crate) fn text_of<'a>(words: &[u64], text: &'a mut [u8]) -> &'a [u8] {
-    for (bytes, word) in text.chunks_exact_mut(size_of::<u64>()).zip(words) {
-        bytes.copy_from_slice(&word.to_ne_bytes());
-    }
-    until_nul(text)
 }
 
 /// The bytes before the first NUL.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     action::{
-        Deed,
+        ActionKind,
         Handler,
         Track, //
     },
@@ -31,9 +31,8 @@ use crate::{
     out::Out,
     program::{
         KeyKind,
-        Place, //
-    },
-    STR_MAX, //
+        VarPlace, //
+    }, //
 };
 
 /// More than most rows take.
@@ -44,13 +43,13 @@ enum Extra {
     /// The variable that a handler watches.
     Track {
         label: &'static [u8],
-        place: Place,
+        place: VarPlace,
         signed: bool,
     },
     /// What `save()` has kept.
     Saved {
         name: KVec<u8>,
-        place: Place,
+        place: VarPlace,
         signed: bool,
     },
 }
@@ -152,7 +151,7 @@ impl Table {
     /// Writes what a `snapshot()` was taken for.
     fn write_snapshots(&self, out: &mut Out, rows: &Rows) {
         for action in &self.hist.spec.actions {
-            let Deed::Snapshot(snapshot) = &action.deed else {
+            let ActionKind::Snapshot(snapshot) = &action.kind else {
                 continue;
             };
             let (what, track) = match &action.handler {
@@ -220,11 +219,11 @@ fn is_signed(hist: &Hist, track: &Track) -> bool {
         .is_some_and(|var| var.signed)
 }
 
-fn variable(row: &Row<'_>, place: Place) -> u64 {
+fn variable(row: &Row<'_>, place: VarPlace) -> u64 {
     place.var.and_then(|var| row.var(var)).unwrap_or(0)
 }
 
-fn write_saved(out: &mut Out, row: &Row<'_>, place: Place, signed: bool) {
+fn write_saved(out: &mut Out, row: &Row<'_>, place: VarPlace, signed: bool) {
     let is_set = place.var.is_some_and(|var| row.var(var).is_some());
 
     match place.text {
@@ -232,9 +231,7 @@ fn write_saved(out: &mut Out, row: &Row<'_>, place: Place, signed: bool) {
         // What C prints for a string that was not saved yet.
         _ if !is_set => out.left(b"(null)", 32),
         TextKind::String(string) => {
-            let mut buf = [0; STR_MAX];
-
-            out.left(key::text_of(row.string(string), &mut buf), 32);
+            out.left(key::until_nul(row.string(string).as_bytes()), 32);
         }
         TextKind::Stack(string) => {
             out.put(b"\n");
@@ -319,7 +316,7 @@ fn extras(hist: &Hist) -> Result<KVec<Extra>> {
             Handler::OnMatch { .. } => continue,
         };
 
-        if matches!(action.deed, Deed::Snapshot(_)) {
+        if matches!(action.kind, ActionKind::Snapshot(_)) {
             continue;
         }
         if let Some(place) = place_of(&track.track_var) {

@@ -53,7 +53,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Takes notice of the value of a row.
+    /// Takes the value of a row into account.
     pub(crate) fn count(&mut self, value: u64) {
         self.max = self.max.max(value);
         self.total = self.total.wrapping_add(value);

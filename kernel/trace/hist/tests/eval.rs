@@ -95,17 +95,17 @@ mod tests {
             KeyPlace, //
         },
         update::{
+            condition::{
+                request,
+                SnapshotCondition,
+                REQUEST_WORDS, //
+            },
             eval::{
                 apply,
                 load,
                 Eval, //
             },
-            key::relay,
-            snapshot::{
-                asking,
-                Triggering,
-                ASKING_WORDS, //
-            },
+            key::convert,
             text::{
                 comm_words,
                 copy_array,
@@ -460,24 +460,27 @@ mod tests {
         let short = [words_of::<2>(b"short")[0], 0, 42];
 
         assert_eq!(
-            relay(&short, &places(2), &places(4), &mut other),
+            convert(&short, &places(2), &places(4), &mut other),
             Some([short[0], 0, 0, 0, 42].as_slice())
         );
         assert_eq!(
-            relay(&short, &places(2), &places(1), &mut other),
+            convert(&short, &places(2), &places(1), &mut other),
             Some([short[0], 42].as_slice())
         );
         // An array that is full has no NUL.
         let eight = [words_of::<2>(b"12345678")[0], 0, 42];
         assert_eq!(
-            relay(&eight, &places(2), &places(1), &mut other),
+            convert(&eight, &places(2), &places(1), &mut other),
             Some([eight[0], 42].as_slice())
         );
         let nine = words_of::<2>(b"123456789");
         let nine = [nine[0], nine[1], 42];
-        assert_eq!(relay(&nine, &places(2), &places(1), &mut other), None);
+        assert_eq!(convert(&nine, &places(2), &places(1), &mut other), None);
         // No room.
-        assert_eq!(relay(&short, &places(2), &places(4), &mut other[..4]), None);
+        assert_eq!(
+            convert(&short, &places(2), &places(4), &mut other[..4]),
+            None
+        );
     }
 
     #[test]
@@ -502,26 +505,27 @@ mod tests {
 
     #[test]
     fn snapshots_are_for_larger_values() -> Result {
-        let triggering = Triggering::with_key_words(Condition::Larger { signed: false }, 2)?;
-        let mut memory = [0; ASKING_WORDS];
+        let larger = Condition::Larger { signed: false };
+        let condition = SnapshotCondition::with_key_words(larger, 2)?;
+        let mut memory = [0; REQUEST_WORDS];
         let comm = comm_words(b"a task\0\0\0\0\0\0\0\0\0\0");
-        let mut ask = |value, key: &[u64]| triggering.ask(asking(&mut memory, value, comm, key));
+        let mut ask = |value, key: &[u64]| condition.ask(request(&mut memory, value, comm, key));
 
-        assert_eq!(triggering.with_taken(|_| ()), None);
+        assert_eq!(condition.with_taken(|_| ()), None);
         assert!(!ask(0, &[1, 2]));
-        assert_eq!(triggering.with_taken(|_| ()), None);
+        assert_eq!(condition.with_taken(|_| ()), None);
         assert!(ask(7, &[1, 2]));
         assert!(!ask(7, &[3, 4]));
         assert!(!ask(6, &[3, 4]));
 
-        let taken = triggering.with_taken(|taken| {
+        let taken = condition.with_taken(|taken| {
             assert_eq!(taken.comm, b"a task\0\0\0\0\0\0\0\0\0\0");
             (taken.value, taken.key[0], taken.key[1], taken.key.len())
         });
         assert_eq!(taken, Some((7, 1, 2, 2)));
 
         assert!(ask(8, &[3, 4]));
-        let taken = triggering.with_taken(|taken| (taken.value, taken.key[1]));
+        let taken = condition.with_taken(|taken| (taken.value, taken.key[1]));
         assert_eq!(taken, Some((8, 4)));
         Ok(())
     }

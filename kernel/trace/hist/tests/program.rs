@@ -14,7 +14,7 @@ use kernel::{
 use crate::{
     action::{
         Action,
-        Deed,
+        ActionKind,
         Handler,
         Track, //
     },
@@ -139,7 +139,6 @@ fn spec() -> Result<Spec> {
     let mut spec = Spec {
         fields: KVec::new(),
         n_vals: 0,
-        n_vars: 0,
         key_size: 0,
         refs: KVec::new(),
         sort_keys: [SortKey::default(); 2],

@@ -2,7 +2,7 @@
 
 //! Attaching histograms to events, and what has to be done when they go.
 //!
-//! When the last trigger of a histogram is detached, all that others could miss is given back at
+//! When the last trigger of a histogram is detached, all that others may need is given back at
 //! once: its name and its variables, the synthetic events that it makes, its snapshot, the helpers
 //! that nothing else refers to. The memory is freed later, when no hit can be using it.
 
@@ -12,7 +12,7 @@ use kernel::{
     trace::{
         event_file::EventFile,
         event_mutex::Held,
-        synth::SynthEvent,
+        synth::EventRef,
         trigger::{
             synchronize,
             Filter,
@@ -27,7 +27,7 @@ use super::{
     TriggerData, //
 };
 use crate::{
-    action::Deed,
+    action::ActionKind,
     data::{
         Hist,
         Spec, //
@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// How a histogram is attached.
-pub(super) struct Manner<'h> {
+pub(super) struct AttachOptions<'h> {
     pub(super) filter: Option<Filter<'h>>,
     pub(super) paused: bool,
     pub(super) helper: bool,
@@ -49,7 +49,7 @@ pub(super) fn attach<'h>(
     file: EventFile<'h>,
     lists: &mut Lists<'h>,
     hist: &Arc<Hist>,
-    manner: Manner<'h>,
+    options: AttachOptions<'h>,
 ) -> Result {
     let held = lists.held();
     let mut line = Out::new();
@@ -57,13 +57,13 @@ pub(super) fn attach<'h>(
     line::write_spec(&mut line, &hist.spec);
     line.bytes()?;
 
-    let id = registry::add(held, file, hist, manner.helper)?;
+    let id = registry::add(held, file, hist, options.helper)?;
     let data = TriggerData {
         hist: hist.clone(),
         line,
         id,
     };
-    let result = new_trigger(file, data, manner).and_then(|new| Ok(new.attach(lists)?));
+    let result = new_trigger(file, data, options).and_then(|new| Ok(new.attach(lists)?));
 
     if result.is_err() {
         registry::remove(held, id);
@@ -74,14 +74,14 @@ pub(super) fn attach<'h>(
 fn new_trigger<'h>(
     file: EventFile<'h>,
     data: TriggerData,
-    manner: Manner<'h>,
+    options: AttachOptions<'h>,
 ) -> Result<NewTrigger<'h, Histogram>> {
     let mut new = NewTrigger::new(file, data)?;
 
-    if let Some(filter) = manner.filter {
+    if let Some(filter) = options.filter {
         new.set_filter(filter)?;
     }
-    new.set_paused(manner.paused);
+    new.set_paused(options.paused);
     Ok(new)
 }
 
@@ -121,7 +121,7 @@ pub(super) fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
     give_back(gone.iter().map(|hist: &Arc<Hist>| &hist.spec), lists);
 }
 
-/// C has detached a trigger, as the instance goes.
+/// C has detached a trigger, as the instance is removed.
 pub(super) fn detached(data: &TriggerData, held: Held<'_>) {
     registry::remove(held, data.id);
     if !registry::is_attached(held, &data.hist) {
@@ -130,7 +130,7 @@ pub(super) fn detached(data: &TriggerData, held: Held<'_>) {
     }
 }
 
-/// Takes the first trigger off the event that `pred` is true for; gives its histogram.
+/// Takes the first trigger for which `pred` is true off the event; gives its histogram.
 fn take<'h>(
     file: EventFile<'h>,
     lists: &mut Lists<'h>,
@@ -153,8 +153,8 @@ fn take<'h>(
     Some(hist)
 }
 
-/// Gives back what histograms have that others could miss. No trigger has them any more, or ever
-/// had them. Sleeps.
+/// Gives back what histograms have that others may need. No trigger has the histograms any more, or
+/// ever had. Sleeps.
 pub(super) fn give_back<'a>(specs: impl Iterator<Item = &'a Spec> + Clone, lists: &mut Lists<'_>) {
     let held = lists.held();
 
@@ -177,17 +177,17 @@ pub(super) fn give_back<'a>(specs: impl Iterator<Item = &'a Spec> + Clone, lists
 
 /// Gives back the synthetic events and the snapshots of actions. Sleeps.
 fn end_actions<'a>(specs: impl Iterator<Item = &'a Spec> + Clone, held: Held<'_>) {
-    let deeds = specs
+    let kinds = specs
         .flat_map(|spec| &spec.actions)
-        .map(|action| &action.deed);
-    let events = deeds.clone().filter_map(|deed| match deed {
-        Deed::Trace { event, .. } => Some(event),
+        .map(|action| &action.kind);
+    let events = kinds.clone().filter_map(|kind| match kind {
+        ActionKind::Trace { event, .. } => Some(event),
         _ => None,
     });
 
-    SynthEvent::release_all(events, held);
-    for deed in deeds {
-        if let Deed::Snapshot(snapshot) = deed {
+    EventRef::release_all(events, held);
+    for kind in kinds {
+        if let ActionKind::Snapshot(snapshot) = kind {
             snapshot.disable(held);
         }
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which trigger a line means: the one that a line with the same text, or one that says the same in
-//! other words, has made.
+//! Which trigger a line means: the one made by a line with the same text, or by one that says the
+//! same in other words.
 //!
-//! Compared are the name, the fields with all that they are computed from, the order of sorting,
-//! the actions and the filter. The size and the clock are not. For a line that joins a histogram
-//! with a name it is also compared what the actions use.
+//! The name, the fields with all that they are computed from, the sort order, the actions and the
+//! filter are compared; the size and the clock are not. For a line that joins a named histogram,
+//! what the actions use is compared as well.
 
 use kernel::{
     str::CString,
@@ -24,7 +24,7 @@ use crate::{
             When, //
         },
         Action,
-        Deed,
+        ActionKind,
         Handler, //
     },
     build::Build,
@@ -81,8 +81,8 @@ pub(crate) fn same(new: &Spec, clauses: &[Clause<'_>], old: &Spec) -> bool {
 /// Whether the actions of `new` use the fields and variables that those of `old` do, which are
 /// written alike. `refs` are the references of `new` that are the parameters of synthetic events.
 pub(crate) fn same_uses(new: &Spec, refs: &[usize], old: &Spec) -> bool {
-    let old_refs = old.actions.iter().flat_map(|action| match &action.deed {
-        Deed::Trace { refs, .. } => refs.as_slice(),
+    let old_refs = old.actions.iter().flat_map(|action| match &action.kind {
+        ActionKind::Trace { refs, .. } => refs.as_slice(),
         _ => &[],
     });
 
@@ -112,8 +112,7 @@ fn same_field((a, new): FieldOf<'_>, (b, old): FieldOf<'_>) -> bool {
         && (a.func != Func::VarRef || same_ref((a.ref_idx, new), (b.ref_idx, old)))
         // What is of the moment is so by any name.
         && (a.flags.any(Flags::CPU | Flags::COMM) || same_source(&a.source, &b.source))
-        // A stack of the record has another size with the modifier, which makes no difference. The
-        // place of a key is given by the keys in front of it.
+        // A stack of the record has another size with the modifier, which makes no difference.
         && (a.size == b.size || a.func == Func::Stack)
         && a.signed == b.signed
         && a.var.as_ref().map(|var| var.name.to_bytes())
@@ -180,15 +179,15 @@ fn same_action(new: &Clause<'_>, old: &Action) -> bool {
         | (When::OnChange(var), Handler::OnChange(track)) => is(var, &track.var_str),
         _ => false,
     };
-    let deeds = matches!(
-        (new.what, &old.deed),
-        (What::Save, Deed::Save)
-            | (What::Trace, Deed::Trace { .. })
-            | (What::Snapshot, Deed::Snapshot(_))
+    let kinds = matches!(
+        (new.what, &old.kind),
+        (What::Save, ActionKind::Save)
+            | (What::Trace, ActionKind::Trace { .. })
+            | (What::Snapshot, ActionKind::Snapshot(_))
     );
 
     handlers
-        && deeds
+        && kinds
         && is(new.subject(), old.traced.as_ref().unwrap_or(&old.name))
         && new.params.len() == old.params.len()
         && new.params.iter().zip(&old.params).all(|(a, b)| is(*a, b))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Obeys a line of the command.
+//! Parses and executes a line of the command.
 
 use core::mem::MaybeUninit;
 use kernel::{
@@ -22,7 +22,7 @@ use kernel::{
 use super::{
     life::{
         self,
-        Manner, //
+        AttachOptions, //
     },
     matching::{
         find,
@@ -51,11 +51,11 @@ use crate::{
 /// What a filter begins with.
 const IF: &[u8] = b"if";
 
-/// Fewest bytes behind an `if` that is one.
+/// Fewest bytes behind an `if` that begins a filter.
 const BEHIND_IF_MIN: usize = 2;
 
-/// Obeys a line.
-pub(super) fn obey<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+/// Parses and executes a line.
+pub(super) fn execute<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
     let params = line.params().ok_or(EINVAL)?.to_bytes();
     let log = Log::new(file, params)?;
     let text = Piece::new(params, PARAMS_AT);
@@ -69,8 +69,8 @@ pub(super) fn obey<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h
     })
 }
 
-/// Attaches a helper.
-pub(super) fn add_helper<'h>(
+/// Attaches a helper to an event. `command` is what follows `hist:`.
+pub(crate) fn add_helper<'h>(
     file: EventFile<'h>,
     lists: &mut Lists<'h>,
     log: &Log<'h>,
@@ -142,7 +142,7 @@ pub(crate) fn split_filter(text: Piece<'_>) -> Result<(Piece<'_>, Option<Piece<'
     Ok((text, None))
 }
 
-/// Removes the trigger that a line means. It is well if there is none.
+/// Removes the trigger that a line means. It is not an error if there is none.
 fn remove<'h>(build: Build<'_, 'h>, filter: Option<&Filter<'h>>) -> Result {
     let Some(trigger) = find(&build, filter) else {
         return Ok(());
@@ -180,19 +180,19 @@ fn add<'h>(mut build: Build<'_, 'h>, filter: Option<Filter<'h>>, helper: bool) -
     } = build;
     let hist = match (shared, prepared) {
         (Some(shared), Ok(_)) => shared,
-        (None, Ok(Some(room))) => room.fill(spec),
+        (None, Ok(Some(prepared))) => prepared.fill(spec),
         (_, result) => {
             life::give_back(core::iter::once(&spec), lists);
             return result.and(Err(EINVAL));
         }
     };
-    let manner = Manner {
+    let options = AttachOptions {
         filter,
         paused: attrs.pause,
         helper,
     };
     let timestamps = hist.spec.timestamps;
-    let result = life::attach(file, lists, &hist, manner);
+    let result = life::attach(file, lists, &hist, options);
 
     if result.is_err() {
         if timestamps {
@@ -205,7 +205,7 @@ fn add<'h>(mut build: Build<'_, 'h>, filter: Option<Filter<'h>>, helper: bool) -
     result
 }
 
-/// Whether a line only changes a trigger that is there, which is done then.
+/// Whether a line only changes an existing trigger; if so, it has been changed.
 fn update<'h>(build: &Build<'_, 'h>, filter: Option<&Filter<'h>>) -> bool {
     let attrs = build.attrs;
 
@@ -235,13 +235,13 @@ fn shared(build: &Build<'_, '_>) -> Option<Arc<Hist>> {
 }
 
 /// What a new histogram needs besides its description.
-struct Room {
+struct Prepared {
     memory: UniqueArc<MaybeUninit<Hist>>,
     program: Program,
     map: Map,
 }
 
-impl Room {
+impl Prepared {
     fn new(spec: &Spec) -> Result<Self> {
         let program = Program::compile(spec)?;
         let map = Map::new(spec.map_bits, *program.layout())?;
@@ -260,19 +260,19 @@ impl Room {
     }
 }
 
-/// Does all that can fail but for attaching. Unless the histogram is a shared one, gives the room
-/// for it.
+/// Does all that can fail except for attaching. Unless the histogram is a shared one, gives what it
+/// needs.
 fn prepare<'h>(
     build: &mut Build<'_, 'h>,
     shared: Option<&Spec>,
     filter: Option<&Filter<'h>>,
-) -> Result<Option<Room>> {
+) -> Result<Option<Prepared>> {
     let attrs = build.attrs;
-    let room = match shared {
+    let prepared = match shared {
         // It has made its actions when it was new. They run with the fields and variables that
         // were found then.
         Some(shared) => {
-            let refs = build.find_actions()?;
+            let refs = build.find_actions(shared)?;
 
             if !same_uses(&build.spec, &refs, shared) {
                 return Err(build.named_mismatch());
@@ -281,7 +281,7 @@ fn prepare<'h>(
         }
         None => {
             build.create_actions()?;
-            Some(Room::new(&build.spec)?)
+            Some(Prepared::new(&build.spec)?)
         }
     };
 
@@ -313,5 +313,5 @@ fn prepare<'h>(
         }
         instance.disable_filter_buffering();
     }
-    Ok(room)
+    Ok(prepared)
 }

@@ -3,16 +3,16 @@
 //! The actions of a hit that are more than storing something in the element.
 
 use super::{
+    condition::request,
     pad::{
         Scratch,
         Texts, //
     },
-    snapshot::asking,
     text::comm_words,
     vars::watched, //
 };
 use crate::{
-    action::Deed,
+    action::ActionKind,
     data::Hist,
     map::Element,
     program::{
@@ -41,9 +41,9 @@ pub(crate) fn run(
         if run & bit(i) == 0 {
             continue;
         }
-        match &action.deed {
-            Deed::Save => (),
-            Deed::Trace { event, .. } => {
+        match &action.kind {
+            ActionKind::Save => (),
+            ActionKind::Trace { event, .. } => {
                 let Scratch {
                     slots,
                     params: words,
@@ -53,14 +53,14 @@ pub(crate) fn run(
 
                 event.trace(hit, words, |n| value(params.get(n), slots, texts));
             }
-            Deed::Snapshot(snapshot) => {
+            ActionKind::Snapshot(snapshot) => {
                 let watch = program.watches.iter().find(|w| w.action as usize == i);
                 let value = watch.map_or(0, |watch| watched(watch, scratch));
 
                 if let Some(to) = scratch.other.first_chunk_mut() {
                     let comm = comm_words(&element.comm());
 
-                    snapshot.fire(hit, asking(to, value, comm, scratch.key));
+                    snapshot.fire(hit, request(to, value, comm, scratch.key));
                 }
             }
         }

@@ -21,7 +21,7 @@ pub(crate) struct Eval<'a, M> {
     moment: &'a M,
     record: &'a [u8],
     code: &'a Code,
-    /// Somebody has asked for the time stamp, which is in `time`.
+    /// The time stamp was needed, and is in `time`.
     timed: Cell<bool>,
     time: Cell<u64>,
 }
@@ -141,7 +141,7 @@ impl<'a, M: Moment> Eval<'a, M> {
     }
 }
 
-/// A field of the record; one that is not all there is 0.
+/// A field of the record; 0 if it is not all there.
 #[inline(always)]
 pub(crate) fn load(leaf: Leaf, record: &[u8]) -> u64 {
     // CAST: Signed numbers are extended to 64 bits.
@@ -208,8 +208,8 @@ fn log2(n: u64) -> u64 {
     }
 }
 
-/// Where the bucket begins that a number is in. One that begins below what a signed number can be
-/// begins at the lowest.
+/// Where the bucket of a number begins. One that would begin below the lowest signed number begins
+/// there.
 #[inline(always)]
 fn bucket(n: u64, width: u64, signed: bool) -> u64 {
     let (magnitude, negative) = magnitude(n, signed);

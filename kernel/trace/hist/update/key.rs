@@ -137,13 +137,13 @@ fn field(text: Text, record: &[u8]) -> &[u8] {
     }
 }
 
-/// Writes a key as a histogram has it whose strings have other sizes.
+/// Writes a key in the layout of a histogram whose strings have other sizes.
 ///
 /// `from` says where the keys are in `key`, `to` where they shall be in `other`. Returns the whole
 /// key, or `None` if a string does not fit: then the other histogram cannot have it. A string may
 /// be without a NUL, as in an array that is full. One of varying length has a NUL, so it is not
 /// equal.
-pub(crate) fn relay<'a>(
+pub(crate) fn convert<'a>(
     key: &[u64],
     from: &[KeyPlace],
     to: &[KeyPlace],

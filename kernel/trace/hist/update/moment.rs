@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What an event has happened with: its record, the time, the task.
+//! What a hit comes with: its record, the time, the task.
 
 use super::text::fill_addresses;
 use crate::{
     map::Comm,
     STACK_DEPTH, //
 };
-use kernel::{
-    prelude::*,
-    trace::{
-        context,
-        trigger::Hit, //
-    },
+use kernel::trace::{
+    context,
+    trigger::Hit, //
 };
 
-/// Size of the name of a task, with its NUL.
-pub(crate) const COMM_LEN: usize = size_of::<Comm>();
+pub(crate) use kernel::trace::context::COMM_LEN;
 
-/// How many functions a stack begins without: those between the event and the one that saves it.
+/// How many functions a stack leaves out at first: those between the event and the one that saves
+/// it.
 ///
-/// C leaves out five, one of which is its trigger. So it is here: all is inlined in what C calls.
+/// C leaves out five, one of which is its trigger. It is the same here: all is inlined in what C
+/// calls.
 const STACK_SKIP: u32 = 5;
 
-/// An event that happens.
+/// An occurrence of an event.
 pub(crate) trait Moment {
     /// The record, all that there is of it.
     fn record(&self) -> &[u8];
@@ -44,8 +42,7 @@ pub(crate) trait Moment {
     fn first_comm(&self) -> Comm;
 
     /// Writes the addresses of the stack that led to the event to the beginning of `to`, and
-    /// returns how many there are. It is what C calls that this has to be inlined in, see
-    /// [`STACK_SKIP`].
+    /// returns how many there are. This has to be inlined in what C calls, see [`STACK_SKIP`].
     fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize;
 }
 

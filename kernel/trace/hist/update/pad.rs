@@ -2,14 +2,14 @@
 
 //! Scratch memory for hits that need much of it.
 //!
-//! Each CPU has a pad for each of four levels of nesting, which all histograms share: a hit that
-//! makes a synthetic event is still at work while the histograms of that event are hit, and so on,
-//! so the number of levels is also what keeps such a chain, or a circle, from using up the kernel
-//! stack. Who comes when all levels are taken has to drop its hit.
+//! Each CPU has a pad for each of four nesting levels, which all histograms share: a hit that makes
+//! a synthetic event is still running while the histograms of that event are hit, and so on, so the
+//! number of levels is also what keeps such a chain, or a cycle, from using up the kernel stack. A
+//! hit that finds all levels taken is dropped.
 //!
 //! The pads are there as long as there is a histogram that needs them.
 
-use super::snapshot::ASKING_WORDS;
+use super::condition::REQUEST_WORDS;
 use crate::{
     program::{
         KEY_WORDS_MAX,
@@ -36,34 +36,38 @@ use kernel::{
 
 /// Words of a pad, see [`Scratch`]. There is one text more, for those that are passing through.
 const WORDS: usize =
-    KEY_WORDS_MAX + ASKING_WORDS + SLOTS_MAX + PARAMS_MAX + (TEXTS_MAX + 1) * TEXT_WORDS;
+    KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + (TEXTS_MAX + 1) * TEXT_WORDS;
 
-/// The pads, while there are any, and who uses them.
+/// The pads, while there are any, and the number of users.
 struct Shared {
     pads: Option<Arc<Pads>>,
     users: usize,
 }
 
+/// There from [`init`] on.
 static SHARED: SetOnce<Arc<Mutex<Shared>>> = SetOnce::new();
+
+/// Gets ready for the first use. It does nothing if that was done.
+pub(crate) fn init() -> Result {
+    let shared = new_mutex!(
+        Shared {
+            pads: None,
+            users: 0,
+        },
+        "hist_pads"
+    );
+
+    SHARED.populate(Arc::pin_init(shared, GFP_KERNEL)?);
+    Ok(())
+}
 
 /// Keeps the pads there. It can be dropped where sleeping is allowed.
 pub(crate) struct PadUse(Arc<Pads>);
 
 impl PadUse {
-    /// Makes the pads if need be. To be called with `event_mutex` held; may sleep.
+    /// Makes the pads if there are none yet. May sleep.
     pub(crate) fn new() -> Result<Self> {
-        if SHARED.as_ref().is_none() {
-            let shared = new_mutex!(
-                Shared {
-                    pads: None,
-                    users: 0,
-                },
-                "hist_pads"
-            );
-
-            SHARED.populate(Arc::pin_init(shared, GFP_KERNEL)?);
-        }
-        let mut shared = SHARED.as_ref().ok_or(ENOMEM)?.lock();
+        let mut shared = SHARED.as_ref().ok_or(ENODEV)?.lock();
         let pads = match &shared.pads {
             Some(pads) => pads.clone(),
             None => Arc::new(Pads::new(WORDS)?, GFP_KERNEL)?,
@@ -95,7 +99,7 @@ impl Drop for PadUse {
     }
 }
 
-/// What a hit remembers while it runs. What is in it at first is not defined.
+/// What a hit remembers while it runs. The initial contents are undefined.
 pub(crate) struct Scratch<'a> {
     /// As many words as the key has.
     pub(crate) key: &'a mut [u64],
@@ -115,7 +119,7 @@ impl<'a> Scratch<'a> {
         // The rest is known when this is compiled.
         let pad = pad.first_chunk_mut::<WORDS>()?;
         let (key, pad) = pad.split_at_mut_checked(KEY_WORDS_MAX)?;
-        let (other, pad) = pad.split_at_mut_checked(ASKING_WORDS)?;
+        let (other, pad) = pad.split_at_mut_checked(REQUEST_WORDS)?;
         let (slots, pad) = pad.split_at_mut_checked(SLOTS_MAX)?;
         let (params, texts) = pad.split_at_mut_checked(PARAMS_MAX)?;
 
@@ -130,7 +134,7 @@ impl<'a> Scratch<'a> {
 
     /// The same memory, for a function that is called.
     ///
-    /// What has never been lent is known to be used by nobody else, and can be kept in registers.
+    /// What has never been lent is known to be unshared, and can be kept in registers.
     #[inline(always)]
     pub(crate) fn lend(&mut self) -> Scratch<'_> {
         Scratch {
@@ -171,6 +175,7 @@ impl Small {
 pub(crate) struct Texts<'a>(&'a mut [u64]);
 
 /// The text that strings pass through.
+// CAST: It is small.
 const PASSING: u32 = TEXTS_MAX as u32;
 
 impl Texts<'_> {

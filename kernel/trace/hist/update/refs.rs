@@ -2,13 +2,13 @@
 
 //! References to the variables of other histograms.
 //!
-//! A reference has the value that the variable has in the element with the same key. All of them
-//! must have one, otherwise the hit is not for this histogram. The variables of an element are read
-//! together, so they have been set together.
+//! A reference has the value that the variable has in the element with the same key. All references
+//! must have one, otherwise the hit is ignored. The variables of an element are read together, so
+//! their values are from one hit.
 
 use super::{
     key::{
-        relay,
+        convert,
         set_comm, //
     },
     pad::{
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     map::{
+        Busy,
         Element,
         Marks,
         Reader, //
@@ -28,37 +29,37 @@ use crate::{
             Read, //
         },
         Program,
-        Source,
+        ReferredHist,
         TEXT_WORDS, //
     },
 };
 
-/// What has become of the references.
+/// The outcome of resolving the references.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// All have a value.
     Resolved,
     /// Some have none.
     Unresolved,
-    /// Some are being written, and it is not known when that ends.
+    /// Some are being written, for too long.
     Busy,
 }
 
 impl Outcome {
-    /// What has become of those that [`Element::take`] was to take.
+    /// The outcome for those that [`Element::take`] was to take.
     #[inline]
-    fn of(taken: Option<Option<()>>) -> Self {
+    fn of(taken: Result<Option<()>, Busy>) -> Self {
         match taken {
-            Some(Some(())) => Self::Resolved,
-            Some(None) => Self::Unresolved,
-            None => Self::Busy,
+            Ok(Some(())) => Self::Resolved,
+            Ok(None) => Self::Unresolved,
+            Err(Busy) => Self::Busy,
         }
     }
 }
 
 /// Gets the values of all references to their slots and texts.
 ///
-/// Those that are unset by being read are so only if all have a value.
+/// Those that reading unsets are only unset if all have a value.
 #[inline(always)]
 pub(crate) fn resolve(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     let [source] = program.sources.as_slice() else {
@@ -121,7 +122,7 @@ fn resolve_all(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
 /// Reads what is wanted of a source, and unsets the variables `once`.
 fn read_source(
     program: &Program,
-    source: &Source,
+    source: &ReferredHist,
     once: Marks,
     scratch: &mut Scratch<'_>,
 ) -> Outcome {
@@ -142,7 +143,7 @@ fn read_source(
 /// The element of the other histogram with the key of this hit.
 fn find<'p>(
     program: &Program,
-    source: &'p Source,
+    source: &'p ReferredHist,
     scratch: &mut Scratch<'_>,
 ) -> Option<Element<'p>> {
     let hist = &*source.hist;
@@ -150,7 +151,7 @@ fn find<'p>(
     if source.same_key {
         return hist.map.lookup(scratch.key);
     }
-    hist.map.lookup(relay(
+    hist.map.lookup(convert(
         scratch.key,
         program.keys(),
         hist.program.keys(),

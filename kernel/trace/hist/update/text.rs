@@ -2,19 +2,18 @@
 
 //! Strings and stacks: finding them in records, copying them.
 //!
-//! Nothing that a record says about itself is believed: where a string is, how long it is and how
+//! Nothing that a record says about itself is trusted: where a string is, how long it is and how
 //! many addresses a stack has are limited to what is there.
 
 use super::moment::COMM_LEN;
 use crate::{
     map::cut,
     program::TEXT_WORDS,
-    STACK_DEPTH, //
+    STACK_DEPTH,
+    WORD, //
 };
 use core::slice;
 use kernel::prelude::*;
-
-const WORD: usize = size_of::<u64>();
 
 /// The `N` bytes at `at`, or zeros if they are not all there.
 #[inline]
@@ -153,12 +152,18 @@ pub(crate) fn copy_stack(to: &mut [u64], stack: &[u8]) -> usize {
     n
 }
 
+/// What the hash of FNV-1a begins with.
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// 2^64 divided by the golden ratio.
+const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A number that stands for the words of a text, to tell whether it has changed. It is never 0.
+///
+/// Two texts with the same number are taken for equal.
 pub(crate) fn number_of(words: &[u64]) -> u64 {
-    let hash = words.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, word| {
-        (hash ^ word)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29)
+    let hash = words.iter().fold(FNV_START, |hash, word| {
+        (hash ^ word).wrapping_mul(GOLDEN_RATIO).rotate_left(29)
     });
 
     hash | 1
@@ -169,12 +174,6 @@ pub(crate) fn string_words(text: &[u64]) -> &[u64] {
     let end = text.iter().position(|word| cut(word.to_ne_bytes()).1);
 
     end.and_then(|end| text.get(..=end)).unwrap_or(text)
-}
-
-/// The bytes of words.
-#[inline]
-pub(crate) fn as_bytes(words: &[u64]) -> &[u8] {
-    words.as_bytes()
 }
 
 /// Calls `f` with the addresses of a stack.

@@ -2,8 +2,8 @@
 
 //! The variables of a hit: they are computed first, then stored in the element, all at once.
 //!
-//! Whoever uses them while the hit is handled, an action or an alias, uses what was computed, not
-//! what the element has: that may be of another CPU by then.
+//! Actions and aliases that use them while the hit is handled get the computed values, not those in
+//! the element, which may be from another CPU by then.
 
 use super::{
     eval::Eval,
@@ -17,7 +17,6 @@ use super::{
         Texts, //
     },
     text::{
-        as_bytes,
         copy_stack,
         dynamic_field,
         number_of,
@@ -44,6 +43,7 @@ use crate::{
         TEXT_WORDS, //
     }, //
 };
+use kernel::prelude::*;
 
 /// Computes the variables that are numbers.
 #[inline(always)]
@@ -57,7 +57,7 @@ pub(crate) fn compute<M: Moment>(program: &Program, eval: &Eval<'_, M>, slots: &
     }
 }
 
-/// Computes the variables that are texts, as far as somebody uses them.
+/// Computes the variables that are texts, as far as they are used.
 #[inline]
 pub(crate) fn compute_texts<M: Moment>(
     program: &Program,
@@ -235,7 +235,7 @@ fn store_text<M: Moment>(
     };
 
     match (kept.at, words) {
-        (Kept::String(n), Some(words)) => vars.set_string(n as usize, as_bytes(words)),
+        (Kept::String(n), Some(words)) => vars.set_string(n as usize, words.as_bytes()),
         (Kept::Stack(n), Some(words)) => with_addresses(words, |s| vars.set_stack(n as usize, s)),
         _ => (),
     }

@@ -215,7 +215,7 @@ impl<'a> Command<'a> {
         self.added(result)
     }
 
-    /// Has the command obeyed. Sleeps: takes `event_mutex`, which must not be held. In C:
+    /// Runs the command. Sleeps: takes `event_mutex`, which must not be held. In C:
     /// `dynevent_create()`.
     ///
     /// One that makes a kprobe event takes `dyn_event_ops_mutex` outside of that, so it must not be

@@ -40,8 +40,8 @@ impl<'a> Permission<'a> {
         Self::set(id, held)
     }
 
-    /// Whether no event can be unregistered now. To be called with `event_mutex` held.
-    pub(in crate::trace) fn is_none() -> bool {
+    /// Whether no event can be unregistered now.
+    pub(in crate::trace) fn is_none(_held: Held<'_>) -> bool {
         PERMITTED.load(Relaxed) == NONE
     }
 

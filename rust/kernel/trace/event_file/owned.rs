@@ -24,8 +24,8 @@ use core::ptr::NonNull;
 /// A reference to an event in a trace instance: as long as it exists, neither the event nor the
 /// instance can be removed.
 ///
-/// Who wants to remove them gets `EBUSY`, and so does who wants to unload the module that has the
-/// event.
+/// Meanwhile removing either of them fails with `EBUSY`, and the module of the event cannot be
+/// unloaded.
 ///
 /// The drop sleeps: it takes `event_mutex`, which must not be held.
 ///
@@ -68,7 +68,8 @@ impl EventFileRef {
     /// - `ENOENT` if there is no such instance.
     /// - `EINVAL` if there is no such event, or if it is one that cannot be enabled.
     /// - `EBUSY` if the event is on its way out, or if it is in a module that is still being
-    ///   initialised: if that fails the module goes, whatever its references are.
+    ///   initialised: if that fails the module goes, whatever its references are. Also if there are
+    ///   too many references to the event or the instance, as some were leaked.
     /// - `ENODEV` if there is no top instance yet.
     #[inline(never)]
     pub fn get(instance: Option<&CStr>, system: &CStr, event: &CStr) -> Result<Self> {
@@ -96,9 +97,9 @@ impl EventFileRef {
     }
 
     /// The handle, to use with `event_mutex` held.
-    pub fn file<'h>(&'h self, _held: Held<'h>) -> EventFile<'h> {
+    pub fn file<'h>(&'h self, held: Held<'h>) -> EventFile<'h> {
         // SAFETY: By the type invariant it is in the list as long as `self`.
-        unsafe { EventFile::from_raw(self.ptr) }
+        unsafe { EventFile::from_raw(self.ptr, held) }
     }
 
     /// Enables or disables the event in its instance, as the file `enable` does. Sleeps: takes
@@ -112,8 +113,8 @@ impl EventFileRef {
         unsafe { set_enabled(self.ptr, on) }
     }
 
-    /// Whether the event is enabled in its instance, be it that no records are made of it because
-    /// of a trigger. A hint: it can change at any time.
+    /// Whether the event is enabled in its instance, even if a trigger keeps it from making
+    /// records. A hint: it can change at any time.
     #[inline]
     pub fn is_enabled(&self) -> bool {
         // SAFETY: By the type invariant the file is there; C changes the flags bit by bit with

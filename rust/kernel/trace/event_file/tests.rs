@@ -9,7 +9,7 @@ use crate::{
     trace::{
         event_mutex,
         instance::{
-            self,
+            top,
             InstanceRef, //
         },
         tracepoint::ReadGuard, //
@@ -76,14 +76,11 @@ mod references {
     fn the_top_instance() -> Result {
         let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
 
-        instance::set_event(Some(c"sched"), Some(c"sched_process_exec"), true)?;
+        top::set_event(Some(c"sched"), Some(c"sched_process_exec"), true)?;
         assert!(file.is_enabled());
         file.set_enabled(false)?;
         assert!(!file.is_enabled());
-        assert_eq!(
-            instance::set_event(Some(c"no_such"), None, true),
-            Err(EINVAL)
-        );
+        assert_eq!(top::set_event(Some(c"no_such"), None, true), Err(EINVAL));
         Ok(())
     }
 
@@ -95,11 +92,11 @@ mod references {
         // SAFETY: The buffer is there for good.
         let takes_records = || unsafe { bindings::ring_buffer_record_is_set_on(buffer) };
 
-        assert!(instance::is_on() && takes_records());
-        instance::tracing_off();
-        assert!(!instance::is_on() && !takes_records());
-        instance::tracing_on();
-        assert!(instance::is_on() && takes_records());
+        assert!(top::is_on() && takes_records());
+        top::tracing_off();
+        assert!(!top::is_on() && !takes_records());
+        top::tracing_on();
+        assert!(top::is_on() && takes_records());
         Ok(())
     }
 
@@ -111,12 +108,12 @@ mod references {
         let buffer = || unsafe { (*(*file.as_raw()).tr).array_buffer.buffer };
         let before = buffer();
 
-        instance::alloc_snapshot()?;
-        instance::snapshot_alloc();
+        top::alloc_snapshot()?;
+        top::snapshot_alloc();
         assert!(buffer() != before);
-        instance::snapshot();
+        top::snapshot();
         assert!(buffer() == before);
-        assert!(instance::is_on());
+        assert!(top::is_on());
         Ok(())
     }
 
@@ -162,7 +159,9 @@ mod references {
             #[cfg(CONFIG_X86_64)]
             assert!(ip.abs_diff(texts_in_an_instance as *const () as usize) < 0x10000);
         }
-        drop((file, top));
+        // It is there for good, whoever has a reference.
+        assert_eq!(top.destroy(), Err(EBUSY));
+        drop(file);
         made.destroy()
     }
 }

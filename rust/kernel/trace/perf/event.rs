@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events of perf, for who has to allow them.
+//! perf events, as a `permission` callback sees them.
 //!
 //! C header: [`include/linux/perf_event.h`](srctree/include/linux/perf_event.h).
 

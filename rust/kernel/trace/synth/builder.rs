@@ -12,7 +12,7 @@ use super::{
         Shapes,
         Tracer, //
     },
-    SynthEvent,
+    EventRef,
     RELEASED,
     SYSTEM, //
 };
@@ -32,7 +32,7 @@ use crate::{
         },
         event_file::EventFileRef,
         event_mutex,
-        instance, //
+        instance::top, //
     },
     ThisModule, //
 };
@@ -228,7 +228,7 @@ impl<'a> Builder<'a> {
             // SAFETY: `event_mutex` is held.
             let raw = core::ptr::NonNull::new(unsafe { find(name) }).ok_or(ENOENT)?;
             // SAFETY: It is in the list of events.
-            let event = unsafe { SynthEvent::new(raw, held) }.ok_or(EBUSY)?;
+            let event = unsafe { EventRef::new(raw, held) }.ok_or(EBUSY)?;
 
             // Enabling it has counted a reference to the module if there is one. In the unlikely
             // case that it is enabled by now, disabling must not give back what was not taken.
@@ -366,14 +366,14 @@ pub fn delete(name: &CStr) -> Result {
 /// `shapes` are those of the fields of `event`. That is released when it was deleted, and only
 /// then, or when it was disowned.
 pub(super) struct Made {
-    event: SynthEvent,
+    event: EventRef,
     shapes: Shapes,
     module: &'static ThisModule,
 }
 
 impl Made {
     fn name(&self) -> &CStr {
-        // SAFETY: By the invariant of `SynthEvent` the event is there as long as it was not
+        // SAFETY: By the invariant of `EventRef` the event is there as long as it was not
         // released, which is only done when there is no more use for it; its name does not change.
         unsafe { CStr::from_char_ptr((*self.event.event.as_ptr()).name) }
     }
@@ -412,7 +412,7 @@ impl Drop for Made {
             return;
         }
         // That it cannot be disabled comes to light below.
-        let _ = instance::set_event(Some(SYSTEM), Some(self.name()), false);
+        let _ = top::set_event(Some(SYSTEM), Some(self.name()), false);
         if let Err(e) = self.delete() {
             let (name, e) = (self.name(), e.to_errno());
 
@@ -431,13 +431,13 @@ impl Drop for Made {
 ///
 /// `event_mutex` must be held, and nobody be making the event happen by `event`.
 #[inline(never)]
-unsafe fn remove(event: &SynthEvent) -> Result {
+unsafe fn remove(event: &EventRef) -> Result {
     let raw = event.event.as_ptr();
 
     if event.state.load(Relaxed) == RELEASED {
         return Err(ENOENT);
     }
-    // SAFETY: By the invariant of `SynthEvent` the event is there, and a reference to it is
+    // SAFETY: By the invariant of `EventRef` the event is there, and a reference to it is
     // counted; the count is only accessed with `event_mutex` held, which the caller promises. This
     // is the function of C that removes an event of this kind, unless it is in use.
     unsafe {

@@ -12,7 +12,7 @@ use super::{
         Arg,
         Tracer, //
     },
-    SynthEvent,
+    EventRef,
     MAX_FIELDS, //
 };
 use crate::{
@@ -188,7 +188,7 @@ impl<T: Declared> DeclaredTracer<T> {
         let declared = {
             let guard = event_mutex::lock();
             let held = guard.held();
-            let event = SynthEvent::of_file(tracer.file().file(held), held).ok_or(EBUSY)?;
+            let event = EventRef::of_file(tracer.file().file(held), held).ok_or(EBUSY)?;
             let declared = has_fields(&event, T::FIELDS, held);
 
             event.release_unused(held);
@@ -223,7 +223,7 @@ impl<T: Declared> DeclaredTracer<T> {
 }
 
 /// Whether an event has these fields, and no others.
-fn has_fields(event: &SynthEvent, declared: &[(Type, &CStr)], held: Held<'_>) -> Result<bool> {
+fn has_fields(event: &EventRef, declared: &[(Type, &CStr)], held: Held<'_>) -> Result<bool> {
     if event.n_fields() != declared.len() {
         return Ok(false);
     }

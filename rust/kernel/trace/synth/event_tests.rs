@@ -518,7 +518,7 @@ mod events {
         let found = {
             let guard = event_mutex::lock();
             let held = guard.held();
-            let synth = super::super::SynthEvent::find(c"rust_test_named", held).ok_or(ENOENT)?;
+            let synth = super::super::EventRef::find(c"rust_test_named", held).ok_or(ENOENT)?;
             let found = (0..types.len())
                 .filter(|&i| synth.field(i, held).is_some_and(|f| f.ty() == types[i]))
                 .count();

@@ -9,7 +9,7 @@ use super::{
     call,
     fields,
     find_call,
-    SynthField,
+    Field,
     ValueKind,
     MAX_FIELDS,
     SYSTEM, //
@@ -43,7 +43,7 @@ const MAX_TRACED: usize = u16::MAX as usize;
 
 /// The longest string whose length is not fixed, with its NUL. C copies no more, whatever it has
 /// made room for.
-const MAX_DYNAMIC: usize = 4096;
+const MAX_DYNAMIC: usize = bindings::PATH_MAX as usize;
 
 /// A value for a field, which says what it is.
 ///
@@ -183,8 +183,10 @@ impl Shapes {
         let (fields, n_words) = unsafe { (fields(event), (*event).n_u64 as usize) };
 
         for (shape, field) in shapes.iter_mut().zip(fields) {
+            // INVARIANT: The event is registered.
+            //
             // SAFETY: The fields are there as long as the event.
-            let field = SynthField(unsafe { &**field });
+            let field = Field(unsafe { &**field });
 
             *shape = Shape {
                 kind: field.kind(),
@@ -417,8 +419,10 @@ impl Tracer {
 
         fields
             .iter()
+            // INVARIANT: The event is registered.
+            //
             // SAFETY: The fields are there as long as the event.
-            .map(|field| SynthField(unsafe { &**field }).name())
+            .map(|field| Field(unsafe { &**field }).name())
     }
 }
 
@@ -491,10 +495,10 @@ impl Drop for Record<'_> {
 
 /// A record whose values are given in the order of the fields.
 ///
-/// It is committed by the drop, be it that there are values missing, which are 0 and empty then.
-/// Until that nothing must sleep, and the record cannot be handed to another thread. If the event
-/// was off all values are taken, and there is no record. There can be three at once on a CPU: each
-/// takes one of the few levels that the ring buffer can be nested in.
+/// It is committed by the drop, even if values are missing; these are 0 or empty. Until then
+/// nothing may sleep, and the record cannot be handed to another thread. If the event was off all
+/// values are taken, and there is no record. There can be three at once on a CPU: each takes one of
+/// the few levels that the ring buffer can be nested in.
 ///
 /// # Examples
 ///

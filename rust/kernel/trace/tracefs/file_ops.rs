@@ -29,7 +29,7 @@ pub trait FileOps: Sized + 'static {
     /// What belongs to one open file.
     type Data: ForeignOwnable + Send + Sync;
 
-    /// Opens the file.
+    /// Opens the file. May sleep; an error is returned to user space, as for all functions here.
     fn open(file: &fs::File) -> Result<Self::Data>;
 
     /// Called when nobody has the open file any more.
@@ -37,17 +37,17 @@ pub trait FileOps: Sized + 'static {
         drop(data);
     }
 
-    /// Reads from it.
+    /// Reads from it. May sleep. Returns the number of bytes.
     fn read_iter(_kiocb: Kiocb<'_, Self::Data>, _iov: &mut IovIterDest<'_>) -> Result<usize> {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
 
-    /// Writes to it.
+    /// Writes to it. May sleep. Returns the number of bytes.
     fn write_iter(_kiocb: Kiocb<'_, Self::Data>, _iov: &mut IovIterSource<'_>) -> Result<usize> {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
 
-    /// An ioctl.
+    /// An ioctl. `arg` is as user space gave it: a number, or an address there. May sleep.
     fn ioctl(
         _data: <Self::Data as ForeignOwnable>::Borrowed<'_>,
         _file: &fs::File,

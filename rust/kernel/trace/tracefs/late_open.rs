@@ -48,7 +48,8 @@ static FILES: Files = Files {
 };
 
 /// Holds `trace_types_lock`, which C opens the files of tracefs with as well. It is taken inside of
-/// `event_mutex`.
+/// `event_mutex`. A lock of this module would have to be initialised when the kernel boots, and
+/// nothing in the kernel crate is run then.
 ///
 /// # Invariants
 ///

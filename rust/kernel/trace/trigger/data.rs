@@ -3,7 +3,7 @@
 //! One trigger.
 
 #[cfg(CONFIG_SYNTH_EVENTS)]
-use super::super::synth::SynthEvent;
+use super::super::synth::EventRef;
 use super::{
     super::{
         event_file::EventFile,
@@ -41,10 +41,10 @@ use core::{
 
 /// There are none.
 #[cfg(not(CONFIG_SYNTH_EVENTS))]
-enum SynthEvent {}
+enum EventRef {}
 
 #[cfg(not(CONFIG_SYNTH_EVENTS))]
-impl SynthEvent {
+impl EventRef {
     fn of_file(_file: EventFile<'_>, _held: Held<'_>) -> Option<Self> {
         None
     }
@@ -72,7 +72,7 @@ pub struct Trigger<T: Command> {
     instance: *mut bindings::trace_array,
     data: T::Data,
     /// The event that it is attached to, if that is a synthetic one: it must not be removed.
-    source: UnsafeCell<Option<SynthEvent>>,
+    source: UnsafeCell<Option<EventRef>>,
     /// The module of that event: it must not be unloaded.
     module: UnsafeCell<Option<ModuleRef>>,
 }
@@ -438,7 +438,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         let mut trigger = self.into_box();
 
         *trigger.module.get_mut() = Some(module);
-        *trigger.source.get_mut() = SynthEvent::of_file(file, held);
+        *trigger.source.get_mut() = EventRef::of_file(file, held);
         let raw = KBox::into_raw(trigger);
 
         // SAFETY: It is complete and in no list by the type invariants, and only freed by `retire`

@@ -104,7 +104,8 @@ impl<'a> Hit<'a> {
             len.saturating_sub(WORD)
         };
 
-        // SAFETY: The record is that long.
+        // SAFETY: By the type invariant the record is complete, and its header says that it has
+        // `len` bytes.
         unsafe { slice::from_raw_parts(data, len) }
     }
 

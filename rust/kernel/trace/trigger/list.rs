@@ -13,16 +13,23 @@ use super::{
 };
 use crate::{
     bindings,
-    container_of,
     error::to_result,
-    prelude::*, //
+    interop::list::{
+        clist_create,
+        CListIter, //
+    },
+    prelude::*,
+    types::Opaque, //
 };
-use core::marker::PhantomData;
+use core::{
+    marker::PhantomData,
+    mem::offset_of, //
+};
 
 /// The lists of triggers of all events.
 ///
-/// Who has a shared reference to this can look at triggers, and who has an exclusive one can attach
-/// and detach them. So nobody has a reference to a trigger that is being detached.
+/// A shared reference lets its holder look at triggers, an exclusive one attach and detach them. So
+/// nobody has a reference to a trigger that is being detached.
 ///
 /// # Invariants
 ///
@@ -48,21 +55,13 @@ impl<'h> Lists<'h> {
 
 impl EventFile<'_> {
     /// The triggers of one command, in the order they were attached in.
-    pub fn triggers<'a, T: Command>(self, _lists: &'a Lists<'_>) -> Iter<'a, T>
+    pub fn triggers<'a, T: Command>(self, lists: &'a Lists<'_>) -> Iter<'a, T>
     where
         Self: 'a,
     {
-        // SAFETY: The file is valid, and it is not accessed through the pointer here.
-        let head = unsafe { &raw mut (*self.as_raw()).triggers };
-
-        // INVARIANT: C has initialised the list with the file, which is there as long as the
-        // handle. Nobody changes it during `'a`, as for that an exclusive reference to `_lists` is
-        // needed.
         Iter {
-            // SAFETY: For the same reasons it can be read.
-            next: unsafe { (*head).next },
-            head,
-            _lists: PhantomData,
+            all: all(self, lists),
+            _triggers: PhantomData,
         }
     }
 
@@ -99,16 +98,27 @@ impl EventFile<'_> {
     }
 }
 
+/// A trigger of whatever command, as C has it.
+type AnyTrigger = Opaque<bindings::event_trigger_data>;
+
+/// What [`all`] returns.
+type All<'a> = CListIter<'a, AnyTrigger, { offset_of!(bindings::event_trigger_data, list) }>;
+
+/// The triggers of an event, of whatever command. They are complete, and in the list during `'a`.
+fn all<'a>(file: EventFile<'a>, _lists: &'a Lists<'_>) -> All<'a> {
+    // SAFETY: The file is valid, and it is not accessed through the pointer here.
+    let head = unsafe { &raw mut (*file.as_raw()).triggers };
+
+    // SAFETY: C has initialised the list with the file, which is there as long as the handle.
+    // Nobody changes it during `'a`, as for that an exclusive reference to `_lists` is needed. All
+    // that is in it are triggers, and the type is transparent.
+    unsafe { clist_create!(head, AnyTrigger, bindings::event_trigger_data, list) }.iter()
+}
+
 /// The triggers of one command and one event. See [`EventFile::triggers`].
-///
-/// # Invariants
-///
-/// `next` is `head`, or an entry of the list that it is the head of; during `'a` the list does not
-/// change, and all that is in it are triggers.
 pub struct Iter<'a, T> {
-    next: *mut bindings::list_head,
-    head: *mut bindings::list_head,
-    _lists: PhantomData<&'a T>,
+    all: All<'a>,
+    _triggers: PhantomData<&'a T>,
 }
 
 impl<T: Command> Iter<'_, T> {
@@ -116,24 +126,15 @@ impl<T: Command> Iter<'_, T> {
     fn next_raw(&mut self) -> Option<*mut bindings::event_trigger_data> {
         let ours = T::registration().as_raw();
 
-        while self.next != self.head {
-            // SAFETY: By the type invariant the entry is that of a trigger.
-            let trigger = unsafe { container_of!(self.next, bindings::event_trigger_data, list) };
-
-            // INVARIANT: What follows an entry is another one or the head.
-            //
-            // SAFETY: By the type invariant the trigger is valid.
-            self.next = unsafe { (*trigger).list.next };
-
+        self.all.by_ref().map(Opaque::get).find(|trigger| {
             // Only a `Trigger<T>` has this command: a `Registration<T>` is at this address for
             // good, and its address is private to the module above.
             //
-            // SAFETY: As before; the command is set before the trigger is in a list.
-            if unsafe { (*trigger).cmd_ops } == ours {
-                return Some(trigger);
-            }
-        }
-        None
+            // SAFETY: It is in the list, so it is valid; the command is set before it is there.
+            let command = unsafe { (**trigger).cmd_ops };
+
+            command == ours
+        })
     }
 }
 
@@ -149,23 +150,13 @@ impl<'a, T: Command> Iterator for Iter<'a, T> {
 }
 
 /// Whether there is a trigger of this type, of whatever command.
-pub(super) fn has_type(file: EventFile<'_>, ty: u32, _lists: &Lists<'_>) -> bool {
-    // SAFETY: The file is valid, and `_lists` keeps the list as it is. All that is in it are
-    // triggers, which have a command.
-    unsafe {
-        let head = &raw mut (*file.as_raw()).triggers;
-        let mut next = (*head).next;
+pub(super) fn has_type(file: EventFile<'_>, ty: u32, lists: &Lists<'_>) -> bool {
+    all(file, lists).any(|trigger| {
+        // SAFETY: It is in the list, so it is valid and has a command.
+        let found = unsafe { (*(*trigger.get()).cmd_ops).trigger_type };
 
-        while next != head {
-            let trigger = container_of!(next, bindings::event_trigger_data, list);
-
-            if (*(*trigger).cmd_ops).trigger_type == ty {
-                return true;
-            }
-            next = (*trigger).list.next;
-        }
-    }
-    false
+        found == ty
+    })
 }
 
 // The symbols that the following functions use are not exported, so they must not be inlined into
@@ -195,8 +186,8 @@ pub(super) unsafe fn link(
     to_result(ret)
 }
 
-/// Takes a trigger from the list of the file that it was [linked](link) to, be it that there was an
-/// error.
+/// Takes a trigger from the list of the file that it was [linked](link) to, even if linking has
+/// failed.
 ///
 /// # Safety
 ///

@@ -20,7 +20,7 @@ use crate::{
 /// as there are triggers.
 ///
 /// The drop sleeps: it takes `event_mutex`, which must not be held, and so waits for a line that is
-/// being obeyed.
+/// being executed.
 ///
 /// # Invariants
 ///

@@ -95,6 +95,7 @@ unsafe extern "C" fn hit(
     };
     let mut entry = next(head);
 
+    // Not by `interop::list`, as others change the list meanwhile.
     while entry != head {
         // SAFETY: All entries are of triggers.
         let trigger = unsafe { container_of!(entry, bindings::event_trigger_data, list) };
@@ -122,6 +123,7 @@ unsafe extern "C" fn remove_all(file: *mut bindings::trace_event_file) {
         (head, (*head).next)
     };
 
+    // Not by `interop::list`, as what is removed leaves the list meanwhile.
     while entry != head {
         // SAFETY: All entries are of triggers.
         let trigger = unsafe { container_of!(entry, bindings::event_trigger_data, list) };

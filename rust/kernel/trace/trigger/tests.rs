@@ -38,14 +38,16 @@ use crate::{
         },
         synth::{
             Event,
-            SynthEvent,
+            EventRef,
             Tracer,
             Type,
             Value, //
         },
+        tracepoint::CallGuard, //
     },
     LocalModule, //
 };
+use core::ptr::null_mut;
 
 struct Word;
 
@@ -163,10 +165,22 @@ counting!(Always, ALWAYS: c"rust_test_always", Always, ignore);
 counting!(Post, POST: c"rust_test_post", Post, ignore);
 counting!(Again, AGAIN: c"rust_test_again", Record, again);
 counting!(Hist, HIST: c"rust_test_hist", Hist, again);
+#[cfg(CONFIG_PREEMPTION)]
+counting!(Fixed, FIXED: c"rust_test_fixed", Always, fixed);
 #[cfg(CONFIG_TREE_SRCU)]
 counting!(Inside, INSIDE: c"rust_test_inside", Record, inside);
 
 fn ignore(_hit: &Hit<'_>) {}
+
+/// What the count of what keeps preemption disabled was at a hit.
+#[cfg(CONFIG_PREEMPTION)]
+static PREEMPT_COUNT: Atomic<i32> = Atomic::new(-1);
+
+#[cfg(CONFIG_PREEMPTION)]
+fn fixed(_hit: &Hit<'_>) {
+    // SAFETY: There are no requirements.
+    PREEMPT_COUNT.store(unsafe { bindings::tracepoint_preempt_count() }, Relaxed);
+}
 
 /// How [`again`] makes the event happen that it is called for.
 #[derive(Clone, Copy)]
@@ -174,7 +188,7 @@ enum How<'a> {
     Trace(&'a Tracer),
     Emit(&'a Tracer),
     InOrder(&'a Tracer),
-    Synth(&'a SynthEvent),
+    Synth(&'a EventRef),
 }
 
 /// Points to a [`How`] as long as the test runs that uses it.
@@ -240,7 +254,7 @@ fn counts<T: Command<Data = Counts>>(file: &EventFileRef) -> Result<(u32, u32, O
     Ok((hits.load(Relaxed), records.load(Relaxed), trigger.count()))
 }
 
-/// Has a line obeyed, as if it was written to the `trigger` file.
+/// Has a line executed, as if it was written to the `trigger` file.
 fn obey(file: &EventFileRef, line: &CStr) -> Result {
     let mut text = KVec::new();
     text.extend_from_slice(line.to_bytes_with_nul(), GFP_KERNEL)?;
@@ -328,6 +342,34 @@ mod commands {
         event.delete().map_err(|failed| failed.error)
     }
 
+    /// As system calls and uprobes have triggers hit: with preemption enabled.
+    #[cfg(CONFIG_PREEMPTION)]
+    #[test]
+    fn preemption_is_disabled() -> Result {
+        let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
+        let command = FIXED.register()?;
+
+        obey(&file, c"rust_test_fixed")?;
+        {
+            // Otherwise this is what would disable it.
+            #[cfg(CONFIG_PREEMPT_RCU)]
+            let _rcu = crate::sync::rcu::read_lock();
+            let _guard = CallGuard::new();
+
+            // SAFETY: The file is kept, triggers are by the guards, and there is no record.
+            unsafe {
+                assert_eq!(bindings::tracepoint_preempt_count(), 0);
+                bindings::event_triggers_call(file.as_raw(), null_mut(), null_mut(), null_mut());
+            }
+        }
+        let seen = PREEMPT_COUNT.load(Relaxed);
+        obey(&file, c"!rust_test_fixed")?;
+        assert!(seen > 0);
+
+        drop(command);
+        Ok(())
+    }
+
     #[test]
     fn afterwards() -> Result {
         let fields = [(Type::U32, c"number")];
@@ -386,7 +428,7 @@ mod commands {
         let synth = {
             let guard = event_mutex::lock();
 
-            SynthEvent::find(c"rust_test_deep", guard.held()).ok_or(ENOENT)?
+            EventRef::find(c"rust_test_deep", guard.held()).ok_or(ENOENT)?
         };
 
         file.set_enabled(true)?;
@@ -425,7 +467,7 @@ mod commands {
         let synth = {
             let guard = event_mutex::lock();
 
-            SynthEvent::find(c"rust_test_levels", guard.held()).ok_or(ENOENT)?
+            EventRef::find(c"rust_test_levels", guard.held()).ok_or(ENOENT)?
         };
         let mut how = How::Synth(&synth);
 
@@ -471,7 +513,7 @@ mod commands {
         let synth = {
             let guard = event_mutex::lock();
 
-            SynthEvent::find(c"rust_test_inside", guard.held()).ok_or(ENOENT)?
+            EventRef::find(c"rust_test_inside", guard.held()).ok_or(ENOENT)?
         };
         let mut how = How::Synth(&synth);
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     action::{
-        Deed,
+        ActionKind,
         Handler, //
     },
     field::TextKind,
@@ -58,7 +58,7 @@ impl Compiler<'_> {
                 }
                 Handler::OnChange(_) => self.watch(i, Condition::Other)?,
             }
-            if let Deed::Trace { refs, .. } = &action.deed {
+            if let ActionKind::Trace { refs, .. } = &action.kind {
                 for idx in refs {
                     params.push(self.param(*idx)?, GFP_KERNEL)?;
                 }
@@ -85,7 +85,7 @@ impl Compiler<'_> {
                 stack: matches!(resolved.text, TextKind::Stack(_)),
                 place: index(place.ok_or(EINVAL)?)?,
                 condition,
-                save: matches!(action.deed, Deed::Save),
+                save: matches!(action.kind, ActionKind::Save),
             },
             GFP_KERNEL,
         )?;

@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     action::Handler,
-    data::FieldVar,
+    data::{
+        FieldVar,
+        Hist, //
+    },
     field::{
         Field,
         Flags,
@@ -31,8 +34,8 @@ use crate::{
             Text,
             TextVar, //
         },
-        Place,
-        Source,
+        ReferredHist,
+        VarPlace,
         TEXTS_MAX, //
     },
     VARS_MAX, //
@@ -51,8 +54,7 @@ pub(super) struct Resolved {
 }
 
 impl Compiler<'_> {
-    /// Gives places in the elements to the variables that stay there, and finds out what
-    /// references are to.
+    /// Gives places in the elements to the variables that stay there, and resolves references.
     pub(super) fn references(&mut self) -> Result {
         // Aliases are to references of other histograms, so those come first.
         for var_ref in &self.spec.refs {
@@ -69,13 +71,13 @@ impl Compiler<'_> {
 
         for field in self.spec.vals() {
             if let Some(idx) = own_var(field) {
-                let text = self.text_kind(field)?;
+                let text = self.text_kind(field);
 
                 self.keep(idx, text)?;
             }
         }
         for save in &self.spec.save_vars {
-            let text = self.text_kind(&save.val)?;
+            let text = self.text_kind(&save.val);
 
             self.keep(var_of(save)?, text)?;
         }
@@ -88,9 +90,9 @@ impl Compiler<'_> {
             }
         }
         for field_var in &self.spec.field_vars {
-            let text = self.text_kind(&field_var.val)?;
+            let text = self.text_kind(&field_var.val);
 
-            self.put(var_of(field_var)?, Place { var: None, text })?;
+            self.put(var_of(field_var)?, VarPlace { var: None, text })?;
         }
         Ok(())
     }
@@ -115,7 +117,6 @@ impl Compiler<'_> {
             Some(var) if var_ref.read_once => marks.with(var),
             _ => marks,
         };
-
         let other_keys = hist.program.keys();
         // The other one may have fewer keys: then the first ones are looked up.
         let alike = self.keys.len() >= other_keys.len()
@@ -128,51 +129,59 @@ impl Compiler<'_> {
         if !alike {
             return Err(EINVAL);
         }
-        match self
-            .sources
-            .iter_mut()
-            .find(|source| Arc::ptr_eq(&source.hist, hist))
-        {
-            Some(source) => {
-                source.once = once(source.once);
-                source.plain &= read.text.is_none();
-                source.reads.push(read, GFP_KERNEL)?;
-            }
-            None => {
-                let same_key = self.keys.len() == other_keys.len()
-                    && self
-                        .keys
-                        .iter()
-                        .zip(other_keys)
-                        .all(|(a, b)| a.words == b.words);
-                let mut reads = KVec::new();
 
-                reads.push(read, GFP_KERNEL)?;
-                self.sources.push(
-                    Source {
-                        hist: hist.clone(),
-                        same_key,
-                        plain: same_key && read.text.is_none(),
-                        once: once(Marks::NONE),
-                        reads,
-                    },
-                    GFP_KERNEL,
-                )?;
-            }
-        }
+        let source = self.source(hist)?;
+
+        source.once = once(source.once);
+        source.plain &= read.text.is_none();
+        source.reads.push(read, GFP_KERNEL)?;
         Ok(Resolved {
             text: place.text,
             scratch,
         })
     }
 
+    /// The references to the variables of `hist`, with none if there were none yet.
+    fn source(&mut self, hist: &Arc<Hist>) -> Result<&mut ReferredHist> {
+        let known = self
+            .sources
+            .iter()
+            .position(|source| Arc::ptr_eq(&source.hist, hist));
+        let i = match known {
+            Some(i) => i,
+            None => {
+                let other_keys = hist.program.keys();
+                let same_key = self.keys.len() == other_keys.len()
+                    && self
+                        .keys
+                        .iter()
+                        .zip(other_keys)
+                        .all(|(a, b)| a.words == b.words);
+
+                self.sources.push(
+                    ReferredHist {
+                        hist: hist.clone(),
+                        same_key,
+                        plain: same_key,
+                        once: Marks::NONE,
+                        reads: KVec::new(),
+                    },
+                    GFP_KERNEL,
+                )?;
+                self.sources.len().wrapping_sub(1)
+            }
+        };
+
+        self.sources.get_mut(i).ok_or(EINVAL)
+    }
+
     /// Says where a variable is.
-    fn put(&mut self, idx: usize, place: Place) -> Result {
+    fn put(&mut self, idx: usize, place: VarPlace) -> Result {
         if idx >= self.spec.n_map_vars.max(VARS_MAX) {
             return Err(EINVAL);
         }
         while self.places.len() <= idx {
-            self.places.push(Place::NONE, GFP_KERNEL)?;
+            self.places.push(VarPlace::NONE, GFP_KERNEL)?;
         }
         if let Some(slot) = self.places.get_mut(idx) {
             *slot = place;
@@ -192,7 +201,7 @@ impl Compiler<'_> {
         self.n_vars = self.n_vars.wrapping_add(1);
         self.put(
             idx,
-            Place {
+            VarPlace {
                 var: Some(var),
                 text,
             },
@@ -228,29 +237,11 @@ impl Compiler<'_> {
     }
 
     /// What a variable with the value of `field` holds. Where it is kept is left open.
-    fn text_kind(&self, field: &Field) -> Result<TextKind> {
-        if field.func == Func::VarRef {
-            let text = self.refs.get(field.ref_idx).ok_or(EINVAL)?.text;
-
-            // The task that was the first in the other element need not be the first in this one.
-            return Ok(match text {
-                TextKind::Comm => TextKind::String(0),
-                other => other,
-            });
-        }
-        if field.func == Func::ExecName {
-            return Ok(TextKind::Comm);
-        }
-        if field.flags.any(Flags::STACKTRACE) {
-            return Ok(TextKind::Stack(0));
-        }
-        Ok(match field.func {
-            Func::String | Func::DynString | Func::RelDynString | Func::Comm => TextKind::String(0),
-            _ => TextKind::Number,
-        })
+    fn text_kind(&self, field: &Field) -> TextKind {
+        field.text_kind(|i| self.refs.get(i).map_or(TextKind::Number, |r| r.text))
     }
 
-    /// How the text of a field is got, or `None` if it is a number.
+    /// How the text of a field is obtained, or `None` if it is a number.
     pub(super) fn text(&mut self, field: &Field) -> Result<Option<Text>> {
         if field.func == Func::VarRef {
             let resolved = self.refs.get(field.ref_idx).ok_or(EINVAL)?;
@@ -354,7 +345,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    pub(super) fn place_of(&self, var: &FieldVar) -> Result<Place> {
+    pub(super) fn place_of(&self, var: &FieldVar) -> Result<VarPlace> {
         self.places.get(var_of(var)?).copied().ok_or(EINVAL)
     }
 }
@@ -381,7 +372,7 @@ fn kept(text: TextKind) -> Result<Option<Kept>> {
 }
 
 /// Where elements keep a text; `None` if they do not.
-pub(super) fn kept_text(place: Place) -> Result<Option<KeptText>> {
+pub(super) fn kept_text(place: VarPlace) -> Result<Option<KeptText>> {
     let Some(var) = place.var else {
         return Ok(None);
     };

@@ -407,7 +407,7 @@ mod tests {
                                 element.add(0, n);
                             }
                         }
-                    } else if let Some(Some((n, other))) =
+                    } else if let Ok(Some((n, other))) =
                         element.take(both, |vars| Some((vars.var(0)?, vars.var(1)?)))
                     {
                         sum.add(0, n);
@@ -423,6 +423,7 @@ mod tests {
 
         let rest = element
             .take(both, |vars| vars.var(0))
+            .ok()
             .flatten()
             .unwrap_or(0);
         let sum = taken.lookup(&[1]).map_or(0, |element| element.sum(0));

@@ -99,7 +99,7 @@ mod tests {
 
         assert!(element.write().is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.take(Marks::NONE.with(0), |_| Some(())).is_none());
+        assert!(element.take(Marks::NONE.with(0), |_| Some(())).is_err());
         element.untake(Marks::NONE.with(0));
         assert!(map
             .snapshot()?
@@ -122,7 +122,7 @@ mod tests {
         // As an interrupt of the writer would.
         assert!(element.write().is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.take(Marks::NONE.with(0), |_| Some(())).is_none());
+        assert!(element.take(Marks::NONE.with(0), |_| Some(())).is_err());
         assert!(other.write().is_some());
         drop(writer);
         assert!(element.write().is_some());
@@ -137,6 +137,7 @@ mod tests {
         let take = |i| {
             element
                 .take(Marks::NONE.with(i), |vars| vars.var(i))
+                .ok()
                 .flatten()
         };
 
@@ -176,6 +177,7 @@ mod tests {
                 .take(Marks::NONE.with(3).with(4), |vars| {
                     Some((vars.var(3)?, vars.var(4)?))
                 })
+                .ok()
                 .flatten()
         };
 

@@ -220,7 +220,7 @@ mod tests {
                 } else {
                     Handler::OnChange(track)
                 },
-                deed: Deed::Save,
+                kind: ActionKind::Save,
                 name: c_string(b"save")?,
                 params: KVec::new(),
                 traced: None,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! When a snapshot is taken, and for what the last one was.
+//! When a snapshot is taken, and what the last one was taken for.
 
+use super::moment::COMM_LEN;
 use crate::{
     data::Spec,
-    map::Comm,
     program::{
         op::Condition,
         Program,
         KEY_WORDS_MAX, //
     },
+    WORD, //
 };
 use kernel::{
     prelude::*,
@@ -30,21 +31,21 @@ use kernel::{
     trace::snapshot, //
 };
 
-const COMM_WORDS: usize = size_of::<Comm>() / size_of::<u64>();
+const COMM_WORDS: usize = COMM_LEN / WORD;
 
-/// How often what is being changed is looked at again.
+/// How often what is being changed is read again.
 const ROUNDS: u32 = 1 << 16;
 
-/// The condition of the action `snapshot()`, and what has met it last.
+/// The condition of the action `snapshot()`, and what met it last.
 ///
 /// An element whose handler runs asks for a snapshot. It is taken if its value is also the largest
-/// of all elements, or another one than that of the last snapshot.
+/// of all elements, or differs from that of the last snapshot.
 ///
 /// What is remembered is written by one CPU at a time, as C calls [`update`] under a lock; readers
 /// check that it did not change meanwhile.
 ///
 /// [`update`]: snapshot::Condition::update
-pub(crate) struct Triggering {
+pub(crate) struct SnapshotCondition {
     condition: Condition,
     /// Odd while the rest is written; 0 before the first snapshot.
     version: Atomic<u64>,
@@ -57,18 +58,18 @@ pub(crate) struct Triggering {
 /// and the key.
 ///
 /// It is an array so that it can be a part of the scratch memory of a hit.
-pub(crate) type Asking = [u64; ASKING_WORDS];
+pub(crate) type Request = [u64; REQUEST_WORDS];
 
-/// Size of an [`Asking`].
-pub(crate) const ASKING_WORDS: usize = 1 + COMM_WORDS + KEY_WORDS_MAX;
+/// Size of a [`Request`].
+pub(crate) const REQUEST_WORDS: usize = 1 + COMM_WORDS + KEY_WORDS_MAX;
 
 /// Puts together what asks for a snapshot.
-pub(crate) fn asking<'a>(
-    to: &'a mut Asking,
+pub(crate) fn request<'a>(
+    to: &'a mut Request,
     value: u64,
     comm: [u64; COMM_WORDS],
     key: &[u64],
-) -> &'a Asking {
+) -> &'a Request {
     let (first, rest) = to.split_at_mut(1 + COMM_WORDS);
     let words = [&[value], comm.as_slice()];
 
@@ -90,7 +91,7 @@ pub(crate) struct Taken<'a> {
     pub(crate) comm: &'a [u8],
 }
 
-impl Triggering {
+impl SnapshotCondition {
     /// The condition for an action of the histogram, whose keys must be known; `larger` says that
     /// the handler is `onmax()`, and `signed` whether its variable is.
     pub(crate) fn new(spec: &Spec, larger: bool, signed: bool) -> Result<Self> {
@@ -154,25 +155,25 @@ impl Triggering {
     }
 
     /// Whether a snapshot is to be taken; if so, remembers for what. One CPU at a time.
-    pub(crate) fn ask(&self, asking: &Asking) -> bool {
+    pub(crate) fn ask(&self, request: &Request) -> bool {
         let version = self.version.load(Relaxed);
         let kept = (version != 0).then(|| self.value.load(Relaxed));
-        let [value, ..] = asking;
+        let [value, ..] = request;
 
         if !self.condition.holds(*value, kept) {
             return false;
         }
-        self.remember(version, asking);
+        self.remember(version, request);
         true
     }
 
-    fn remember(&self, version: u64, asking: &Asking) {
+    fn remember(&self, version: u64, request: &Request) {
         let places = [core::slice::from_ref(&self.value), &self.comm, &self.key];
 
         self.version.store(version.wrapping_add(1), Relaxed);
         // Pairs with the barrier in `with_taken`: who reads what follows sees that it is written.
         smp_mb(Write);
-        for (to, from) in places.into_iter().flatten().zip(asking) {
+        for (to, from) in places.into_iter().flatten().zip(request) {
             to.store(*from, Relaxed);
         }
         // Pairs with the first load in `with_taken`.
@@ -180,10 +181,10 @@ impl Triggering {
     }
 }
 
-impl snapshot::Condition for Triggering {
-    type Context = Asking;
+impl snapshot::Condition for SnapshotCondition {
+    type Context = Request;
 
-    fn update(&self, asking: &Asking) -> bool {
-        self.ask(asking)
+    fn update(&self, request: &Request) -> bool {
+        self.ask(request)
     }
 }

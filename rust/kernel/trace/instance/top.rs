@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What can only be done with the top instance.
+//!
+//! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
+//! [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h).
+
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*, //
+};
+
+/// Enables or disables events in the top instance, as [`InstanceRef::set_event`] does. Sleeps:
+/// takes `event_mutex`.
+///
+/// # Errors
+///
+/// As for [`InstanceRef::set_event`]; `ENODEV` if there is no top instance.
+///
+/// [`InstanceRef::set_event`]: super::InstanceRef::set_event
+pub fn set_event(system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Result {
+    // SAFETY: The names are strings, which C only compares, or null.
+    to_result(unsafe {
+        bindings::trace_set_clr_event(
+            system.map_or(core::ptr::null(), |name| name.as_char_ptr()),
+            event.map_or(core::ptr::null(), |name| name.as_char_ptr()),
+            on.into(),
+        )
+    })
+}
+
+/// Has the buffers of the top instance take records again, after [`tracing_off`], as the file
+/// `tracing_on` does. Any context.
+pub fn tracing_on() {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracing_on() };
+}
+
+/// Has the top instance take no more records, and keep those that it has. Any context.
+///
+/// What makes records goes on, and is refused.
+pub fn tracing_off() {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracing_off() };
+}
+
+/// Whether the top instance takes records. A hint: it can change at any time.
+pub fn is_on() -> bool {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracing_is_on() != 0 }
+}
+
+/// Takes a snapshot of the top instance: its buffers change places with those that the file
+/// `snapshot` shows. Any context; in an NMI there is none, but a message in the trace.
+///
+/// There have to be buffers to change with: [`alloc_snapshot`] makes them, as writing to that file
+/// does. Without them tracing goes off, so that nothing of it is lost.
+#[cfg(CONFIG_TRACER_SNAPSHOT)]
+pub fn snapshot() {
+    // SAFETY: There are no requirements.
+    unsafe { bindings::tracing_snapshot() };
+}
+
+/// Makes the buffers that [`snapshot`] changes with, if there are none, and takes none. Sleeps.
+///
+/// # Errors
+///
+/// `ENOMEM`; C warns then.
+#[cfg(CONFIG_TRACER_SNAPSHOT)]
+#[inline(never)]
+pub fn alloc_snapshot() -> Result {
+    // SAFETY: There are no requirements but a context that can sleep.
+    to_result(unsafe { bindings::tracing_alloc_snapshot() })
+}
+
+/// [Takes a snapshot](snapshot), having made the buffers for it if there are none. Sleeps. If there
+/// is no memory there is no snapshot, and C warns.
+#[cfg(CONFIG_TRACER_SNAPSHOT)]
+pub fn snapshot_alloc() {
+    // SAFETY: There are no requirements but a context that can sleep.
+    unsafe { bindings::tracing_snapshot_alloc() };
+}
