@@ -172,6 +172,11 @@ dev_floor_division__of_constants() {
 		'hist:keys=id:vals=hitcount:a1=2,b1=0,c1=14:sort=hitcount:size=2048 [active]'
 }
 
+dev_floor_division__of_a_constant_variable() {
+	fresh && ok num hist:keys=id:seven=7 && ok pair 'hist:keys=id:x1=100/$seven' && trigger_is pair \
+		'hist:keys=id:vals=hitcount:x1=14:sort=hitcount:size=2048 [active]' && drop pair
+}
+
 dev_signed_output__keys_and_values() {
 	fresh && ok num hist:keys=delta:vals=total:sort=delta && ok num hist:keys=id:vals=delta:sort=delta || return
 	q num 1 -1 1 a 2 5 2 a 3 -2147483648 3 a
@@ -502,7 +507,8 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_synth_param_type__string_for_a_number dev_named_layout__refused dev_named_layout__of_actions \
 	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_full_array__as_a_key \
 	dev_full_array__found_by_other_strings dev_floor_division__by_constants \
-	dev_floor_division__of_constants dev_signed_output__keys_and_values dev_signed_output__maximum \
+	dev_floor_division__of_constants dev_floor_division__of_a_constant_variable \
+	dev_signed_output__keys_and_values dev_signed_output__maximum \
 	dev_signed_output__parameters dev_signed_output__outer_buckets dev_expression_values__shown dev_exact_match__buckets \
 	dev_exact_match__expressions_and_constants \
 	dev_cpu_read_back__once dev_same_spelling__of_the_same_field \

@@ -60,11 +60,12 @@ sleepers() {
 basic() {
 	fresh && on $waking hist:keys=pid || return
 	sleepers
+	on $waking hist:keys=pid:pause || return
 	# As many hits in all as in the rows.
 	awk '/^{/ { sum += $6; rows++; if ($6 < last) bad = 1; last = $6 }
 		/Hits:/ { hits = $2 } /Entries:/ { entries = $2 } /Dropped:/ { dropped = $2 }
-		END { print (rows > 0 && sum >= rows && entries >= rows && !bad && dropped == 0) ? "good" : "bad" }' $waking/hist >"$tmp/sum"
-	same "$(cat "$tmp/sum")" good && debug_is basic $waking || return
+		END { print (rows > 0 && sum == hits && entries == rows && !bad && dropped == 0) ? "good" : "bad" }' $waking/hist >"$tmp/sum"
+	same "$(cat "$tmp/sum")" good && on $waking hist:keys=pid:cont && debug_is basic $waking || return
 	on $waking '!hist:keys=pid' && removed
 }
 

@@ -435,6 +435,11 @@ actions_of_a_name() {
 	refused_clean without "$c" 'Invalid argument' "$(entry without "Couldn't find field" "$c" aa)
 $(entry without "Couldn't parse field variable" "$c" aa)
 $(entry without "Couldn't create field variable" "$c" aa)" || return
+	c='hist:name=baz:keys=id:x1=id:onmax($x1).trace(narrow,aa)'
+	put dynamic_events 'u:wide u32 id; u64 aa' | q grep ok && synth 'narrow u32 aa' | q grep ok && ok with "$c" || return
+	refused_clean wide "$c" 'Invalid argument' \
+		"$(entry wide "Param type doesn't match synthetic event field type" "$c" 'aa)')" || return
+	drop with
 	synth 'syn u64 val; s32 delta' | q grep ok && ok num hist:keys=id:ts0=total || return
 	c='hist:name=bar:keys=id:onmatch(user_events.num).trace(syn,$ts0,delta)'
 	mkdir $i && ok pair "$c" && ok text "$c" || rc=1

@@ -13,6 +13,7 @@
 
 #include "kselftest_harness.h"
 #include "../user_events_rust/ue.h"
+#include "hist.h"
 
 #define THREADS	4
 #define DESC	"race u32 id; u32 check; u64 total; __data_loc char[] msg"
@@ -20,11 +21,6 @@
 
 UE_FIXTURE(sure)
 UE_FIXTURE(dev)
-
-static bool hist_is_rust(void)
-{
-	return system("zgrep -q '^CONFIG_HIST_TRIGGERS_RUST=y' /proc/config.gz") == 0;
-}
 
 #define NEED_RUST()							\
 do {									\

@@ -171,6 +171,22 @@ dev_recorded_stack__of_the_first_event() {
 	[ -s "$tmp/first" ] && same "$(cat "$tmp/second")" "$(cat "$tmp/first")"
 }
 
+# Nothing follows a stack in the key: the same stack is one row, in both spellings.
+dev_stack_bounds__one_row() {
+	local key
+	need_rust 'the key has bytes of other records' || return
+	for key in stk stk.stacktrace; do
+		fresh && synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' | q grep ok || return
+		ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
+		on events/synthetic/first 'hist:keys=val:x2=val:s2=stk:onchange($x2).trace(second,$x2,$s2)' || return
+		on events/synthetic/second "hist:keys=$key:vals=val" && ok pair hist:keys=common_stacktrace || return
+		q num 1 0 5 a
+		q pair 1 0 0 2 0 0
+		q num 1 0 6 a
+		same "$key: $(totals events/synthetic/second)" "$key: 2 1 0 " || return
+	done
+}
+
 dev_no_addresses__save_of_a_variable() {
 	fresh || return
 	ok num 'hist:keys=id:t1=tag' && ok pair 'hist:keys=id:x1=total:onmax($x1).save($t1)' || return
@@ -182,7 +198,7 @@ dev_no_addresses__save_of_a_variable() {
 run_tests shared_time_stamps long_chain read_once_together dev_module_stays__while_there_is_a_histogram \
 	dev_cut_expression__refused dev_cut_expression__qualified dev_wide_buckets__shown dev_rounded_hitcount__named dev_negated_rounding__accepted \
 	dev_print_variable__qualified dev_print_variable__parameter dev_sym_offset__as_written dev_stack_helper__made \
-	dev_recorded_stack__of_the_first_event dev_no_addresses__save_of_a_variable
+	dev_recorded_stack__of_the_first_event dev_stack_bounds__one_row dev_no_addresses__save_of_a_variable
 rc=$?
 "$UEDRIVE" --reset
 exit $rc

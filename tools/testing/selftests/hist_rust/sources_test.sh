@@ -243,11 +243,11 @@ libtracefs_sql() {
 	same "$(put synthetic_events '!lat')" ok
 }
 
-# trace-cmd sets a trigger, and shows the histogram.
+# trace-cmd sets a trigger for as long as it records.
 trace_cmd() {
 	fresh || return
-	trace-cmd record -o "$tmp/dat" -e user_events:num -R hist:keys=id:vals=total true >"$tmp/log" 2>&1 || return
-	q num 1 0 5 a
+	trace-cmd record -o "$tmp/dat" -e user_events:num -R hist:keys=id:vals=total cp $E/num/trigger "$tmp/during" >"$tmp/log" 2>&1 || return
+	same "$(cat "$tmp/during")" 'hist:keys=id:vals=hitcount,total:sort=hitcount:size=2048 [active]' || return
 	trace-cmd reset >"$tmp/log" 2>&1
 	trigger_is num 'num: no trigger'
 }
