@@ -356,11 +356,12 @@ mod commands {
             let _rcu = crate::sync::rcu::read_lock();
             let _guard = CallGuard::new();
 
+            // SAFETY: There are no requirements.
+            assert_eq!(unsafe { bindings::tracepoint_preempt_count() }, 0);
             // SAFETY: The file is kept, triggers are by the guards, and there is no record.
             unsafe {
-                assert_eq!(bindings::tracepoint_preempt_count(), 0);
-                bindings::event_triggers_call(file.as_raw(), null_mut(), null_mut(), null_mut());
-            }
+                bindings::event_triggers_call(file.as_raw(), null_mut(), null_mut(), null_mut())
+            };
         }
         let seen = PREEMPT_COUNT.load(Relaxed);
         obey(&file, c"!rust_test_fixed")?;
