@@ -69,7 +69,9 @@ build_tests() {
 			mkdir -p '$OUT/'\$t
 			make -s -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t \
 				KHDR_INCLUDES='-isystem $OUT/headers/usr/include' all
-		done" || die 'the tests do not build'
+		done
+		# The program that polls has to be beside ftracetest.
+		make -s -C '$linux/tools/testing/selftests/ftrace' all" || die 'the tests do not build'
 }
 
 # Runs a shell script in the guest; what it prints goes to a file. A report of

@@ -10,6 +10,7 @@
 #include "kselftest_harness.h"
 #include "../user_events_rust/ue.h"
 #include "../user_events_rust/fault.h"
+#include "hist.h"
 
 #define NUM	UE_EVENTS "/num"
 #define PAIR	UE_EVENTS "/pair"
