@@ -17,6 +17,7 @@
 //! | cost | `cost` | `cost_c` |
 //! | calls of the hooks of `hooked` | `hooks` | `hooks_c` |
 //! | let these fail | `refuse` | `refuse_c` |
+//! | keep the event `SYSTEM/NAME`, or none | `keep` | |
 
 mod events;
 
@@ -29,6 +30,7 @@ use kernel::{
     },
     fmt,
     prelude::*,
+    str::CString,
     sync::{
         aref::ARef,
         atomic::{
@@ -46,6 +48,7 @@ use kernel::{
         Monotonic, //
     },
     trace::{
+        event_file::EventFileRef,
         probe::Registration,
         trace, //
     },
@@ -92,15 +95,18 @@ fn only_counting(event: &kernel::trace::perf::Event) -> Result {
     Ok(())
 }
 
-/// The number that is written to a file.
-fn number(reader: &mut UserSliceReader) -> Result<u32> {
-    let mut buf = [0; 16];
+/// What is written to a file, without white space around it.
+fn text<'b>(reader: &mut UserSliceReader, buf: &'b mut [u8]) -> Result<&'b str> {
     let len = reader.len().min(buf.len());
     let buf = buf.get_mut(..len).ok_or(EINVAL)?;
 
     reader.read_slice(buf)?;
-    let text = core::str::from_utf8(buf).map_err(|_| EINVAL)?;
-    text.trim().parse().map_err(|_| EINVAL)
+    Ok(core::str::from_utf8(buf).map_err(|_| EINVAL)?.trim())
+}
+
+/// The number that is written to a file.
+fn number(reader: &mut UserSliceReader) -> Result<u32> {
+    text(reader, &mut [0; 16])?.parse().map_err(|_| EINVAL)
 }
 
 fn evaluated(n: u32) -> u32 {
@@ -225,6 +231,26 @@ fn fire_task(counted: &Counted, reader: &mut UserSliceReader) -> Result {
     Ok(())
 }
 
+/// An event that is kept.
+type Kept = Mutex<Option<EventFileRef>>;
+
+/// Keeps the event that is written as `SYSTEM/NAME`, in place of the last one.
+fn keep(kept: &Kept, reader: &mut UserSliceReader) -> Result {
+    let mut buf = [0; 64];
+    let event = match text(reader, &mut buf)?.split_once('/') {
+        Some((system, name)) => {
+            let system = CString::try_from_fmt(fmt!("{system}"))?;
+            let name = CString::try_from_fmt(fmt!("{name}"))?;
+
+            Some(EventFileRef::get(None, &system, &name)?)
+        }
+        None => None,
+    };
+
+    *kept.lock() = event;
+    Ok(())
+}
+
 /// Nanoseconds that `f` takes, called with the numbers up to `COUNT`, times 1000 and for each.
 fn cost(f: impl Fn(u32)) -> i64 {
     const COUNT: u32 = 100_000;
@@ -308,6 +334,8 @@ struct EventTest {
     #[pin]
     fire_task: File<Counted>,
     #[pin]
+    keep: File<Kept>,
+    #[pin]
     bind: File<()>,
     #[pin]
     bind_nowhere: File<()>,
@@ -341,6 +369,7 @@ impl kernel::InPlaceModule for EventTest {
             bind_nowhere <- dir.write_callback_file(c"bind_nowhere", (), &bind_nowhere),
             fire_exported <- dir.write_callback_file(c"fire_exported", (), &fire_exported),
             fire_task <- dir.write_callback_file(c"fire_task", new_mutex!(None), &fire_task),
+            keep <- dir.write_callback_file(c"keep", new_mutex!(None), &keep),
             cost <- dir.read_callback_file(c"cost", (), &show_cost),
             hooks <- dir.read_callback_file(c"hooks", (), &show_hooks),
             refuse <- dir.write_callback_file(c"refuse", (), &set_refuse),

@@ -107,6 +107,12 @@ pub(crate) enum Value {
     Leaf(Leaf),
     /// The result of this step of the program.
     Step(u32),
+    /// The result of the last of these steps of the program, which need the first register only:
+    /// no step uses more than the result of the one before it.
+    Chain {
+        from: u32,
+        to: u32,
+    },
     /// The result of the last of these steps of the program.
     Steps {
         from: u32,

@@ -352,19 +352,27 @@ mod tests {
     fn expressions_are_compiled() -> Result {
         let mut spec = spec()?;
         // b * 2 + a / 4
-        let product = binary(
-            Func::Mult,
-            operand(word(4, Flags::NONE)?)?,
-            operand(Field::constant(2, Flags::NONE)?)?,
-        )?;
+        let product = || {
+            binary(
+                Func::Mult,
+                operand(word(4, Flags::NONE)?)?,
+                operand(Field::constant(2, Flags::NONE)?)?,
+            )
+        };
         let quotient = binary(
             Func::DivPower2,
             operand(word(0, Flags::NONE)?)?,
             operand(Field::constant(4, Flags::NONE)?)?,
         )?;
-        let sum = binary(Func::Plus, operand(product)?, operand(quotient)?)?;
+        let sum = binary(Func::Plus, operand(product()?)?, operand(quotient)?)?;
+        let difference = binary(
+            Func::Minus,
+            operand(product()?)?,
+            operand(word(0, Flags::NONE)?)?,
+        )?;
 
         add(&mut spec, sum)?;
+        add(&mut spec, difference)?;
         add_key(&mut spec, word(8, Flags::NONE)?)?;
         let hist = hist(spec)?;
         let ops = hist
@@ -374,15 +382,30 @@ mod tests {
             .iter()
             .map(|step| (step.op, step.to));
 
-        assert!(ops.eq([(Op::Mul, 0), (Op::Shift, 1), (Op::Add, 0)]));
-        assert!(hist.program.sums.as_slice() == [Value::Steps { from: 0, to: 3 }]);
+        assert!(ops.eq([
+            (Op::Mul, 0),
+            (Op::Shift, 1),
+            (Op::Add, 0),
+            (Op::Mul, 0),
+            (Op::Sub, 0)
+        ]));
+        assert!(
+            hist.program.sums.as_slice()
+                == [
+                    Value::Steps { from: 0, to: 3 },
+                    Value::Chain { from: 3, to: 5 }
+                ]
+        );
 
         for a in [8, 9] {
             let record = words([a, 10, 1]);
             hit(&hist, &Fake::new(record.as_flattened()))?;
         }
         let rows = hist.map.snapshot()?;
-        assert_eq!(rows.row(0).ok_or(EINVAL)?.sum(1), 2 * 22);
+        let row = rows.row(0).ok_or(EINVAL)?;
+
+        assert_eq!(row.sum(1), 2 * 22);
+        assert_eq!(row.sum(2), (20 - 8) + (20 - 9));
         Ok(())
     }
 

@@ -66,15 +66,15 @@ impl<'a, M: Moment> Eval<'a, M> {
     #[inline(always)]
     fn expression(&self, value: &Value, slots: &[u64]) -> u64 {
         let steps = &self.code.steps;
+        let some = |from: u32, to: u32| steps.get(from as usize..to as usize).unwrap_or(&[]);
 
         match *value {
             Value::Leaf(_) => 0,
             Value::Step(n) => steps
                 .get(n as usize)
                 .map_or(0, |step| self.step(step, slots)),
-            Value::Steps { from, to } => {
-                self.run(steps.get(from as usize..to as usize).unwrap_or(&[]), slots)
-            }
+            Value::Chain { from, to } => self.run::<1>(some(from, to), slots),
+            Value::Steps { from, to } => self.run::<REGISTERS>(some(from, to), slots),
         }
     }
 
@@ -87,9 +87,10 @@ impl<'a, M: Moment> Eval<'a, M> {
         apply(&step.op, left, right)
     }
 
+    /// An expression that needs `N` registers. A single one stays in one of the processor.
     #[inline(never)]
-    fn run(&self, steps: &[Step], slots: &[u64]) -> u64 {
-        let mut registers = [0; REGISTERS];
+    fn run<const N: usize>(&self, steps: &[Step], slots: &[u64]) -> u64 {
+        let mut registers = [0; N];
         let mut result = 0;
 
         for step in steps {

@@ -96,17 +96,6 @@ calm() { # MODULE
 	eventually sh -c "! grep -q '^$1 ' /proc/modules || rmmod $1 2>/dev/null" && load "$1" && rmmod "$1"
 }
 
-# An event that somebody refers to, as Rust code does with an EventFileRef, cannot be
-# removed, whatever kind it is of.
-eprobe_in_use() {
-	reset
-	echo 'e:rust_ep sched.sched_waking pid=$pid:s32' >>dynamic_events || skip 'there are no event probes' || return
-	echo enable_event:eprobes:rust_ep >events/sched/sched_process_exec/trigger || return
-	fails busy put dynamic_events -:rust_ep && [ -d events/eprobes/rust_ep ] || return
-	echo '!enable_event:eprobes:rust_ep' >events/sched/sched_process_exec/trigger || return
-	eventually put dynamic_events -:rust_ep 2>/dev/null && [ ! -d events/eprobes/rust_ep ]
-}
-
 #
 # Synthetic events.
 #
@@ -537,7 +526,7 @@ static_records_as_c() {
 	same "$(wc -l <"$tmp/c")" 50 && same "$(cat "$tmp/rust")" "$(cat "$tmp/c")"
 }
 
-run_tests eprobe_in_use synth_same_as_c synth_unload synth_busy synth_emit synth_perf:perf synth_filter_hist_trigger synth_action \
+run_tests synth_same_as_c synth_unload synth_busy synth_emit synth_perf:perf synth_filter_hist_trigger synth_action \
 	synth_name_taken synth_races synth_enable_fails \
 	kprobe_same_as_c kprobe_records kprobe_filter_hist_perf:perf kprobe_in_use kprobe_races \
 	trigger_comes_and_goes trigger_filter trigger_errors_stay trigger_removal trigger_races \

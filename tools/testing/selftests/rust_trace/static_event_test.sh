@@ -853,7 +853,18 @@ sample_probe() {
 	rmmod rust_trace_probe && [ ! -d events/rust_probe ]
 }
 
-run_tests enabled_at_boot formats event_escapes__in_formats output event_bitmask_text__in_a_line output_fields filters filter_types hist triggers condition hooks arguments probes \
+# An event that code in Rust refers to cannot be removed, whatever kind it is of.
+event_is_kept() {
+	local rc=0
+	fresh || return
+	echo 'e:rust_ep sched.sched_waking pid=$pid:s32' >>dynamic_events || skip 'there are no event probes' || return
+	echo eprobes/rust_ep >$DEBUG/keep || rc=1
+	if echo -:rust_ep >>dynamic_events; then rc=1; fi 2>/dev/null
+	[ -d events/eprobes/rust_ep ] || rc=1
+	echo >$DEBUG/keep && echo -:rust_ep >>dynamic_events && [ ! -d events/eprobes/rust_ep ] && return $rc
+}
+
+run_tests enabled_at_boot event_is_kept formats event_escapes__in_formats output event_bitmask_text__in_a_line output_fields filters filter_types hist triggers condition hooks arguments probes \
 	faultable exported custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk used_only:readelf \
 	perf_records:perf perf_addresses:perf perf_counts:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
 	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \

@@ -51,6 +51,9 @@ impl Compiler<'_> {
         Ok(match to.wrapping_sub(from) {
             0 => Value::Leaf(leaf),
             1 => Value::Step(from),
+            _ if self.steps.iter().skip(from as usize).all(|step| step.to == 0) => {
+                Value::Chain { from, to }
+            }
             _ => Value::Steps { from, to },
         })
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests that who detaches probes waits for those that are running.
+//! Tests that detaching probes waits for those that are running.
 
 use super::{
     probe,
@@ -8,6 +8,8 @@ use super::{
     trace_rust_kunit_bare_faultable, //
 };
 use crate::{
+    impl_has_work,
+    new_work,
     prelude::*,
     sync::{
         atomic::{
@@ -25,7 +27,11 @@ use crate::{
         detach_all,
         Probe, //
     },
-    workqueue, //
+    workqueue::{
+        self,
+        Work,
+        WorkItem, //
+    }, //
 };
 
 const IDLE: u32 = 0;
@@ -53,24 +59,50 @@ fn was_called() -> bool {
     false
 }
 
+/// Hits the tracepoint in another task.
+#[pin_data]
+struct Hitter {
+    #[pin]
+    work: Work<Self>,
+    #[pin]
+    done: Completion,
+}
+
+impl_has_work! {
+    impl HasWork<Self> for Hitter { self.work }
+}
+
+impl WorkItem for Hitter {
+    type Pointer = Arc<Self>;
+
+    fn run(this: Arc<Self>) {
+        trace_rust_kunit_bare_faultable(1);
+        this.done.complete_all();
+    }
+}
+
 /// Has another task hit the tracepoint, and calls `detach` while the probe runs there. Tells where
 /// the probe is when that returns.
 fn state_behind(detach: impl FnOnce()) -> Result<u32> {
-    let hit = Arc::pin_init(Completion::new(), GFP_KERNEL)?;
-    let its_hit = hit.clone();
+    let hitter = Arc::pin_init(
+        pin_init!(Hitter {
+            work <- new_work!("Hitter::work"),
+            done <- Completion::new(),
+        }),
+        GFP_KERNEL,
+    )?;
 
     STATE.store(IDLE, Relaxed);
-    workqueue::system_percpu().try_spawn(GFP_KERNEL, move || {
-        trace_rust_kunit_bare_faultable(1);
-        its_hit.complete_all();
-    })?;
+    if workqueue::system_percpu().enqueue(hitter.clone()).is_err() {
+        return Err(EBUSY);
+    }
 
     let called = was_called();
     detach();
     let state = STATE.load(Relaxed);
 
     // Nothing of this goes on behind the test.
-    hit.wait_for_completion();
+    hitter.done.wait_for_completion();
     if called {
         Ok(state)
     } else {
