@@ -78,9 +78,26 @@ impl<'a, M: Moment> Eval<'a, M> {
         }
     }
 
+    /// [`value`](Self::value) where one operator is most frequent, so that it is worth more code.
+    #[inline(always)]
+    pub(crate) fn variable(&self, value: &Value, slots: &[u64]) -> u64 {
+        match *value {
+            Value::Step(n) => match self.code.steps.get(n as usize) {
+                Some(step) => self.step_here(step, slots),
+                None => 0,
+            },
+            _ => self.value(value, slots),
+        }
+    }
+
     /// An expression of one operator, as most are.
     #[inline(never)]
     fn step(&self, step: &Step, slots: &[u64]) -> u64 {
+        self.step_here(step, slots)
+    }
+
+    #[inline(always)]
+    fn step_here(&self, step: &Step, slots: &[u64]) -> u64 {
         let left = self.leaf(&step.left, slots, &[]);
         let right = self.leaf(&step.right, slots, &[]);
 

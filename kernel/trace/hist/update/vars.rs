@@ -49,7 +49,7 @@ use kernel::prelude::*;
 #[inline(always)]
 pub(crate) fn compute<M: Moment>(program: &Program, eval: &Eval<'_, M>, slots: &mut [u64]) {
     for NumberVar { value, slot, .. } in &program.numbers {
-        let value = eval.value(value, slots);
+        let value = eval.variable(value, slots);
 
         if let Some(slot) = slots.get_mut(*slot as usize) {
             *slot = value;
