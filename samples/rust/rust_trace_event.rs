@@ -72,16 +72,16 @@ trace_event! {
     system: "rust_sample";
 
     /// With fields of all kinds.
-    event foo_bar(foo: &[u8], bar: i32, list: &[i32], bits: &[usize], mask: &Cpumask) {
+    event foo_bar(text: &[u8], bar: i32, list: &[i32], bits: &[usize], mask: &Cpumask) {
         fields {
-            foo: [char; 10] = foo,
+            foo: [char; 10] = text,
             bar: i32 as "int" = bar,
             list: [i32] as "int" = list,
-            str: str = foo,
+            str: str = text,
             cpus: bitmask = bits,
             cpum: cpumask = mask,
             vstr: text = fmt!("iter={bar}"),
-            lstr: str = foo.get(..bar as usize / 2).unwrap_or(foo),
+            lstr: str = text.get(..bar as usize / 2).unwrap_or(text),
         }
         print(
             "foo %s %d %s %s %s %s %s (%s) (%s) %s [%d]", foo, bar,
@@ -92,23 +92,23 @@ trace_event! {
     }
 
     /// Only each tenth time.
-    event foo_bar_with_cond(foo: &[u8], bar: i32) {
+    event foo_bar_with_cond(text: &[u8], bar: i32) {
         if bar % 10 == 0;
-        fields { foo: str = foo, bar: i32 as "int" = bar }
+        fields { foo: str = text, bar: i32 as "int" = bar }
         print("foo %s %d", foo, bar)
     }
 
     /// With functions that are called when the first one listens, and when nobody does any more.
-    event foo_bar_with_fn(foo: &[u8], bar: i32) {
+    event foo_bar_with_fn(text: &[u8], bar: i32) {
         attach: foo_bar_reg;
         detach: foo_bar_unreg;
-        fields { foo: str = foo, bar: i32 as "int" = bar }
+        fields { foo: str = text, bar: i32 as "int" = bar }
         print("foo %s %d", foo, bar)
     }
 
     // What several events have in common.
-    class foo_template(foo: &[u8], bar: i32) {
-        fields { foo: str = foo, bar: i32 as "int" = bar }
+    class foo_template(text: &[u8], bar: i32) {
+        fields { foo: str = text, bar: i32 as "int" = bar }
         print("foo %s %d", foo, bar)
     }
 
@@ -121,9 +121,9 @@ trace_event! {
     event foo_with_template_print: foo_template { print("bar %s %d", foo, bar) }
 
     /// Where the text and the masks are is told by the distance.
-    event foo_rel_loc(foo: &[u8], bar: i32, mask: &[usize], cpus: &Cpumask) {
+    event foo_rel_loc(text: &[u8], bar: i32, mask: &[usize], cpus: &Cpumask) {
         fields {
-            foo: rel str = foo,
+            foo: rel str = text,
             bar: i32 as "int" = bar,
             bitmask: rel bitmask = mask,
             cpumask: rel cpumask = cpus,

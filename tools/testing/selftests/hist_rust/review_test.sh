@@ -175,7 +175,7 @@ dev_recorded_stack__of_the_first_event() {
 dev_stack_bounds__one_row() {
 	local key
 	need_rust 'the key has bytes of other records' || return
-	for key in stk stk.stacktrace; do
+	for key in stk.stacktrace stk; do
 		fresh && synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' | q grep ok || return
 		ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
 		on events/synthetic/first 'hist:keys=val:x2=val:s2=stk:onchange($x2).trace(second,$x2,$s2)' || return

@@ -47,13 +47,13 @@ impl Compiler<'_> {
         let from = index(self.steps.len())?;
         let leaf = self.number(field, 0, DEPTH_MAX)?;
         let to = index(self.steps.len())?;
+        let mut made = self.steps.iter().skip(from as usize);
+        let chained = made.all(|step| step.to == 0);
 
         Ok(match to.wrapping_sub(from) {
             0 => Value::Leaf(leaf),
             1 => Value::Step(from),
-            _ if self.steps.iter().skip(from as usize).all(|step| step.to == 0) => {
-                Value::Chain { from, to }
-            }
+            _ if chained => Value::Chain { from, to },
             _ => Value::Steps { from, to },
         })
     }
