@@ -142,7 +142,8 @@ onmax_snapshot() {
 		sleepers
 		! grep -q ': sched_switch: ' snapshot || break
 		echo '# a snapshot without records'
-		on $switch "$c:clear" || return
+		# One with variables cannot be cleared.
+		on $switch "!$c" && on $switch "$c" || return
 	done
 	echo 0 >$switch/enable
 	debug_is onmax-snapshot $waking $switch || return

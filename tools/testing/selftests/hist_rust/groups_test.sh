@@ -435,7 +435,7 @@ actions_of_a_name() {
 	refused_clean without "$c" 'Invalid argument' "$(entry without "Couldn't find field" "$c" aa)
 $(entry without "Couldn't parse field variable" "$c" aa)
 $(entry without "Couldn't create field variable" "$c" aa)" || return
-	c='hist:name=baz:keys=id:x1=id:onmax($x1).trace(narrow,aa)'
+	c='hist:name=baz:keys=id:y1=id:onmax($y1).trace(narrow,aa)'
 	put dynamic_events 'u:wide u32 id; u64 aa' | q grep ok && synth 'narrow u32 aa' | q grep ok && ok with "$c" || return
 	refused_clean wide "$c" 'Invalid argument' \
 		"$(entry wide "Param type doesn't match synthetic event field type" "$c" 'aa)')" || return
