@@ -33,7 +33,7 @@ use super::{
     field::Owner, //
 };
 
-/// The one registry, there from [`init`] on.
+/// The one registry, there from [`init()`] on.
 static REGISTRY: SetOnce<Arc<Mutex<List>>> = SetOnce::new();
 
 /// What is attached.

@@ -65,7 +65,7 @@ use kernel::{
 /// How many events there may be, `kernel.user_events_max`.
 static MAX_EVENTS: Atomic<u32> = Atomic::new(32768);
 
-/// The one registry, there from [`init`] on.
+/// The one registry, there from [`init()`] on.
 static REGISTRY: SetOnce<Arc<Registry>> = SetOnce::new();
 
 /// How long to wait before looking again for events that nobody uses but kernel code refers to.

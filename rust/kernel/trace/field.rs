@@ -93,7 +93,7 @@ pub struct FieldDef<'a> {
 ///
 /// # Invariants
 ///
-/// It is a node of a [`List`] that lives during `'a`, and is initialised and does not change.
+/// It is a node of a `List` that lives during `'a`, and is initialised and does not change.
 #[derive(Clone, Copy)]
 pub struct Field<'a>(&'a Opaque<bindings::ftrace_event_field>);
 
@@ -149,7 +149,7 @@ pub(super) struct List {
 
 type Node = bindings::ftrace_event_field;
 
-/// What `block` of a [`List`] is counted in.
+/// What `block` of a `List` is counted in.
 const WORD: usize = size_of::<u64>();
 /// Words of a node.
 const NODE: usize = size_of::<Node>() / WORD;
@@ -377,7 +377,7 @@ impl Text<'_> {
 ///
 /// # Invariants
 ///
-/// `head` is that of a [`List`] that lives during `'a`, and `next` is `head` or a node of it.
+/// `head` is that of a `List` that lives during `'a`, and `next` is `head` or a node of it.
 pub struct Fields<'a> {
     next: *mut bindings::list_head,
     head: *mut bindings::list_head,

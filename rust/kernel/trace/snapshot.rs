@@ -48,7 +48,7 @@ pub trait Condition: Send + Sync + 'static {
 /// # Invariants
 ///
 /// - `instance` is accessed with `event_mutex` held, or exclusively.
-/// - If there is an `instance`, C has `condition`, and its [`update`], for the condition of
+/// - If there is an `instance`, C has `condition`, and its `update()`, for the condition of
 ///   `array`, which is that instance.
 /// - `active` is not set unless there is an instance; it is cleared, and hits that have seen it set
 ///   are over, before that goes.

@@ -5,11 +5,11 @@
 //! Nothing in here is to be used by hand. The macro makes a little code for each event; it is in
 //! here what that code does:
 //!
-//! - [`hit`] and [`bpf`]: at the place where the tracepoint is;
-//! - [`record`] and [`source`]: the probes of ftrace and perf, which write records;
-//! - [`scalar`]: the types of fields;
-//! - [`print`] and [`text`]: what people and tools read;
-//! - [`object`]: the static objects that C finds by their sections, and [`custom`] what differs for
+//! - `hit` and `bpf`: at the place where the tracepoint is;
+//! - `record` and `source`: the probes of ftrace and perf, which write records;
+//! - `scalar`: the types of fields;
+//! - `print` and `text`: what people and tools read;
+//! - `object`: the static objects that C finds by their sections, and `custom` what differs for
 //!   events on tracepoints of somebody else.
 //!
 //! All of this can be inlined into modules, so it only uses what C exports.

@@ -190,8 +190,8 @@ const RELEASED: u32 = 2;
 ///
 /// # Invariants
 ///
-/// - Unless `state` is [`RELEASED`], a reference to `event` is counted that belongs to this; so it
-///   is there. Hits that have seen [`KEPT`] are over when it becomes that.
+/// - Unless `state` is `RELEASED`, a reference to `event` is counted that belongs to this; so it
+///   is there. Hits that have seen `KEPT` are over when it becomes that.
 /// - `state` changes with `event_mutex` held only.
 /// - `n_fields` is the number of its fields, and `kinds` are theirs.
 pub struct EventRef {

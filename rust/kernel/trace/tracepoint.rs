@@ -199,8 +199,8 @@ impl Readers {
     }
 }
 
-/// A tracepoint: of an event that is made at run time, of one that is
-/// [declared](crate::trace_event) in Rust, or of one in C.
+/// A tracepoint: of an event that is made at run time, of one that `trace_event!` declares, or of
+/// one in C.
 ///
 /// # Invariants
 ///

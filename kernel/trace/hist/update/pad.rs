@@ -44,7 +44,7 @@ struct Shared {
     users: usize,
 }
 
-/// There from [`init`] on.
+/// There from [`init()`] on.
 static SHARED: SetOnce<Arc<Mutex<Shared>>> = SetOnce::new();
 
 /// Gets ready for the first use. It does nothing if that was done.

@@ -29,7 +29,7 @@ type Init = unsafe extern "C" fn(*mut bindings::dynevent_cmd, *mut c_char, c_int
 ///
 /// # Invariants
 ///
-/// `raw` is initialised, with `_buffer` as its buffer, which is of [`MAX_LEN`] bytes. Strings that
+/// `raw` is initialised, with `_buffer` as its buffer, which is of `MAX_LEN` bytes. Strings that
 /// C keeps the address of are there for `'a`.
 pub struct Command<'a> {
     raw: bindings::dynevent_cmd,

@@ -11,7 +11,7 @@ use crate::{
     sync::SetOnce, //
 };
 
-/// The messages that a subsystem can log. See [`Instance::log_error`].
+/// The messages that a subsystem can log. See [`Instance::log_error`](super::Instance::log_error).
 ///
 /// # Examples
 ///
