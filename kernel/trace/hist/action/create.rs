@@ -95,6 +95,7 @@ impl<'a> Build<'a, '_> {
             let &Clause {
                 when,
                 what,
+                name,
                 ref params,
                 ..
             } = self.clauses.get(i).ok_or(EINVAL)?;
@@ -111,12 +112,9 @@ impl<'a> Build<'a, '_> {
                         return Err(EINVAL);
                     };
 
-                    for j in 0..n_params {
-                        let param = self.param(i, j)?;
-                        let idx = self.create_param(event, j, param, when)?;
+                    let made = self.create_params(i, n_params, when, name, event)?;
 
-                        refs.push(idx, GFP_KERNEL)?;
-                    }
+                    refs.extend_from_slice(&made, GFP_KERNEL)?;
                 }
                 What::Snapshot => (),
             }
