@@ -39,25 +39,25 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Copies the elements of a map that is not being wiped.
     ///
-    /// An element that is published meanwhile may be in it or not.
+    /// An element that is published meanwhile may be in it or not. All others are.
     pub(super) fn new(map: &Map) -> Result<Self> {
         let shape = map.shape.with_key_inside()?;
-        let len = map.len();
-        let size = shape.words.checked_mul(len).ok_or(ENOMEM)?;
+        // Which elements there are is found out before there is room for them, and only once: a
+        // new one must not get the room of an old one.
+        let mut order = KVVec::with_capacity(map.len(), GFP_KERNEL)?;
+
+        for index in map.table.published() {
+            order.push(index, GFP_KERNEL)?;
+        }
+        let size = shape.words.checked_mul(order.len()).ok_or(ENOMEM)?;
         let mut words = KVVec::zeroed(size, GFP_KERNEL)?;
-        let mut order = KVVec::with_capacity(len, GFP_KERNEL)?;
-        let mut rest: &mut [u64] = &mut words;
+        let copies = words.chunks_exact_mut(shape.words.max(1));
 
-        for (row, index) in (0..).zip(map.table.published()) {
-            let Some((copy, others)) = rest.split_at_mut_checked(shape.words) else {
-                break;
-            };
-
-            rest = others;
-            if let Some(element) = map.element(index) {
+        for ((row, copy), index) in (0..).zip(copies).zip(order.iter_mut()) {
+            if let Some(element) = map.element(*index) {
                 copy_element(element, &shape, copy);
             }
-            order.push(row, GFP_KERNEL)?;
+            *index = row;
         }
         Ok(Self {
             shape,

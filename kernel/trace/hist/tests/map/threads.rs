@@ -29,6 +29,7 @@ use crate::map::{
     Layout,
     Map,
     Marks,
+    BITS_MAX,
     BITS_MIN,
     STRING_WORDS, //
 };
@@ -266,6 +267,43 @@ mod tests {
         assert!(fine?);
         assert!(is_consistent(&map)?);
         assert!(map.hits() + map.drops() <= EVENTS * THREADS);
+        Ok(())
+    }
+
+    /// What is there before a copy is made is in it, whatever comes meanwhile.
+    #[test]
+    fn copies_while_keys_come() -> Result {
+        const OLD: u64 = 64;
+        const NEW: u64 = 20_000;
+
+        let map = Arc::new(Map::new(BITS_MAX, plain(1))?, GFP_KERNEL)?;
+        let its_map = map.clone();
+        let mut lost = Ok(0);
+
+        for n in 0..OLD {
+            hit(&map, n);
+        }
+        let ok = together(
+            move |thread| (0..NEW).all(|n| hit(&its_map, OLD + thread * NEW + n).is_some()),
+            || {
+                for _ in 0..200 {
+                    let old = map
+                        .snapshot()
+                        .map(|copy| copy.rows().filter(|row| row.key()[0] < OLD).count() as u64);
+
+                    lost = match (lost, old) {
+                        (Ok(lost), Ok(old)) => Ok(lost + (OLD - old)),
+                        (Err(e), _) | (_, Err(e)) => Err(e),
+                    };
+                    if map.len() as u64 == OLD + THREADS * NEW {
+                        break;
+                    }
+                }
+            },
+        )?;
+
+        assert!(ok);
+        assert_eq!(lost?, 0);
         Ok(())
     }
 
