@@ -66,6 +66,13 @@ impl LockWord {
         self.0 & mark(var) != 0
     }
 
+    /// How many writes there were.
+    #[inline]
+    fn version(self) -> u32 {
+        // CAST: The high bits.
+        (self.0 >> 32) as u32
+    }
+
     #[inline]
     fn owner(self) -> u16 {
         // CAST: The low bits.
@@ -181,11 +188,14 @@ impl<'m> Element<'m> {
         .ok_or(Busy)
     }
 
-    /// Makes variables that were taken set again, with the values that they have.
-    pub(crate) fn untake(&self, once: Marks) {
+    /// Makes variables that were taken set again, unless there was a write since `version`: what it
+    /// set may have been taken as well.
+    pub(crate) fn untake(&self, once: Marks, version: u32) {
         self.read_then(
             |_| (),
-            |lock, word, ()| lock.cmpxchg(word.0, word.0 | once.0, Relaxed).is_ok(),
+            |lock, word, ()| {
+                word.version() != version || lock.cmpxchg(word.0, word.0 | once.0, Relaxed).is_ok()
+            },
         );
     }
 
@@ -374,6 +384,12 @@ impl Reader<'_> {
     /// The word of the lock, if there is no write meanwhile.
     pub(super) fn lock_word(&self) -> LockWord {
         self.word
+    }
+
+    /// How many writes there were before this reading.
+    #[inline]
+    pub(crate) fn version(&self) -> u32 {
+        self.word.version()
     }
 
     /// A variable, if it is set.

@@ -21,7 +21,8 @@ use crate::{
         Busy,
         Element,
         Marks,
-        Reader, //
+        Reader,
+        VARS_MAX, //
     },
     program::{
         op::{
@@ -48,9 +49,9 @@ pub(crate) enum Outcome {
 impl Outcome {
     /// The outcome for those that [`Element::take`] was to take.
     #[inline]
-    fn of(taken: Result<Option<()>, Busy>) -> Self {
+    fn of<T>(taken: Result<Option<T>, Busy>) -> Self {
         match taken {
-            Ok(Some(())) => Self::Resolved,
+            Ok(Some(_)) => Self::Resolved,
             Ok(None) => Self::Unresolved,
             Err(Busy) => Self::Busy,
         }
@@ -97,47 +98,52 @@ fn resolve_all(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     // them have values.
     if program.sources.len() > 1 {
         for source in &program.sources {
-            match read_source(program, source, Marks::NONE, scratch) {
+            match Outcome::of(read_source(program, source, Marks::NONE, scratch)) {
                 Outcome::Resolved => (),
                 outcome => return outcome,
             }
         }
     }
-    for (i, source) in program.sources.iter().enumerate() {
+
+    // Of which writes the values are. There is a reference for each source at least.
+    let mut versions = [0; VARS_MAX];
+
+    for (i, (source, version)) in program.sources.iter().zip(&mut versions).enumerate() {
         if program.sources.len() > 1 && source.once.is_empty() {
             continue;
         }
         match read_source(program, source, source.once, scratch) {
-            Outcome::Resolved => (),
-            outcome => {
+            Ok(Some(read)) => *version = read,
+            refused => {
                 // Somebody else has just taken them.
-                give_back(program, scratch, i);
-                return outcome;
+                give_back(program, scratch, versions.get(..i).unwrap_or(&[]));
+                return Outcome::of(refused);
             }
         }
     }
     Outcome::Resolved
 }
 
-/// Reads what is wanted of a source, and unsets the variables `once`.
+/// Reads what is wanted of a source, and unsets the variables `once`. Returns how often they have
+/// been written.
 fn read_source(
     program: &Program,
     source: &ReferredHist,
     once: Marks,
     scratch: &mut Scratch<'_>,
-) -> Outcome {
+) -> Result<Option<u32>, Busy> {
     let Some(element) = find(program, source, scratch) else {
-        return Outcome::Unresolved;
+        return Ok(None);
     };
     let Scratch { slots, texts, .. } = &mut *scratch;
 
-    Outcome::of(element.take(once, |vars| {
+    element.take(once, |vars| {
         source
             .reads
             .iter()
             .all(|read| read_one(read, &element, vars, slots, texts))
-            .then_some(())
-    }))
+            .then_some(vars.version())
+    })
 }
 
 /// The element of the other histogram with the key of this hit.
@@ -195,13 +201,16 @@ fn read_one(
     true
 }
 
-/// Undoes what was done to the first `n` sources.
+/// Undoes what was done to the first sources, which had these versions.
 #[cold]
 #[inline(never)]
-fn give_back(program: &Program, scratch: &mut Scratch<'_>, n: usize) {
-    for source in program.sources.iter().take(n) {
+fn give_back(program: &Program, scratch: &mut Scratch<'_>, versions: &[u32]) {
+    for (source, version) in program.sources.iter().zip(versions) {
+        if source.once.is_empty() {
+            continue;
+        }
         if let Some(element) = find(program, source, scratch) {
-            element.untake(source.once);
+            element.untake(source.once, *version);
         }
     }
 }

@@ -100,7 +100,7 @@ mod tests {
         assert!(element.write().is_none());
         assert!(element.read(|_| ()).is_none());
         assert!(element.take(Marks::NONE.with(0), |_| Some(())).is_err());
-        element.untake(Marks::NONE.with(0));
+        element.untake(Marks::NONE.with(0), 0);
         assert!(map
             .snapshot()?
             .row(0)
@@ -153,7 +153,8 @@ mod tests {
         assert_eq!(var(element, 3), None);
         assert_eq!(var(element, 4), Some(6));
 
-        element.untake(Marks::NONE.with(3));
+        // There was one write.
+        element.untake(Marks::NONE.with(3), 1);
         assert_eq!(take(3), Some(5));
         assert_eq!(take(VARS_MAX), None);
         assert_eq!(take(usize::MAX), None);
@@ -164,6 +165,12 @@ mod tests {
         assert_eq!(writer.var(3), 5);
         writer.set_var(3, 8);
         drop(writer);
+        assert_eq!(take(3), Some(8));
+
+        // Who took the value before must not give back this one, which was used.
+        element.untake(Marks::NONE.with(3), 1);
+        assert_eq!(take(3), None);
+        element.untake(Marks::NONE.with(3), 2);
         assert_eq!(take(3), Some(8));
         Ok(())
     }
@@ -190,7 +197,7 @@ mod tests {
         assert_eq!(take(), Some((5, 6)));
         assert_eq!((var(element, 3), var(element, 4)), (None, None));
 
-        element.untake(Marks::NONE.with(4));
+        element.untake(Marks::NONE.with(4), 2);
         assert_eq!(take(), None);
         assert_eq!(var(element, 4), Some(6));
         Ok(())
