@@ -235,11 +235,23 @@ fn write_saved(out: &mut Out, row: &Row<'_>, place: VarPlace, signed: bool) {
         }
         TextKind::Stack(string) => {
             out.put(b"\n");
-            // The length comes first.
-            key::write_stack(out, row.string(string).get(1..).unwrap_or(&[]));
+            key::write_stack(out, stack(row.string(string)));
         }
         TextKind::Comm => out.left(key::until_nul(row.comm()), 32),
     }
+}
+
+/// The addresses of a stack, whose words begin with their number. What is behind them is left over
+/// from a deeper stack.
+fn stack(words: &[u64]) -> &[u64] {
+    let Some((len, addresses)) = words.split_first() else {
+        return &[];
+    };
+
+    usize::try_from(*len)
+        .ok()
+        .and_then(|len| addresses.get(..len))
+        .unwrap_or(addresses)
 }
 
 /// What a field heads its column with.

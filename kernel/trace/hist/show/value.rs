@@ -104,6 +104,8 @@ impl Column {
 }
 
 /// How many hundredths of a percent `value` is of `total`; `None` if it is part of nothing.
+///
+/// They have 32 bits, as in C, where all ones are an error. Shares of something are smaller.
 pub(crate) fn hundredths(value: u64, total: u64) -> Option<u64> {
     let scaled = if value < u64::MAX / 10_000 {
         value.wrapping_mul(10_000).checked_div(total)
@@ -111,8 +113,8 @@ pub(crate) fn hundredths(value: u64, total: u64) -> Option<u64> {
         value.checked_div(total / 10_000)
     };
 
-    match scaled {
-        Some(n) => Some(n),
+    match scaled.map(|n| n & u64::from(u32::MAX)) {
+        Some(n) => (n != u64::from(u32::MAX)).then_some(n),
         None if value == 0 => Some(0),
         None => None,
     }

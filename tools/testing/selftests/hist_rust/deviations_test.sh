@@ -54,6 +54,19 @@ dev_no_addresses__save_of_a_stack() {
 		same "$(grep -vE '^ {9}[a-zA-Z_0-9.]+\+0x[0-9a-f]+/0x[0-9a-f]+( \[[a-zA-Z_0-9]+\])?$' "$tmp/log")" ''
 }
 
+# Behind the outermost function there is nothing left over from a deeper stack.
+dev_no_addresses__save_of_a_shorter_stack() {
+	local e=events/sched/sched_switch n h='hist:keys=common_pid:x1=common_timestamp:onmax($x1).save(common_stacktrace)'
+	fresh && on $e "$h" || return
+	for n in 1 2 3 4 5; do q sh -c 'cat /proc/self/status; sleep 0.05'; done
+	rows $e >"$tmp/log"
+	on $e "!$h" || return
+	awk '/^\{/ { outermost = 0 }
+		/^ {9}/ { if (outermost) { print; bad = 1 } n++ }
+		/^ {9}(entry_SYSCALL_64_after_hwframe|ret_from_fork_asm|common_startup_64)\+/ { outermost = 1; ends++ }
+		END { exit bad || n < 50 || ends < 5 }' "$tmp/log"
+}
+
 # Not even root may see the addresses of symbols.
 dev_no_addresses__in_brackets() {
 	local e=events/kmem/kmalloc restrict rc=0
@@ -502,7 +515,7 @@ dev_named_event_gone__the_other_stays() {
 }
 
 run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_strings \
-	dev_string_modifier__command_name dev_string_value__refused dev_no_addresses__save_of_a_stack \
+	dev_string_modifier__command_name dev_string_value__refused dev_no_addresses__save_of_a_stack dev_no_addresses__save_of_a_shorter_stack \
 	dev_no_addresses__in_brackets dev_incompatible_keys__refused dev_synth_param_type__number_for_a_string \
 	dev_synth_param_type__string_for_a_number dev_named_layout__refused dev_named_layout__of_actions \
 	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_full_array__as_a_key \

@@ -91,7 +91,7 @@ grammar_filter() {
 	q num 1 0 0 x 3 0 0 x
 	rows_are num '{ id:          3 } hitcount:          1' || return
 	drop num
-	refused_clean num 'hist:keys=id if' 'Invalid argument' && refused_clean num 'if id > 1' 'Invalid argument'
+	refused_clean num 'hist:keys=id if' 'Invalid argument' && refused_clean num 'hist:if id > 1' 'Invalid argument'
 }
 
 # Fields.
@@ -139,8 +139,7 @@ fields_refused() {
 	put dynamic_events 'u:odd struct blob raw 12; u32 id' | q grep ok || return
 	refused_clean odd hist:keys=raw 'Cannot allocate memory' &&
 		refused_clean odd hist:keys=none 'Invalid argument' "$(entry odd "Couldn't find field" hist:keys=none none)" || return
-	for c in '' : :vals=id :keys= ; do
-		[ "$c" = :keys= ] && continue
+	for c in '' : :vals=id; do
 		refused_clean odd "hist$c" 'Invalid argument' || return
 	done
 }

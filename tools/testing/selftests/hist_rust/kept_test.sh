@@ -108,10 +108,17 @@ kept_sort_name__is_the_value() {
 
 # The sum of all is -4, of which -1 is a quarter, and 0 nothing.
 kept_negative_share__of_nothing() {
-	fresh && ok num hist:keys=id:vals=delta.percent:sort=id && ok num hist:keys=id:vals=delta.graph:sort=id || return
+	local h='hist:keys=id:vals=delta.percent:sort=id'
+	fresh && ok num $h && ok num hist:keys=id:vals=delta.graph:sort=id || return
 	q num 1 -1 0 a 2 -3 0 a 3 0 0 a
 	# Whatever it is, it can be read.
-	same "$(rows $E/num | grep -c '^{ id: ')" 6 && rows $E/num | grep -q 'delta (%)'
+	same "$(rows $E/num | grep -c '^{ id: ')" 6 && rows $E/num | grep -q 'delta (%)' || return
+	# It has 32 bits, all ones of which are an error.
+	ok num "$h:clear" && q num 1 -1 0 a 2 20001 0 a || return
+	same "$(rows $E/num | head -n 2)" '{ id:          1 } hitcount:          1  delta (%):[ERROR]
+{ id:          2 } hitcount:          1  delta (%): 100.00' || return
+	ok num "$h:clear" && q num 1 -1 0 a 2 30001 0 a || return
+	same "$(rows $E/num | head -n 1)" '{ id:          1 } hitcount:          1  delta (%): 14316557.65'
 }
 
 kept_hist_names__are_global() {
