@@ -164,9 +164,15 @@ impl Drop for ProbeGuard {
     }
 }
 
+/// The cookie of what is over already.
+// CAST: It is 1.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+const COMPLETED: usize = bindings::SRCU_GET_STATE_COMPLETED as usize;
+
 /// When all [`ReadGuard`]s are gone that may have seen a listener which is not there any more.
 ///
-/// Holds a cookie of `tracepoint_srcu`, or 0 if there is nothing to wait for.
+/// Holds a cookie of `tracepoint_srcu`, or that for which there is nothing to wait for. No number
+/// of one's own will do for that: cookies wrap around, and 0 is one of them.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(super) struct Readers(Atomic<usize>);
 
@@ -174,7 +180,7 @@ pub(super) struct Readers(Atomic<usize>);
 impl Readers {
     /// There has been no listener.
     pub(super) const fn new() -> Self {
-        Self(Atomic::new(0))
+        Self(Atomic::new(COMPLETED))
     }
 
     /// A listener has been taken away. Does not wait.
@@ -192,7 +198,7 @@ impl Readers {
         let srcu = &raw mut bindings::tracepoint_srcu;
 
         // SAFETY: `tracepoint_srcu` is initialised at build time, and the cookie is one of it.
-        if cookie != 0 && !unsafe { bindings::poll_state_synchronize_srcu(srcu, cookie) } {
+        if !unsafe { bindings::poll_state_synchronize_srcu(srcu, cookie) } {
             // SAFETY: As above.
             unsafe { bindings::synchronize_srcu(srcu) };
         }
