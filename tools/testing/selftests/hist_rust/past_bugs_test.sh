@@ -437,13 +437,27 @@ print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || 
 	same "$(perf script -i "$tmp/data" -F event,trace 2>/dev/null | sed 's/^ *//; s/ *$//')" 'synthetic:fmt: lat=3 text=abc word=abc'
 }
 
+# One that is longer than what perf has room for is lost, without a warning.
+s9_too_long_for_perf() {
+	local fields params before
+	command -v perf >/dev/null || skip 'there is no perf' || return
+	fields=$(printf ' char[8] f%d;' {1..33}) params=$(printf ',$s1%.0s' {1..33})
+	fresh && synth "long u64 lat;$fields" | q grep ok && synth 'short u64 lat' | q grep ok || return
+	ok num "hist:keys=id:x1=total:s1=tag:onchange(\$x1).trace(long,\$x1$params):onchange(\$x1).trace(short,\$x1)" || return
+	before=$(dmesg | grep -c 'perf buffer not large enough')
+	printf '%s\n' 'reg bit=0 : num u32 id; s32 delta; u64 total; char[8] tag' 'w 0 u32:1 u32:2 u64:3 s:abc n:5' >"$tmp/script"
+	perf record -o "$tmp/data" -e synthetic:long -e synthetic:short -- "$UEDRIVE" "$tmp/script" >"$tmp/log" 2>&1 </dev/null
+	same "$(perf script -i "$tmp/data" -F event,trace 2>/dev/null | sed 's/^ *//; s/ *$//')" 'synthetic:short: lat=3' &&
+		same "$(dmesg | grep -c 'perf buffer not large enough')" "$before"
+}
+
 run_tests h1_bad_named h2_named_orders h3_reference_only h4_open_while_removed \
 	h6_read_after_removal h8_long_names h10_modifier_of_nothing h11_many_parameters h12_string_operands \
 	h13_character_arrays h14_modifiers_of_values h17_operators h18_variable_used_twice \
 	h15_h16_sorted_by_each_type h19_h20_malformed h21_last_command h22_helper_stayed h22_helper_of_a_failure \
 	h23_long_expressions h24_soft_mode h25_large_keys_and_variables m2_misses_of_a_full_map \
 	m5_interrupted_insertion s8_malformed_definitions s3_two_writers s4_user_strings s5_types s6_s7_stack_chain \
-	s9_format_and_perf
+	s9_format_and_perf s9_too_long_for_perf
 rc=$?
 "$UEDRIVE" --reset
 exit $rc
