@@ -10,7 +10,7 @@
 
 mod owned;
 #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
-mod tests;
+pub(super) mod tests;
 
 pub use self::owned::EventFileRef;
 

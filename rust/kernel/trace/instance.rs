@@ -275,7 +275,7 @@ impl InstanceRef {
 
     /// Enables or disables the events that `text` says, as the file `set_event` does: `system:`,
     /// `system:event`, or the `name` of a system or of events, with `:mod:module` behind it for
-    /// those of a module. `*` or nothing in place of a name stands for any. Sleeps: takes
+    /// those of a module. `*` or nothing beside a colon stands for any name. Sleeps: takes
     /// `event_mutex`.
     ///
     /// # Errors
@@ -322,9 +322,9 @@ impl InstanceRef {
     /// Writes a text to the buffer of the instance, which is shown with the address that this is
     /// called from. Any context.
     ///
-    /// Returns its length in bytes, of which there are 1023 at most. It is 0 if nothing was
-    /// written: [`init_printk`](Self::init_printk) was not called, this is the top instance, its
-    /// option `trace_printk` is off, or the buffer does not take records.
+    /// Returns its length in bytes, of which there are 1023 at most. It is 0 if it was not tried:
+    /// [`init_printk`](Self::init_printk) was not called, this is the top instance, or its option
+    /// `trace_printk` is off. Whether the buffer takes records is not told.
     ///
     /// In C: `trace_array_printk()`.
     ///

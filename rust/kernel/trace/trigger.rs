@@ -228,8 +228,8 @@ pub enum Kind {
     /// Triggers that look at the record. They are hit with it, after the filter has been asked.
     Record,
     /// Triggers that do not need the record, as `traceon` and `enable_event` in C. They are hit
-    /// with a record if there is one, as there has to be for a filter or for another trigger; and
-    /// without one if the event or tracing is off.
+    /// with the record if the event has a trigger in the instance that needs it, or one with a
+    /// filter; and without it otherwise, whether the event is on or not.
     Always,
     /// Triggers that are hit when the record was written, after its filter has been asked, as
     /// `stacktrace` in C: what they write comes after it. They are hit without the record. An event
@@ -408,7 +408,7 @@ impl<T: Command> Registration<T> {
         _record: *mut c_void,
         event: *mut bindings::ring_buffer_event,
     ) {
-        // Without a record there was no use for one, as tracing is off for instance.
+        // Without a record there was no use for one.
         if event.is_null() {
             return;
         }

@@ -3,6 +3,8 @@
 //! Tests of references to events and instances.
 
 use super::EventFileRef;
+#[cfg(CONFIG_SYNTH_EVENTS)]
+use crate::error::to_result;
 use crate::{
     bindings,
     prelude::*,
@@ -21,6 +23,18 @@ use core::{
 };
 
 const NAME: &CStr = c"rust_instance_test";
+
+/// Has the records of an event filtered, so that they are first written to a page aside; no longer
+/// with `0`.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(in crate::trace) fn set_filter(file: &EventFileRef, filter: &CStr) -> Result {
+    let mut text = KVec::new();
+    text.extend_from_slice(filter.to_bytes_with_nul(), GFP_KERNEL)?;
+    let _guard = event_mutex::lock();
+
+    // SAFETY: The file is kept, `event_mutex` is held, and the text can be written to.
+    to_result(unsafe { bindings::apply_event_filter(file.as_raw(), text.as_mut_ptr().cast()) })
+}
 
 #[macros::kunit_tests(rust_kernel_trace_references)]
 mod references {
@@ -154,6 +168,12 @@ mod references {
                 )
             };
             assert!(text == c"1 and two");
+
+            // That it has not got there is not told.
+            //
+            // SAFETY: The instance has a buffer.
+            unsafe { bindings::ring_buffer_record_off((*(*file.as_raw()).tr).array_buffer.buffer) };
+            assert_eq!(made.print(fmt!("lost")), 4);
             // It is shown as from this function.
             // Elsewhere it is that of the function that prints.
             #[cfg(CONFIG_X86_64)]

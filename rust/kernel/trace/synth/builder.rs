@@ -312,7 +312,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// As for [`EventFileRef::get`].
+    /// As for [`Tracer::open`].
     pub fn tracer(&self, instance: Option<&CStr>) -> Result<Tracer> {
         Tracer::of(
             EventFileRef::get(instance, SYSTEM, self.name())?,

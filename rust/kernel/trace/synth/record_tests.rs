@@ -14,11 +14,12 @@ use super::{
 };
 use crate::{
     bindings,
-    error::to_result,
     prelude::*,
     trace::{
-        event_file::EventFileRef,
-        event_mutex,
+        event_file::{
+            tests::set_filter,
+            EventFileRef, //
+        },
         instance::InstanceRef,
         tracepoint::ReadGuard,
         HEADER_SIZE, //
@@ -44,16 +45,6 @@ fn next_payload(file: &EventFileRef, payload: &mut [u8]) -> Result {
             .copy_from(data.add(HEADER_SIZE), payload.len());
     }
     Ok(())
-}
-
-/// Has the records of an event filtered, so that they are first written to a page aside.
-fn set_filter(file: &EventFileRef, filter: &CStr) -> Result {
-    let mut text = KVec::new();
-    text.extend_from_slice(filter.to_bytes_with_nul(), GFP_KERNEL)?;
-    let _guard = event_mutex::lock();
-
-    // SAFETY: The file is kept, `event_mutex` is held, and the text can be written to.
-    to_result(unsafe { bindings::apply_event_filter(file.as_raw(), text.as_mut_ptr().cast()) })
 }
 
 #[macros::kunit_tests(rust_kernel_trace_synth_records)]

@@ -410,6 +410,8 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     ///
     /// Together with the trigger; hits that have happened nevertheless are over:
     ///
+    /// - `EINVAL` if the event cannot be enabled, as those of the tracers, in the system `ftrace`,
+    ///   which have no `trigger` file.
     /// - `ENODEV` if the module of the event is still being initialised or on its way out.
     /// - `EEXIST` if the trigger is hit afterwards ([`Kind::Post`](super::Kind::Post)), and the
     ///   event has such a one already.
@@ -423,6 +425,13 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         if ty == POST && list::has_type(file, ty, lists) {
             return Err(NotAttached {
                 error: EEXIST,
+                trigger: self,
+            });
+        }
+        // SAFETY: The event of a file is valid, and so is its class. Neither changes.
+        if unsafe { (*(*file.call()).class).reg.is_none() } {
+            return Err(NotAttached {
+                error: EINVAL,
                 trigger: self,
             });
         }

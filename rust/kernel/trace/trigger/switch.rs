@@ -80,7 +80,8 @@ unsafe extern "C" fn hit(
     _event: *mut bindings::ring_buffer_event,
 ) {
     // SAFETY: C has set the private data before the trigger was attached; it does not change, and
-    // has the file disabled before that goes, which waits for hits.
+    // is freed after hits are waited for. Only then the event of the file, which cannot be removed
+    // before, is given back. With an instance files go after hits are waited for, too.
     let (file, paused) = unsafe {
         let switch = (*data).private_data.cast::<bindings::enable_trigger_data>();
         ((*switch).file, !(*switch).enable)

@@ -28,7 +28,9 @@ use crate::{
         Delta, //
     },
     trace::{
+        event::removal::Permission,
         event_file::{
+            tests::set_filter,
             EventFile,
             EventFileRef, //
         },
@@ -320,14 +322,18 @@ mod commands {
         let file = tracer.file();
         let (always, word) = (ALWAYS.register()?, WORD.register()?);
 
-        // The event is off, so there is none.
+        // Nothing looks at it, whether the event is on or not.
         obey(file, c"rust_test_always")?;
         tracer.emit(&[1u32.into()])?;
         assert_eq!(counts::<Always>(file)?, (1, 0, None));
+        file.set_enabled(true)?;
+        tracer.emit(&[1u32.into()])?;
+        file.set_enabled(false)?;
+        assert_eq!(counts::<Always>(file)?, (2, 0, None));
         // But there is if another trigger looks at it.
         obey(file, c"rust_test_word")?;
         tracer.emit(&[1u32.into()])?;
-        assert_eq!(counts::<Always>(file)?, (2, 1, None));
+        assert_eq!(counts::<Always>(file)?, (3, 1, None));
         obey(file, c"!rust_test_word")?;
         obey(file, c"!rust_test_always")?;
 
@@ -456,6 +462,31 @@ mod commands {
         event.delete().map_err(|failed| failed.error)
     }
 
+    /// Those of tracers, which nothing enables: C would call what they do not have.
+    #[test]
+    fn not_of_every_event() -> Result {
+        let command = WORD.register()?;
+        let file = EventFileRef::get(None, c"sched", c"sched_switch")?;
+        {
+            let guard = event_mutex::lock();
+            // SAFETY: There is no other one.
+            let mut lists = unsafe { Lists::new(guard.held()) };
+            // As C calls `parse`.
+            let _permission = Permission::none(guard.held());
+            let file = file
+                .file(guard.held())
+                .instance()
+                .find_file(c"ftrace", c"bprint")
+                .ok_or(ENOENT)?;
+            let refused = NewTrigger::<Word>::new(file, Dropped)?.attach(&mut lists);
+
+            assert_eq!(refused.err().map(|refused| refused.error), Some(EINVAL));
+            assert!(file.triggers::<Word>(&lists).next().is_none());
+        }
+        drop((file, command));
+        Ok(())
+    }
+
     /// What there is no room for in the ring buffer is refused, whatever has made the others: it
     /// warns otherwise.
     #[test]
@@ -474,19 +505,26 @@ mod commands {
 
         HOW.store((&raw mut how).cast(), Relaxed);
         file.set_enabled(true)?;
-        obey(file, c"rust_test_again")?;
-        {
-            let one = tracer.in_order()?;
-            let two = tracer.in_order()?;
+        // With a filter, the first record is put aside: it nests without being in the buffer.
+        for filter in [c"0", c"number < 9"] {
+            set_filter(file, filter)?;
+            obey(file, c"rust_test_again")?;
+            {
+                let one = tracer.in_order()?;
+                let two = tracer.in_order()?;
 
-            // The third is hit when there are three, four and five, and for one that is refused,
-            // which C has put aside for its triggers. Each of the others is hit four times.
-            drop(tracer.in_order()?);
-            drop(two);
-            drop(one);
+                // The third is hit when there are three, four and five, and for one that is
+                // refused, which C has put aside for its triggers. Each of the others is hit four
+                // times.
+                drop(tracer.in_order()?);
+                drop(two);
+                drop(one);
+            }
+            let again = counts::<Again>(file);
+            obey(file, c"!rust_test_again")?;
+            assert_eq!(again?, (12, 12, None));
         }
-        let again = counts::<Again>(file);
-        obey(file, c"!rust_test_again")?;
+        set_filter(file, c"0")?;
 
         // A command that is not that of the kernel's histograms is counted.
         obey(file, c"rust_test_hist")?;
@@ -494,7 +532,6 @@ mod commands {
         let hist = counts::<Hist>(file);
         obey(file, c"!rust_test_hist")?;
         file.set_enabled(false)?;
-        assert_eq!(again?, (12, 12, None));
         assert_eq!(hist?, (4, 4, None));
 
         synth.release(event_mutex::lock().held());
