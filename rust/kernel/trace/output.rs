@@ -52,9 +52,6 @@ impl<'a> Line<'a> {
     }
 
     /// The record with its header, which field offsets count from.
-    ///
-    /// Empty if the record is printed to the console before it is in the buffer, as booting with
-    /// `tp_printk` has it: C does not tell then how long it is.
     pub fn record(&self) -> &[u8] {
         // SAFETY: By the type invariant the iterator has a record, of the size that it says.
         unsafe {

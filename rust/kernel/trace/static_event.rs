@@ -43,6 +43,8 @@ pub use self::{
         Text, //
     }, //
 };
+#[cfg(CONFIG_PERF_EVENTS)]
+pub use super::perf::Event as PerfEvent;
 pub use super::probe::Found;
 pub use super::tracepoint::{
     CallGuard,
@@ -66,6 +68,7 @@ pub use crate::{
         trace_iterator as RawIterator,
         ANNOTYPE_NOENDBR, //
     },
+    error::Result,
     ffi::{
         c_int,
         c_void, //

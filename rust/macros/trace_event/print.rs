@@ -187,7 +187,7 @@ impl<'a> Printer<'a> {
                 let rel = if *relative { "rel_" } else { "" };
                 let data = quote!(#line.data(#offset, #relative));
                 let (get, code) = match what {
-                    Dynamic::Str | Dynamic::Text => ("str", quote!(#line.string(#data))),
+                    Dynamic::Str | Dynamic::Text => ("str", quote!(#line.text(#offset, #relative))),
                     Dynamic::Bitmask => ("bitmask", quote!(#line.bits(#data))),
                     Dynamic::Cpumask => ("cpumask", quote!(#line.bits(#data))),
                     Dynamic::Array(_) => {
@@ -545,7 +545,10 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
             event: *mut #root::RawEvent,
         ) -> #root::RawPrintLine {
             // SAFETY: C calls this with a record of the event.
-            let mut #line = match unsafe { #root::Line::<#record>::new(iter, event) } {
+            let line = unsafe {
+                #root::Line::<{ ::core::mem::offset_of!(#record, __data) }>::new(iter, event)
+            };
+            let mut #line = match line {
                 Ok(line) => line,
                 Err(result) => return result,
             };

@@ -148,8 +148,37 @@ pub trait Number: Copy {
     fn not(self) -> Self;
 }
 
+/// Quotients, which 32-bit kernels have functions for if they are of 64 bits.
+macro_rules! quotient {
+    ($($ty:ty => $quotient:ident, $div64:ident;)*) => {$(
+        fn $quotient(a: $ty, b: $ty) -> Option<$ty> {
+            #[cfg(CONFIG_64BIT)]
+            return a.checked_div(b);
+            #[cfg(not(CONFIG_64BIT))]
+            // SAFETY: The divisor is not 0.
+            return (b != 0).then(|| unsafe { bindings::$div64(a, b) });
+        }
+    )*};
+}
+
+quotient! {
+    u64 => quotient_u64, div64_u64;
+    i64 => quotient_i64, div64_s64;
+}
+
+/// Whole seconds of nanoseconds.
+pub fn ns_to_secs(ns: u64) -> u64 {
+    quotient_u64(ns, 1_000_000_000).unwrap_or(0)
+}
+
+/// Nanoseconds without whole seconds.
+pub fn ns_without_secs(ns: u64) -> u32 {
+    // CAST: It is less than the divisor.
+    Number::rem(ns, 1_000_000_000) as u32
+}
+
 macro_rules! number {
-    ($($ty:ty)*) => {$(
+    ($($ty:ty => $quotient:expr;)*) => {$(
         impl Number for $ty {
             fn add(self, other: Self) -> Self {
                 self.wrapping_add(other)
@@ -164,11 +193,13 @@ macro_rules! number {
             }
 
             fn div(self, other: Self) -> Self {
-                self.checked_div(other).unwrap_or(0)
+                $quotient(self, other).unwrap_or(0)
             }
 
             fn rem(self, other: Self) -> Self {
-                self.checked_rem(other).unwrap_or(0)
+                $quotient(self, other).map_or(0, |n: Self| {
+                    self.wrapping_sub(n.wrapping_mul(other))
+                })
             }
 
             fn shl(self, n: u32) -> Self {
@@ -190,7 +221,14 @@ macro_rules! number {
     )*};
 }
 
-number! { u32 i32 u64 i64 usize isize }
+number! {
+    u32 => Self::checked_div;
+    i32 => Self::checked_div;
+    u64 => quotient_u64;
+    i64 => quotient_i64;
+    usize => Self::checked_div;
+    isize => Self::checked_div;
+}
 
 /// What flags and symbols are looked up by.
 #[diagnostic::on_unimplemented(
@@ -266,21 +304,21 @@ pub fn socket_address(bytes: &[u8]) -> *const u8 {
 /// What stands for what is not in the record as it has to be.
 const BROKEN: &CStr = c"(broken)";
 
-/// The line that a record of type `R` is printed to.
+/// The line that a record is printed to, whose fields of fixed size end at `END`.
 ///
 /// # Invariants
 ///
-/// `iter` is valid during `'a`, accessed by this thread only, and its entry is a record of at least
-/// the size of `R`, and of `len` bytes, or was written just now by the probe of the event.
-pub struct Line<'a, R> {
+/// `iter` is valid during `'a`, accessed by this thread only, and its entry is a record of `len`
+/// bytes, which are `END` at least.
+pub struct Line<'a, const END: usize> {
     iter: *mut bindings::trace_iterator,
     entry: *const u8,
     len: usize,
-    _record: PhantomData<(&'a mut bindings::trace_iterator, R)>,
+    _iter: PhantomData<&'a mut bindings::trace_iterator>,
     _not_thread_safe: NotThreadSafe,
 }
 
-impl<'a, R> Line<'a, R> {
+impl<'a, const END: usize> Line<'a, END> {
     /// Prints the name of the event.
     ///
     /// # Errors
@@ -304,16 +342,19 @@ impl<'a, R> Line<'a, R> {
             return Err(prepared);
         }
         // SAFETY: The caller promises a valid iterator.
-        let (entry, len, tr) = unsafe { ((*iter).ent.cast::<u8>(), (*iter).ent_size, (*iter).tr) };
-        let mut len = usize::try_from(len).unwrap_or(0);
+        let (entry, len) = unsafe { ((*iter).ent.cast::<u8>(), (*iter).ent_size) };
+        let len = usize::try_from(len).unwrap_or(0);
 
-        // With `tp_printk` C prints a record before it is in the buffer, by an iterator that has
-        // neither an instance nor sizes. Our own probe has just written the record, and what is
-        // in it says no more than what is there.
-        if len == 0 && tr.is_null() {
-            len = usize::from(u16::MAX);
+        // The last byte of the buffer for texts is kept, so that what fills it ends as well.
+        //
+        // SAFETY: As above; C has just initialised the buffer, which is not empty.
+        unsafe {
+            let texts = &raw mut (*iter).tmp_seq.seq;
+
+            (*texts).size = (*texts).size.saturating_sub(1);
+            (*texts).buffer.add((*texts).size).write(0);
         }
-        if len < size_of::<R>() {
+        if len < END {
             // Not by `trace_event_printf()`, which looks at fields first.
             //
             // SAFETY: As above; it is a string.
@@ -322,13 +363,12 @@ impl<'a, R> Line<'a, R> {
             return Err(unsafe { bindings::trace_handle_return(&raw mut (*iter).seq) });
         }
 
-        // INVARIANT: Promised by the caller, and as was just checked; a record without a size is
-        // one of the probe.
+        // INVARIANT: Promised by the caller, and as was just checked.
         Ok(Self {
             iter,
             entry,
             len,
-            _record: PhantomData,
+            _iter: PhantomData,
             _not_thread_safe: NotThreadSafe,
         })
     }
@@ -355,8 +395,7 @@ impl<'a, R> Line<'a, R> {
         if offset.checked_add(len)? > self.len {
             return None;
         }
-        // SAFETY: By the type invariant there are as many bytes, or these are what the probe has
-        // written, as it is what the record says; and nobody writes to them.
+        // SAFETY: By the type invariant there are as many bytes, and nobody writes to them.
         Some(unsafe { slice::from_raw_parts(self.entry.add(offset), len) })
     }
 
@@ -372,7 +411,7 @@ impl<'a, R> Line<'a, R> {
     /// The value of a field.
     #[inline(always)]
     pub fn get<T: Scalar>(&self, offset: usize) -> T {
-        build_assert!(offset + size_of::<T>() <= size_of::<R>());
+        build_assert!(offset + size_of::<T>() <= END);
         // SAFETY: By the type invariant there is a record, which has these bytes as just checked.
         // All of them are a value by the safety requirements of the trait.
         T::from_bits(unsafe { self.entry.add(offset).cast::<T::Bits>().read_unaligned() })
@@ -383,19 +422,30 @@ impl<'a, R> Line<'a, R> {
         self.bytes(offset, len).unwrap_or_default()
     }
 
-    /// The bytes of something of variable size.
-    pub fn data(&self, offset: usize, relative: bool) -> &[u8] {
-        let mut loc = 0;
-        if let Some(bytes) = self.bytes(offset, size_of::<u32>()) {
-            loc = u32::from_ne_bytes(bytes.try_into().unwrap_or_default());
-        }
+    /// The bytes of something of variable size, if they are in the record.
+    fn part(&self, offset: usize, relative: bool) -> Option<&[u8]> {
+        let loc = u32::from_ne_bytes(self.bytes(offset, size_of::<u32>())?.try_into().ok()?);
         // CAST: These are 16 bits each.
         let (mut start, len) = ((loc & 0xffff) as usize, (loc >> 16) as usize);
 
         if relative {
             start += offset + size_of::<u32>();
         }
-        self.bytes(start, len).unwrap_or_default()
+        self.bytes(start, len)
+    }
+
+    /// The bytes of something of variable size.
+    pub fn data(&self, offset: usize, relative: bool) -> &[u8] {
+        self.part(offset, relative).unwrap_or_default()
+    }
+
+    /// A string of variable size. One that a record was injected without has no bytes.
+    pub fn text(&self, offset: usize, relative: bool) -> *const c_char {
+        match self.part(offset, relative) {
+            Some([]) => c"".as_char_ptr(),
+            Some(bytes) => self.string(bytes),
+            None => BROKEN.as_char_ptr(),
+        }
     }
 
     /// A string, of bytes of the record.
@@ -518,6 +568,7 @@ impl<'a, R> Line<'a, R> {
         // initialised it, so what is written next is at `len`, or at the end if it is full. C only
         // reads the words.
         unsafe {
+            // At the end there is a NUL, as `new` has written one.
             let used = (*to).seq.len.min((*to).seq.size);
             let text = (*to).seq.buffer.add(used);
             if self.bits_in_a_list() {

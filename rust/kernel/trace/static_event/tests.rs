@@ -150,7 +150,7 @@ unsafe impl Room for Memory<'_> {
     fn commit(self, _count: u64, _task: Option<&Task>) {}
 }
 
-/// What is printed of `record` if C says that it has `size` bytes, or 0 if it does not say it.
+/// What is printed of `record` if C says that it has `size` bytes.
 ///
 /// # Safety
 ///
@@ -165,7 +165,7 @@ unsafe fn printed(
     let iter = KBox::into_raw(iter);
     let call: *const bindings::trace_event_call = core::ptr::from_ref(event).cast();
 
-    // SAFETY: The iterator is our own, with the members that C sets for `tp_printk`; nobody changes
+    // SAFETY: The iterator is our own, with the members that C sets to print one; nobody changes
     // an event that has been registered. The rest is promised by the caller.
     unsafe {
         let seq = &raw mut (*iter).seq;
@@ -249,20 +249,26 @@ mod suite {
     }
 
     #[test]
-    fn records_without_a_size_are_printed() -> Result {
+    fn what_is_printed_needs_a_size() -> Result {
         let mut record = [0; 128];
         let mut made = [0; 128];
 
         __write_rust_kunit_hit(Memory(&mut record), 7, c"seven");
         __write_rust_kunit_made(Memory(&mut made), &[0x21, 0], c"abc");
         // SAFETY: These are the records and the functions of the events.
-        let (text, text_made) = unsafe {
+        let (text, text_made, nothing) = unsafe {
             (
                 printed(
                     __output_rust_kunit_hit,
                     &__event_rust_kunit_hit,
                     &mut record,
-                    0,
+                    128,
+                )?,
+                printed(
+                    __output_rust_kunit_made,
+                    &__event_rust_kunit_made,
+                    &mut made,
+                    128,
                 )?,
                 printed(
                     __output_rust_kunit_made,
@@ -278,6 +284,7 @@ mod suite {
             b"rust_kunit_made: word=abc bits=00000000,00000000,00000000,00000021 \
               hex=61 62 63 00 00 00 00 00\n"
         );
+        assert_eq!(&*nothing, b"rust_kunit_made: (broken)\n");
         Ok(())
     }
 
@@ -289,19 +296,22 @@ mod suite {
         assert_eq!(state.as_c_str(), c"listed by a test");
         __write_rust_kunit_listed(Memory(&mut record), state);
         assert_eq!(record[8..16], (state.to_bpf() as usize).to_ne_bytes());
-        // SAFETY: This is a record and the function of the event.
-        let text = unsafe {
-            printed(
-                __output_rust_kunit_listed,
-                &__event_rust_kunit_listed,
-                &mut record,
-                24,
-            )?
-        };
-        assert_eq!(
-            &*text,
-            b"rust_kunit_listed: state=listed by a test number=7\n"
-        );
+        // What is behind the last field need not be there.
+        for size in [24, 20] {
+            // SAFETY: This is a record and the function of the event.
+            let text = unsafe {
+                printed(
+                    __output_rust_kunit_listed,
+                    &__event_rust_kunit_listed,
+                    &mut record,
+                    size,
+                )?
+            };
+            assert_eq!(
+                &*text,
+                b"rust_kunit_listed: state=listed by a test number=7\n"
+            );
+        }
         Ok(())
     }
 

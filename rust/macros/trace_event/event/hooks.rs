@@ -3,7 +3,8 @@
 //! Functions of the declaration that C calls: when the first probe of a tracepoint comes and the
 //! last one goes, and when perf opens an event.
 //!
-//! Each is taken as a pointer to a safe function, so an `unsafe` one is an error.
+//! Each is taken as a pointer to a safe function, so an `unsafe` one is an error, and in a safe
+//! function, so that nothing `unsafe` is done to get it, whatever lints the declaration allows.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -26,7 +27,7 @@ pub(super) fn hooks(of: &Ident, options: &Options) -> (TokenStream, TokenStream)
     }
     let attach = match &options.attach {
         Some(path) => quote!({
-            unsafe extern "C" fn __attach() -> #root::c_int {
+            extern "C" fn __attach() -> #root::c_int {
                 #root::hook_result({
                     let hook: fn() -> _ = #path;
                     hook()
@@ -38,7 +39,7 @@ pub(super) fn hooks(of: &Ident, options: &Options) -> (TokenStream, TokenStream)
     };
     let detach = match &options.detach {
         Some(path) => quote!({
-            unsafe extern "C" fn __detach() {
+            extern "C" fn __detach() {
                 let hook: fn() = #path;
                 hook()
             }
@@ -69,9 +70,14 @@ pub(super) fn permission(options: &Options) -> TokenStream {
             _: *mut #root::RawCall,
             event: *mut #root::RawPerfEvent,
         ) -> #root::c_int {
-            let hook: fn(&_) -> _ = #path;
             // SAFETY: perf calls this with the event that is being opened.
-            #root::hook_result(hook(unsafe { #root::perf_event(event) }))
+            let event = unsafe { #root::perf_event(event) };
+
+            #root::hook_result(__hook()(event))
+        }
+        #[cfg(CONFIG_PERF_EVENTS)]
+        fn __hook() -> fn(&#root::PerfEvent) -> #root::Result {
+            #path
         }
         #[cfg(CONFIG_PERF_EVENTS)]
         const PERMISSION: Option<#root::Permission> = Some(__permission);

@@ -350,12 +350,13 @@ impl<'a> Printer<'a> {
                 let (value, code) = self.number(value)?;
                 let mut text = vec![plain("(")];
                 text.extend(value.text);
+                let root = root_at(at);
                 let code = if kind == "ns_to_secs" {
                     text.push(plain(") / 1000000000UL"));
-                    quote_spanned!(at=> ((#code as u64) / 1_000_000_000))
+                    quote_spanned!(at=> #root::ns_to_secs(#code as u64))
                 } else {
                     text.push(plain(") % 1000000000UL"));
-                    quote_spanned!(at=> (((#code as u64) % 1_000_000_000) as u32))
+                    quote_spanned!(at=> #root::ns_without_secs(#code as u64))
                 };
                 Value {
                     text,

@@ -241,6 +241,26 @@ tp_printk() {
 	same "$(cat "$tmp/got")" "$(records)"
 }
 
+# A record that somebody made up is printed to the console as it is read: what it
+# says that it has, but has not, is not looked for.
+tp_printk_injected() {
+	local switch=/proc/sys/kernel/tracepoint_printk
+	fresh || return
+	echo 1 >$switch
+	[ "$(cat $switch)" = 1 ] || skip 'not booted with tp_printk' || return
+	dmesg -c >"$tmp/dmesg"
+	echo 'used=255 list=0x04000018' >$R/r_parts/inject && echo 'odd=1' >$R/r_strings/inject
+	echo 0 >$switch
+	dmesg | sed -n 's/^\(\[[^]]*\] \)*r_\([a-z_]*: .*\)$/\2/p' >"$tmp/got"
+	same "$(wc -l <"$tmp/got")" 2 && same "$(cat "$tmp/got")" "$(records)" && grep -q '^parts: 00 00 {} $' "$tmp/got"
+}
+
+# Strings that are not given are empty.
+injected_strings() {
+	fresh && echo 'odd=1' >$R/r_strings/inject && echo 'odd=1' >$C/c_strings/inject || return
+	same "$(records | wc -l)" 2 && same "$(records | sort -u | wc -l)" 1 && ! records | grep -q broken
+}
+
 triggers() {
 	fresh || return
 	echo 'traceoff if n == 5' >$R/r_hooked/trigger || return
@@ -865,7 +885,7 @@ event_is_kept() {
 }
 
 run_tests enabled_at_boot event_is_kept formats event_escapes__in_formats output event_bitmask_text__in_a_line output_fields filters filter_types hist triggers condition hooks arguments probes \
-	faultable exported custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk used_only:readelf \
+	faultable exported custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk tp_printk_injected injected_strings used_only:readelf \
 	perf_records:perf perf_addresses:perf perf_counts:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
 	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \
 	unload_empty unload_with_records unload_while_perf:perf unload_while_fired \
