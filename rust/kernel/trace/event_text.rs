@@ -346,8 +346,8 @@ impl<T: EventText> Operations<T> {
         // SAFETY: By the invariant of `Reader` the file is open.
         let text = unsafe {
             Self::with_event(reader.file, |event, lists| {
-                // Before the text is made, so that there is no hit that neither is in it nor will
-                // be told about.
+                // Before the text is made, so that all hits which come later will be told about.
+                // One that is under way may have been counted without being in it.
                 let hits = Self::hits(event, lists);
                 let seen = reader.last_seen.load(Relaxed);
 

@@ -122,15 +122,18 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// that hits its own tracepoint is called again.
 ///
 /// Dropping it detaches the probe, and waits until it does not run any more. That sleeps, for two
-/// grace periods; [`detach_all`] waits once for several ones.
+/// grace periods; [`detach_all`] waits once for several ones. A probe,
+/// even one that may sleep, must not drop one, nor switch a custom event off: it would wait for
+/// itself.
 ///
 /// A tracepoint of a module has to be there when the probe is attached. The module cannot be
 /// unloaded as long as it is.
 ///
 /// The functions that a tracepoint has for its first and its last probe, such as those behind
 /// `attach:` and `detach:` in [`trace_event!`](super::trace_event), are called with the lock held
-/// that attaching and detaching takes. So probes must neither be made nor dropped there: that is a
-/// deadlock.
+/// that attaching and detaching takes, and often with `event_mutex`. So nothing must be done there
+/// that takes one of them, as it is a deadlock: neither a probe nor a [`ModuleWatch`] be made or
+/// dropped, nor an event be switched, found or bound.
 ///
 /// # Examples
 ///
