@@ -8,7 +8,7 @@
 //! - `hit` and `bpf`: at the place where the tracepoint is;
 //! - `record` and `source`: the probes of ftrace and perf, which write records;
 //! - `scalar`: the types of fields;
-//! - `print` and `text`: what people and tools read;
+//! - `print`, `number` and `text`: what people and tools read;
 //! - `object`: the static objects that C finds by their sections, and `custom` what differs for
 //!   events on tracepoints of somebody else.
 //!
@@ -17,6 +17,7 @@
 mod bpf;
 mod custom;
 mod hit;
+mod number;
 mod object;
 mod print;
 mod record;
@@ -32,6 +33,7 @@ use crate::prelude::*;
 pub use self::{
     bpf::*,
     hit::*,
+    number::*,
     object::*,
     print::*,
     record::*,
