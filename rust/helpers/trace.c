@@ -185,6 +185,11 @@ __rust_helper int rust_helper_tracepoint_preempt_count(void)
 	return preempt_count();
 }
 
+__rust_helper bool rust_helper_trace_in_nmi(void)
+{
+	return in_nmi();
+}
+
 __rust_helper void rust_helper_trace_event_discard(struct trace_event_buffer *fbuffer)
 {
 	__trace_event_discard_commit(fbuffer->buffer, fbuffer->event);

@@ -37,7 +37,7 @@ impl<'a> Line<'a> {
     /// # Safety
     ///
     /// `iter` must be valid during `'a`, accessed by nobody else, and have a record of `event`,
-    /// which must be registered. `trace_event_sem` must be held for reading.
+    /// which must be registered during `'a`.
     pub(super) unsafe fn from_raw(
         iter: *mut bindings::trace_iterator,
         event: *mut bindings::trace_event,

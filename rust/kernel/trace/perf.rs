@@ -210,19 +210,26 @@ impl Reservation<'_> {
         }
     }
 
-    /// The lock of a task's perf events is taken in interrupts as well. The events of C that have a
-    /// task happen with interrupts disabled.
+    /// The lock of a task's perf events is taken in interrupts as well, and who holds it may be
+    /// interrupted by an NMI. The events of C that have a task happen with interrupts disabled, and
+    /// not in NMIs.
     #[inline(never)]
     fn submit_for(self, count: u64, task: &Task) {
         let _interrupts = local_interrupt_disable();
+        // SAFETY: There are no requirements.
+        let task = match unsafe { bindings::trace_in_nmi() } {
+            true => ptr::null_mut(),
+            false => task.as_ptr(),
+        };
 
-        // SAFETY: The task is kept by the reference.
-        unsafe { self.submit_to(count, task.as_ptr()) };
+        // SAFETY: The task is kept by the reference. This is no NMI if there is one.
+        unsafe { self.submit_to(count, task) };
     }
 
     /// # Safety
     ///
-    /// `task` must be null, or a task that is there during the call, with interrupts disabled.
+    /// `task` must be null, or a task that is there during the call, with interrupts disabled and
+    /// not in an NMI.
     #[inline(always)]
     unsafe fn submit_to(self, count: u64, task: *mut bindings::task_struct) {
         let this = ManuallyDrop::new(self);

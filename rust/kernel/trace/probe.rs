@@ -90,7 +90,7 @@ pub unsafe trait Event: 'static {
 pub struct Found {
     tracepoint: &'static Tracepoint,
     /// What keeps the module that it is in loaded. `None` if that is the one which asks.
-    _module: Option<ModuleRef>,
+    module: Option<ModuleRef>,
 }
 
 impl PartialEq for Found {
@@ -106,8 +106,14 @@ impl Found {
         // INVARIANT: It is there for good, or with the module of who has this.
         Self {
             tracepoint,
-            _module: None,
+            module: None,
         }
+    }
+
+    /// The tracepoint that C has.
+    #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
+    pub(super) fn as_raw(&self) -> *mut bindings::tracepoint {
+        self.tracepoint.as_raw()
     }
 }
 
@@ -413,8 +419,8 @@ impl Search<'_> {
 
         if module != self.owner {
             // SAFETY: Promised by the caller.
-            found._module = unsafe { ModuleRef::get_raw(module) };
-            if found._module.is_none() {
+            found.module = unsafe { ModuleRef::get_raw(module) };
+            if found.module.is_none() {
                 self.found = Err(ENODEV);
                 return;
             }

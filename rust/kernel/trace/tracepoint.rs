@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracepoints that are made at run time, and how to read who is attached to one.
+//! Tracepoints, and how to read who is attached to one.
+//!
+//! A [`Tracepoint`] is one of an event that is made at run time, one that `trace_event!` declares,
+//! or one of C.
 //!
 //! The probes of a tracepoint are an array that is replaced as a whole whenever one comes or goes.
-//! Readers walk it under a [`ReadGuard`]; the old array is freed when all guards that could see it
-//! are gone.
+//! Readers walk it under a [`ReadGuard`], or a [`CallGuard`] if they are a tracepoint that is hit,
+//! or a [`FaultableGuard`] if its probes may fault. The old array is freed when all guards that
+//! could see it are gone.
 //!
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
 
@@ -85,7 +89,7 @@ pub struct CallGuard {
 impl CallGuard {
     /// Starts a section in which probes can be called.
     #[inline(always)]
-    #[expect(clippy::new_without_default)]
+    #[expect(clippy::new_without_default, reason = "what is made is a read section")]
     pub fn new() -> Self {
         // INVARIANT: This enters a section.
         Self {
@@ -119,7 +123,7 @@ pub struct FaultableGuard(NotThreadSafe);
 impl FaultableGuard {
     /// Starts a section in which probes that may fault can be called.
     #[inline(always)]
-    #[expect(clippy::new_without_default)]
+    #[expect(clippy::new_without_default, reason = "what is made is a read section")]
     pub fn new() -> Self {
         // SAFETY: There are no requirements.
         unsafe { bindings::tracepoint_faultable_lock() };
@@ -147,7 +151,7 @@ pub struct ProbeGuard(NotThreadSafe);
 impl ProbeGuard {
     /// Disables preemption, without being traced.
     #[inline(always)]
-    #[expect(clippy::new_without_default)]
+    #[expect(clippy::new_without_default, reason = "what is made is a read section")]
     pub fn new() -> Self {
         // SAFETY: There are no requirements.
         unsafe { bindings::trace_preempt_disable() };
@@ -315,6 +319,10 @@ impl Tracepoint {
 
     /// What the first probe has to be called with.
     ///
+    /// The target of the static call is for this data in a section of a `CallGuard`, which C waits
+    /// for when it changes both. It does not wait for those of a `FaultableGuard`, so the target is
+    /// always the iterator there, which does not use it.
+    ///
     /// # Safety
     ///
     /// This CPU must be in a section that probes are kept for.
@@ -333,6 +341,10 @@ impl Tracepoint {
 
     /// Attaches a probe. Sleeps.
     ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; `EEXIST`, with a warning, if the probe is attached already.
+    ///
     /// # Safety
     ///
     /// `func` and `data` must be what the readers of this tracepoint take them for until
@@ -348,7 +360,8 @@ impl Tracepoint {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; what the function returns that the tracepoint has for its first probe.
+    /// `ENOMEM`; `EEXIST`, with a warning, if the probe is attached already; what the function
+    /// returns that the tracepoint has for its first probe.
     ///
     /// # Safety
     ///

@@ -428,7 +428,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
                     #static_call
                     // SAFETY: The guard keeps the probes.
                     if let Some(#data) = unsafe { #tracepoint.first_data() } {
-                        // SAFETY: The target is the function of that probe, or the iterator.
+                        // SAFETY: The target is the function of that probe, or the iterator: see
+                        // `first_data`.
                         unsafe { #trampoline(#data, #passed_args) };
                     }
                     #no_static_call

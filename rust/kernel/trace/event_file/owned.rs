@@ -161,17 +161,18 @@ unsafe fn find(
 /// `file` must be kept, as the invariant of [`EventFileRef`] says.
 #[inline(never)]
 unsafe fn set_enabled(file: NonNull<bindings::trace_event_file>, on: bool) -> Result {
+    let file = file.as_ptr();
+    // SAFETY: By the caller's promise the event is there.
+    let call = unsafe { (*file).event_call };
+    // The mutex keeps others from binding a custom event, which changes what has the name.
+    let guard = event_mutex::lock();
+    // SAFETY: As above, and `event_mutex` is held.
+    let name = unsafe { bindings::trace_event_name(call) };
+
+    drop(guard);
     // SAFETY: By the caller's promise the event and its instance are there, and the names are
     // strings that are there as long as the event. C only compares them.
     to_result(unsafe {
-        let file = file.as_ptr();
-        let call = (*file).event_call;
-
-        bindings::trace_array_set_clr_event(
-            (*file).tr,
-            (*(*call).class).system,
-            bindings::trace_event_name(call),
-            on,
-        )
+        bindings::trace_array_set_clr_event((*file).tr, (*(*call).class).system, name, on)
     })
 }

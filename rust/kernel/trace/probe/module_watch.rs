@@ -129,7 +129,6 @@ pub struct ModuleWatch<F> {
     closure: F,
     #[pin]
     notifier: Opaque<bindings::notifier_block>,
-    registered: (),
 }
 
 // SAFETY: The closure is dropped and called by other threads, which its own traits allow. The rest
@@ -153,12 +152,13 @@ where
             }),
             // INVARIANT: It is registered if this succeeds. It comes last, as the closure is called
             // from then on.
-            //
-            // SAFETY: The closure and the notifier were initialised. The notifier is pinned, and is
-            // unregistered before it is dropped.
-            registered: to_result(unsafe {
-                bindings::register_tracepoint_module_notifier((*this.as_ptr()).notifier.get())
-            })?,
+            _: {
+                // SAFETY: The closure and the notifier were initialised. The notifier is pinned,
+                // and is unregistered before it is dropped.
+                to_result(unsafe {
+                    bindings::register_tracepoint_module_notifier((*this.as_ptr()).notifier.get())
+                })?;
+            },
         }? Error)
     }
 

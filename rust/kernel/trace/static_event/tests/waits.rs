@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests that detaching probes waits for those that are running.
+//! Tests that detaching probes waits for those that are running, and that no hit which goes on
+//! meanwhile calls a probe with the data of another one.
 
 use super::{
     probe,
+    rust_kunit_bare,
     rust_kunit_bare_faultable,
     trace_rust_kunit_bare_faultable, //
 };
 use crate::{
+    bindings,
     impl_has_work,
     new_work,
     prelude::*,
@@ -25,6 +28,7 @@ use crate::{
     },
     trace::probe::{
         detach_all,
+        Event,
         Probe, //
     },
     workqueue::{
@@ -110,6 +114,19 @@ fn state_behind(detach: impl FnOnce()) -> Result<u32> {
     }
 }
 
+/// Whether a hit calls the only probe of a tracepoint, with the data that it has read before.
+fn calls_the_probe<E: Event>() -> Result<bool> {
+    let found = E::tracepoint()?;
+    let tracepoint = found.as_raw();
+
+    // SAFETY: It is there as long as `found`. Nobody else attaches probes meanwhile.
+    unsafe {
+        let key: *mut bindings::static_call_key = (*tracepoint).static_call_key;
+
+        Ok(!key.is_null() && (*key).func != (*tracepoint).iterator)
+    }
+}
+
 #[macros::kunit_tests(rust_kernel_static_event_waits)]
 mod suite {
     use super::*;
@@ -120,6 +137,18 @@ mod suite {
         let state = state_behind(|| drop(probe))?;
 
         assert_eq!(state, DONE);
+        Ok(())
+    }
+
+    /// Attaching waits for the hits of ordinary tracepoints only, as long as they do not sleep.
+    #[test]
+    fn all_probes_that_may_sleep_are_looked_up() -> Result {
+        let _ordinary = probe::<rust_kunit_bare, _>(|_| ())?;
+        let _faultable = probe::<rust_kunit_bare_faultable, _>(|_| ())?;
+        let static_calls = cfg!(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86));
+
+        assert_eq!(calls_the_probe::<rust_kunit_bare>()?, static_calls);
+        assert!(!calls_the_probe::<rust_kunit_bare_faultable>()?);
         Ok(())
     }
 
