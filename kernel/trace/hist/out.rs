@@ -5,7 +5,10 @@
 //! A `hist` file can have a hundred thousand rows, so numbers and padding are formatted here and a
 //! row is handed to the file in one piece.
 
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    str::kstrtox::hex, //
+};
 
 /// Text that is being put together.
 ///
@@ -117,23 +120,8 @@ impl Out {
     }
 
     /// A hexadecimal number, at the right of `width` columns.
-    pub(crate) fn hex(&mut self, mut n: u64, width: usize) {
-        let mut buf = [0; 16];
-        let mut start = buf.len();
-
-        for byte in buf.iter_mut().rev() {
-            // CAST: Less than 16.
-            *byte = match (n & 15) as u8 {
-                digit @ 0..=9 => b'0' + digit,
-                digit => b'a' + (digit - 10),
-            };
-            start = start.wrapping_sub(1);
-            n >>= 4;
-            if n == 0 {
-                break;
-            }
-        }
-        self.right(buf.get(start..).unwrap_or(&[]), width);
+    pub(crate) fn hex(&mut self, n: u64, width: usize) {
+        self.right(hex(n, &mut [0; 16]), width);
     }
 }
 
