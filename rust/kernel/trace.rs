@@ -253,7 +253,7 @@
 //! | [`instance::Instance`], [`instance::InstanceRef`] | `trace_array` |
 //! | [`event_file::EventFileRef`] | `trace_get_event_file()`, `trace_put_event_file()` |
 //! | [`event_file::FieldInfo`] | `ftrace_event_field`, of any event |
-//! | [`trigger::Registration`] | `event_command` |
+//! | [`trigger::CommandOps`] | `event_command` |
 //! | [`trigger::Trigger`] | `event_trigger_data` |
 //! | [`synth::EventRef`], [`synth::Event`] | `synth_event` |
 //! | [`synth::Tracer`] | `synth_event_trace_array()`, `synth_event_trace_start()` |

@@ -31,13 +31,13 @@ use kernel::{
         instance::ErrorTexts,
         trigger::{
             Command,
+            CommandOps,
             Filter,
             Hit,
             Kind,
             Line,
             Lists,
             NewTrigger,
-            Registered,
             Registration,
             Trigger, //
         },
@@ -55,7 +55,7 @@ module! {
 /// The command.
 struct CountCommand;
 
-static COMMAND: Registration<CountCommand> = Registration::new(c"rust_count", Kind::Record);
+static COMMAND: CommandOps<CountCommand> = CommandOps::new(c"rust_count", Kind::Record);
 
 /// What `error_log` says about lines that are refused.
 static ERRORS: ErrorTexts<1> = ErrorTexts::new([c"The event is counted already"]);
@@ -68,7 +68,7 @@ struct Count {
 
 /// The module: the word is known as long as it is there.
 struct TriggerSample {
-    _command: Registered,
+    _command: Registration,
 }
 
 impl kernel::Module for TriggerSample {
@@ -83,7 +83,7 @@ impl kernel::Module for TriggerSample {
 impl Command for CountCommand {
     type Data = Count;
 
-    fn registration() -> &'static Registration<Self> {
+    fn ops() -> &'static CommandOps<Self> {
         &COMMAND
     }
 

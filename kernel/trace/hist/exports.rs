@@ -22,7 +22,7 @@ use kernel::{
     trace::{
         event_text::Operations,
         trigger::{
-            Registration,
+            CommandOps,
             Switch, //
         },
     },
@@ -30,7 +30,7 @@ use kernel::{
 
 /// The command `hist`: what is referred to is a `struct event_command`.
 #[no_mangle]
-static trigger_hist_rust_cmd: &Registration<Histogram> = &HISTOGRAM;
+static trigger_hist_rust_cmd: &CommandOps<Histogram> = &HISTOGRAM;
 
 /// The command `enable_hist`.
 #[no_mangle]

@@ -34,11 +34,11 @@ use kernel::{
         event_mutex::Held,
         trigger::{
             Command,
+            CommandOps,
             Hit,
             Kind,
             Line,
             Lists,
-            Registration,
             Trigger, //
         },
     },
@@ -55,7 +55,7 @@ use super::{
 pub(crate) struct Histogram;
 
 /// What C knows of the command.
-pub(crate) static HISTOGRAM: Registration<Histogram> = Registration::new(c"hist", Kind::Hist);
+pub(crate) static HISTOGRAM: CommandOps<Histogram> = CommandOps::new(c"hist", Kind::Hist);
 
 /// What a trigger has.
 pub(crate) struct TriggerData {
@@ -68,12 +68,6 @@ pub(crate) struct TriggerData {
 }
 
 impl TriggerData {
-    /// The histogram.
-    #[inline]
-    pub(crate) fn hist(&self) -> &Hist {
-        &self.hist
-    }
-
     /// How the line of the trigger begins: all but its filter and whether it is paused.
     pub(crate) fn line(&self) -> &[u8] {
         // It was looked at when the trigger was made.
@@ -85,7 +79,7 @@ impl TriggerData {
 impl Command for Histogram {
     type Data = TriggerData;
 
-    fn registration() -> &'static Registration<Self> {
+    fn ops() -> &'static CommandOps<Self> {
         &HISTOGRAM
     }
 

@@ -64,7 +64,7 @@ use kernel::trace::{
 /// The event of a trigger has happened.
 #[inline(always)]
 pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
-    let hist = data.hist();
+    let hist: &Hist = &data.hist;
 
     // One test for what is most frequent.
     if let Shape::Plain(key) = hist.program.shape {

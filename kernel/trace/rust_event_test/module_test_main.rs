@@ -44,12 +44,12 @@ use kernel::{
         },
         trigger::{
             Command,
+            CommandOps,
             Hit,
             Kind,
             Line,
             Lists,
             NewTrigger,
-            Registered,
             Registration,
             Trigger, //
         }, //
@@ -129,13 +129,13 @@ fn tell(change: Change, module: &ModuleTracepoints<'_>) {
 /// The command, whose triggers do nothing.
 struct Nothing;
 
-static COMMAND: Registration<Nothing> = Registration::new(c"rust_lingering", Kind::Always);
+static COMMAND: CommandOps<Nothing> = CommandOps::new(c"rust_lingering", Kind::Always);
 
 #[vtable]
 impl Command for Nothing {
     type Data = ();
 
-    fn registration() -> &'static Registration<Self> {
+    fn ops() -> &'static CommandOps<Self> {
         &COMMAND
     }
 
@@ -182,7 +182,7 @@ struct ModuleTest {
     probed: File<()>,
     _dir: Dir,
     _file: tracefs::File,
-    _command: Registered,
+    _command: Registration,
     lingered: (),
 }
 

@@ -10,7 +10,7 @@
 //! # Making a command
 //!
 //! - Implement [`Command`] for a type that stands for the command.
-//! - Make one static [`Registration`] of it and [register](Registration::register) it, or have
+//! - Make one static [`CommandOps`] of it and [register](CommandOps::register) it, or have
 //!   built-in C code do that when the kernel boots.
 //! - In [`Command::parse`] build a [`NewTrigger`] and [attach](NewTrigger::attach) it.
 //!
@@ -53,12 +53,12 @@
 //!         event_mutex::Held,
 //!         trigger::{
 //!             Command,
+//!             CommandOps,
 //!             Hit,
 //!             Kind,
 //!             Line,
 //!             Lists,
 //!             NewTrigger,
-//!             Registration,
 //!             Trigger, //
 //!         },
 //!     },
@@ -68,13 +68,13 @@
 //!     hits: Atomic<u64>,
 //! }
 //!
-//! static COUNT: Registration<Count> = Registration::new(c"rust_count_example", Kind::Record);
+//! static COUNT: CommandOps<Count> = CommandOps::new(c"rust_count_example", Kind::Record);
 //!
 //! #[vtable]
 //! impl Command for Count {
 //!     type Data = Self;
 //!
-//!     fn registration() -> &'static Registration<Self> {
+//!     fn ops() -> &'static CommandOps<Self> {
 //!         &COUNT
 //!     }
 //!
@@ -123,7 +123,7 @@ mod data;
 mod filter;
 mod hit;
 mod list;
-mod registered;
+mod registration;
 mod switch;
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_SYNTH_EVENTS))]
 mod tests;
@@ -140,7 +140,7 @@ pub use self::{
         Iter,
         Lists, //
     },
-    registered::Registered,
+    registration::Registration,
     switch::Switch, //
 };
 
@@ -180,8 +180,8 @@ pub trait Command: Sized + 'static {
     /// [`EventFile::detach`].
     type Data: Send + Sync + 'static;
 
-    /// The registration, always the same one.
-    fn registration() -> &'static Registration<Self>;
+    /// What C knows of the command, always the same one.
+    fn ops() -> &'static CommandOps<Self>;
 
     /// Executes a line that was written to the `trigger` file of an event.
     ///
@@ -283,7 +283,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What C knows of a command, for a static. See [`Command::registration`].
+/// What C knows of a command, for a static. See [`Command::ops`].
 ///
 /// In C it is a `struct event_command`, which a static of this type can be declared as.
 ///
@@ -291,15 +291,15 @@ impl<'a> Line<'a> {
 ///
 /// All but the list entry, which is C's, never changes.
 #[repr(transparent)]
-pub struct Registration<T> {
+pub struct CommandOps<T> {
     command: Opaque<bindings::event_command>,
     _command: PhantomData<fn(T)>,
 }
 
 // SAFETY: C locks the list entry, and nothing else is changed.
-unsafe impl<T> Sync for Registration<T> {}
+unsafe impl<T> Sync for CommandOps<T> {}
 
-impl<T> Registration<T> {
+impl<T> CommandOps<T> {
     fn as_raw(&self) -> *mut bindings::event_command {
         self.command.get()
     }
@@ -316,8 +316,8 @@ const fn is_hist(name: &CStr) -> bool {
     matches!(name.to_bytes(), b"hist")
 }
 
-impl<T: Command> Registration<T> {
-    /// Makes the registration of the command `name`.
+impl<T: Command> CommandOps<T> {
+    /// What C is to know of the command `name`.
     pub const fn new(name: &'static CStr, kind: Kind) -> Self {
         // What is left out is called by C's implementation of other commands only. C would free the
         // filter by `set_filter` before it has a trigger freed, and wait for hits each time.

@@ -20,7 +20,7 @@ use super::{
     },
     synchronize,
     Command,
-    Registration,
+    CommandOps,
     POST, //
 };
 use crate::{
@@ -58,7 +58,7 @@ impl EventRef {
 ///
 /// # Invariants
 ///
-/// - `raw` is a complete `struct event_trigger_data`, whose command is the registration of `T`.
+/// - `raw` is a complete `struct event_trigger_data`, whose command is that of `T`.
 /// - It is first in an allocation that `kfree()` takes, as C frees it.
 /// - `raw.paused` is accessed with atomic operations only, or by C which reads it in one piece;
 ///   `raw.count` with atomic operations only.
@@ -329,14 +329,14 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     pub fn new(file: EventFile<'h>, data: T::Data) -> Result<Self> {
         let module = this_module::<T::OwnerModule>();
 
-        if T::registration().is_hist() && !module.as_ptr().is_null() {
+        if T::ops().is_hist() && !module.as_ptr().is_null() {
             return Err(EOPNOTSUPP);
         }
         // INVARIANT: All that C's `trigger_data_alloc()` sets; zeroes mean that there is no filter
         // and that it is not paused. `KBox` allocates what `kfree()` takes, and `repr(C)` has `raw`
         // first.
         let owner = Owner {
-            detached: Registration::<T>::detached,
+            detached: CommandOps::<T>::detached,
             drop_data: Trigger::<T>::drop_data,
             module: ModuleRef::get(module).ok_or(EBUSY)?,
         };
@@ -357,7 +357,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         unsafe {
             // There is no limit for how often it is hit.
             (*raw).count = c_ulong::MAX;
-            (*raw).cmd_ops = T::registration().as_raw();
+            (*raw).cmd_ops = T::ops().as_raw();
             (*raw).private_data_free = Some(free_data);
             bindings::INIT_LIST_HEAD(&raw mut (*raw).list);
             bindings::INIT_LIST_HEAD(&raw mut (*raw).named_list);
@@ -420,8 +420,8 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         let held = lists.held();
         let file = self.file;
 
-        // SAFETY: The command is that of a registration, which does not change.
-        let ty = unsafe { (*T::registration().as_raw()).trigger_type };
+        // SAFETY: The command is a [`CommandOps`], which does not change.
+        let ty = unsafe { (*T::ops().as_raw()).trigger_type };
         if ty == POST && list::has_type(file, ty, lists) {
             return Err(NotAttached {
                 error: EEXIST,

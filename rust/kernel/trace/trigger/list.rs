@@ -124,10 +124,10 @@ pub struct Iter<'a, T> {
 impl<T: Command> Iter<'_, T> {
     /// The next one, which is that of a `Trigger<T>` in the list.
     fn next_raw(&mut self) -> Option<*mut bindings::event_trigger_data> {
-        let ours = T::registration().as_raw();
+        let ours = T::ops().as_raw();
 
         self.all.by_ref().map(Opaque::get).find(|trigger| {
-            // Only a `Trigger<T>` has this command: a `Registration<T>` is at this address for
+            // Only a `Trigger<T>` has this command: a `CommandOps<T>` is at this address for
             // good, and its address is private to the module above.
             //
             // SAFETY: It is in the list, so it is valid; the command is set before it is there.

@@ -23,7 +23,7 @@ const SWITCH: u32 = bindings::event_trigger_type_ETT_HIST_ENABLE;
 ///
 /// `enable_hist:SYSTEM:EVENT[:COUNT] [if FILTER]` does so with all of them that the event it names
 /// has in the instance. All but the hit is as C has it for `enable_event`. Like a
-/// [`Registration`](super::Registration) it is a `struct event_command` in C, to be registered
+/// [`CommandOps`](super::CommandOps) it is a `struct event_command` in C, to be registered
 /// there.
 ///
 /// # Invariants

@@ -4,13 +4,13 @@
 
 use super::{
     Command,
+    CommandOps,
     Filter,
     Hit,
     Kind,
     Line,
     Lists,
     NewTrigger,
-    Registration,
     Trigger, //
 };
 use crate::{
@@ -53,8 +53,8 @@ use core::ptr::null_mut;
 
 struct Word;
 
-static WORD: Registration<Word> = Registration::new(c"rust_test_word", Kind::Record);
-static CLASH: Registration<Word> = Registration::new(c"traceon", Kind::Record);
+static WORD: CommandOps<Word> = CommandOps::new(c"rust_test_word", Kind::Record);
+static CLASH: CommandOps<Word> = CommandOps::new(c"traceon", Kind::Record);
 
 static HITS: Atomic<u64> = Atomic::new(0);
 static DROPPED: Atomic<u64> = Atomic::new(0);
@@ -71,7 +71,7 @@ impl Drop for Dropped {
 impl Command for Word {
     type Data = Dropped;
 
-    fn registration() -> &'static Registration<Self> {
+    fn ops() -> &'static CommandOps<Self> {
         &WORD
     }
 
@@ -110,17 +110,17 @@ struct Counts {
 /// A command whose triggers count their hits, with a number or a filter behind the name, and that
 /// calls a function with each of them.
 macro_rules! counting {
-    ($command:ident, $registration:ident: $name:literal, $kind:ident, $hit:expr) => {
+    ($command:ident, $ops:ident: $name:literal, $kind:ident, $hit:expr) => {
         struct $command;
 
-        static $registration: Registration<$command> = Registration::new($name, Kind::$kind);
+        static $ops: CommandOps<$command> = CommandOps::new($name, Kind::$kind);
 
         #[vtable]
         impl Command for $command {
             type Data = Counts;
 
-            fn registration() -> &'static Registration<Self> {
-                &$registration
+            fn ops() -> &'static CommandOps<Self> {
+                &$ops
             }
 
             fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {

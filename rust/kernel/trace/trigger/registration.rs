@@ -5,7 +5,7 @@
 use super::{
     super::event_mutex,
     Command,
-    Registration, //
+    CommandOps, //
 };
 use crate::{
     bindings,
@@ -26,29 +26,29 @@ use crate::{
 ///
 /// `command` is registered.
 #[must_use = "the command is unregistered if this is dropped"]
-pub struct Registered {
+pub struct Registration {
     command: *mut bindings::event_command,
 }
 
 // SAFETY: It can be unregistered by any thread.
-unsafe impl Send for Registered {}
+unsafe impl Send for Registration {}
 // SAFETY: There is nothing to do with a shared reference.
-unsafe impl Sync for Registered {}
+unsafe impl Sync for Registration {}
 
-impl<T: Command> Registration<T> {
+impl<T: Command> CommandOps<T> {
     /// Has trigger files understand the command. Sleeps: takes `event_mutex`.
     ///
     /// # Errors
     ///
     /// `EBUSY` if there is a command of this name.
-    pub fn register(&'static self) -> Result<Registered> {
-        // SAFETY: It is complete, and there as long as the code of the module that it is in, which
-        // drops what is returned before it goes.
+    pub fn register(&'static self) -> Result<Registration> {
+        // SAFETY: It is complete, and there as long as the code of the module that it is in. That
+        // drops what is returned before it goes: a module must not leak it.
         unsafe { register(self.as_raw()) }
     }
 }
 
-impl Drop for Registered {
+impl Drop for Registration {
     #[inline(never)]
     fn drop(&mut self) {
         // Who opens a trigger file walks the list of commands with this held.
@@ -66,11 +66,11 @@ impl Drop for Registered {
 ///
 /// `command` must be complete, and stay until what is returned is dropped.
 #[inline(never)]
-unsafe fn register(command: *mut bindings::event_command) -> Result<Registered> {
+unsafe fn register(command: *mut bindings::event_command) -> Result<Registration> {
     let _guard = event_mutex::lock();
 
     // SAFETY: Promised by the caller.
     to_result(unsafe { bindings::register_event_command(command) })?;
     // INVARIANT: Just registered.
-    Ok(Registered { command })
+    Ok(Registration { command })
 }
