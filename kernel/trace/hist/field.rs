@@ -225,26 +225,26 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// What a variable with the value of this field holds. Which slot a text gets is left open.
+    /// What a variable with the value of this field holds.
     ///
     /// `of_ref` says what the reference with this index holds.
-    pub(crate) fn text_kind(&self, of_ref: impl FnOnce(usize) -> TextKind) -> TextKind {
+    pub(crate) fn var_kind(&self, of_ref: impl FnOnce(usize) -> VarKind) -> VarKind {
         match self.func {
-            Func::ExecName => TextKind::Comm,
+            Func::ExecName => VarKind::Comm,
             // What is behind it belongs to another element, so it is copied.
             Func::VarRef => match of_ref(self.ref_idx) {
-                TextKind::String(_) | TextKind::Comm => TextKind::String(0),
-                TextKind::Stack(_) => TextKind::Stack(0),
-                TextKind::Number => TextKind::Number,
+                VarKind::String(()) | VarKind::Comm => VarKind::String(()),
+                kind @ (VarKind::Stack(()) | VarKind::Number) => kind,
             },
-            _ if self.flags.any(Flags::STACKTRACE) => TextKind::Stack(0),
-            Func::String | Func::DynString | Func::RelDynString | Func::Comm => TextKind::String(0),
-            _ => TextKind::Number,
+            _ if self.flags.any(Flags::STACKTRACE) => VarKind::Stack(()),
+            Func::String | Func::DynString | Func::RelDynString | Func::Comm => VarKind::String(()),
+            _ => VarKind::Number,
         }
     }
 }
 
 /// Whose variable a reference is to.
+#[derive(Clone)]
 pub(crate) enum Owner {
     /// The histogram that has the reference.
     Own,
@@ -271,19 +271,30 @@ pub(crate) struct VarRef {
     pub(crate) signed: bool,
     /// Whether reading it unsets the variable.
     pub(crate) read_once: bool,
-    /// Whether the value is a string (address of one in C), here a slot of the element.
-    pub(crate) text: TextKind,
+    /// What the variable holds.
+    pub(crate) kind: VarKind,
 }
 
-/// What a variable holds.
+/// What a variable holds. A string and a stack are kept in a `Slot` of the element, which is given
+/// to them when the histogram is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TextKind {
+pub(crate) enum VarKind<Slot = ()> {
     Number,
-    /// A string in a slot of the element.
-    String(usize),
-    /// A stack in a slot of the element.
-    Stack(usize),
+    String(Slot),
+    Stack(Slot),
     /// The name of the task that had the first hit of the element, as `common_pid.execname` saves
     /// it.
     Comm,
+}
+
+impl<Slot> VarKind<Slot> {
+    /// The same in another kind of slot.
+    pub(crate) fn map<To>(self, f: impl FnOnce(Slot) -> To) -> VarKind<To> {
+        match self {
+            Self::Number => VarKind::Number,
+            Self::String(slot) => VarKind::String(f(slot)),
+            Self::Stack(slot) => VarKind::Stack(f(slot)),
+            Self::Comm => VarKind::Comm,
+        }
+    }
 }

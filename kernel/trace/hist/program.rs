@@ -31,7 +31,7 @@ use super::{
         Hist,
         Spec, //
     },
-    field::TextKind,
+    field::VarKind,
     map::{
         self,
         Layout,
@@ -84,13 +84,13 @@ pub(crate) struct VarPlace {
     /// Its number there; `None` if it is only used while an event is handled.
     pub(crate) var: Option<usize>,
     /// What it holds, and where the element has it if it is a text.
-    pub(crate) text: TextKind,
+    pub(crate) kind: VarKind<usize>,
 }
 
 impl VarPlace {
     const NONE: Self = Self {
         var: None,
-        text: TextKind::Number,
+        kind: VarKind::Number,
     };
 }
 
@@ -153,8 +153,8 @@ pub(crate) const fn bit(action: usize) -> u32 {
 }
 
 // There is room for a string, or for a whole stack with its length.
-const _: () = assert!(TEXT_WORDS * super::WORD == super::STR_MAX);
-const _: () = assert!(super::STACK_DEPTH < TEXT_WORDS);
+static_assert!(TEXT_WORDS * super::WORD == super::STR_MAX);
+static_assert!(super::STACK_DEPTH < TEXT_WORDS);
 
 /// What runs when the event of a histogram happens.
 pub(crate) struct Program {

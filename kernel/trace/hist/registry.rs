@@ -111,7 +111,8 @@ fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut List) -> R) -> Option<R> {
 /// # Errors
 ///
 /// - `ENOMEM`
-/// - `ENODEV` or `EPERM` if it needs the instance, which is being removed.
+/// - `ENODEV`, `EPERM` or `EBUSY` if it needs the instance, and that cannot be
+///   [pinned](kernel::trace::instance::Instance::pin).
 pub(crate) fn add(
     held: Held<'_>,
     file: EventFile<'_>,

@@ -28,8 +28,8 @@ use super::{
         Field,
         Flags,
         Owner,
-        TextKind,
         Var,
+        VarKind,
         VarRef, //
     },
     log::ErrorKind,
@@ -105,7 +105,7 @@ impl FoundVar {
     }
 
     /// What it holds; `own` is the histogram that is being made.
-    pub(crate) fn text(&self, own: &Spec) -> TextKind {
+    pub(crate) fn kind(&self, own: &Spec) -> VarKind {
         let spec = self.spec(own);
         // What a variable that stands for a field holds is known from the field.
         let stored = match self.which {
@@ -113,7 +113,7 @@ impl FoundVar {
             WhichVar::FieldVar(i) => spec.field_vars.get(i).map(|pair| &pair.val),
         };
 
-        stored.map_or(TextKind::Number, |field| spec.text_of(field))
+        stored.map_or(VarKind::Number, |field| spec.var_kind(field))
     }
 }
 
@@ -125,9 +125,9 @@ impl Spec {
             .position(|field| field.is_var_named(name))
     }
 
-    /// What a field gives to the variable that it is stored in. Which slot a text gets is not said.
-    pub(crate) fn text_of(&self, field: &Field) -> TextKind {
-        field.text_kind(|i| self.refs.get(i).map_or(TextKind::Number, |r| r.text))
+    /// What the variable that a field is stored in holds.
+    pub(crate) fn var_kind(&self, field: &Field) -> VarKind {
+        field.var_kind(|i| self.refs.get(i).map_or(VarKind::Number, |r| r.kind))
     }
 
     /// Whether the first keys of this histogram can be those of a histogram `other`: each is a
@@ -308,7 +308,7 @@ impl<'h> Build<'_, 'h> {
             size: var.size,
             signed: var.signed,
             read_once: false,
-            text: found.text(&self.spec),
+            kind: found.kind(&self.spec),
             at: found.at,
         };
 
@@ -356,15 +356,6 @@ impl Owner {
             (Self::Own, Self::Own) => true,
             (Self::Other(a), Self::Other(b)) => Arc::ptr_eq(a, b),
             _ => false,
-        }
-    }
-}
-
-impl Clone for Owner {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Own => Self::Own,
-            Self::Other(hist) => Self::Other(hist.clone()),
         }
     }
 }

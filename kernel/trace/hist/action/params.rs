@@ -18,7 +18,7 @@ use crate::{
     build::Build,
     field::{
         Field,
-        TextKind, //
+        VarKind, //
     },
     log::ErrorKind,
     text::Piece,
@@ -82,7 +82,7 @@ impl<'a> Build<'a, '_> {
 
         if !event
             .field(position, self.held)
-            .is_some_and(|field| fits(&field, var, found.text(&self.spec)))
+            .is_some_and(|field| fits(&field, var, found.kind(&self.spec)))
         {
             return Err(self.log.wrong(ErrorKind::SynthTypeMismatch, param.name));
         }
@@ -126,17 +126,17 @@ impl<'a> Build<'a, '_> {
 ///
 /// Texts and numbers are never taken for each other. An array of fixed size takes a string whose
 /// type has the same name or the same size.
-fn fits(field: &synth::Field<'_>, var: &Field, text: TextKind) -> bool {
+fn fits(field: &synth::Field<'_>, var: &Field, kind: VarKind) -> bool {
     // CAST: Both are small.
     let same_size = field.size() == var.size as usize;
     let same_type = *field.ty() == *var.ty;
 
-    match text {
-        TextKind::Stack(_) => field.is_stack(),
-        TextKind::String(_) | TextKind::Comm => {
+    match kind {
+        VarKind::Stack(()) => field.is_stack(),
+        VarKind::String(()) | VarKind::Comm => {
             field.is_string() && (field.is_dynamic() || same_type || same_size)
         }
-        TextKind::Number => {
+        VarKind::Number => {
             !(field.is_string() || field.is_stack())
                 && (same_type || (same_size && field.is_signed() == var.signed))
         }

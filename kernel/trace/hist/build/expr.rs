@@ -20,8 +20,8 @@ use crate::{
         Operand,
         Operator,
         Owner,
-        TextKind,
-        Var, //
+        Var,
+        VarKind, //
     },
     log::ErrorKind,
     out::Out,
@@ -211,7 +211,7 @@ impl Build<'_, '_> {
     pub(super) fn is_text(&self, field: &Field) -> bool {
         if field.flags.any(Flags::VAR_REF) {
             let var_ref = self.spec.refs.get(field.ref_idx);
-            return var_ref.is_some_and(|var_ref| var_ref.text != TextKind::Number);
+            return var_ref.is_some_and(|var_ref| var_ref.kind != VarKind::Number);
         }
         field.facts().text
     }

@@ -281,7 +281,7 @@ impl VarRef {
             ty: &self.ty,
             size: self.size,
             signed: self.signed,
-            text: self.text != super::TextKind::Number,
+            text: self.kind != super::VarKind::Number,
         }
     }
 }

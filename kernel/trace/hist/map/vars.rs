@@ -38,7 +38,7 @@ use super::{
 use crate::WORD;
 
 // There is a mark for each variable.
-const _: () = assert!(VARS_MAX <= 16);
+kernel::static_assert!(VARS_MAX <= 16);
 
 /// How often the lock is looked at before giving up.
 const ROUNDS: u32 = 1 << 10;

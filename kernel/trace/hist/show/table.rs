@@ -22,7 +22,7 @@ use crate::{
     field::{
         Field,
         Flags,
-        TextKind, //
+        VarKind, //
     },
     map::{
         Row,
@@ -226,18 +226,18 @@ fn variable(row: &Row<'_>, place: VarPlace) -> u64 {
 fn write_saved(out: &mut Out, row: &Row<'_>, place: VarPlace, signed: bool) {
     let is_set = place.var.is_some_and(|var| row.var(var).is_some());
 
-    match place.text {
-        TextKind::Number => key::number(out, variable(row, place), signed, 10),
+    match place.kind {
+        VarKind::Number => key::number(out, variable(row, place), signed, 10),
         // What C prints for a string that was not saved yet.
         _ if !is_set => out.left(b"(null)", 32),
-        TextKind::String(string) => {
+        VarKind::String(string) => {
             out.left(key::until_nul(row.string(string).as_bytes()), 32);
         }
-        TextKind::Stack(string) => {
+        VarKind::Stack(string) => {
             out.put(b"\n");
             key::write_stack(out, stack(row.string(string)));
         }
-        TextKind::Comm => out.left(key::until_nul(row.comm()), 32),
+        VarKind::Comm => out.left(key::until_nul(row.comm()), 32),
     }
 }
 

@@ -27,8 +27,8 @@ mod tests {
             Operator,
             Owner,
             Source,
-            TextKind,
             Var,
+            VarKind,
             VarRef, //
         },
         text::{
@@ -363,7 +363,7 @@ mod tests {
                 size: 8,
                 signed: false,
                 read_once: false,
-                text: TextKind::Number,
+                kind: VarKind::Number,
             })
         };
         let mut spec = spec()?;

@@ -32,8 +32,8 @@ use crate::{
         Operator,
         Owner,
         Source,
-        TextKind,
         Var,
+        VarKind,
         VarRef, //
     },
     map::{
@@ -190,7 +190,7 @@ fn add_ref(spec: &mut Spec, owner: Owner, var_idx: usize, read_once: bool) -> Re
             signed: false,
             read_once,
             at: 0,
-            text: TextKind::Number,
+            kind: VarKind::Number,
         },
         GFP_KERNEL,
     )?;

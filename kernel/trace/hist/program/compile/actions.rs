@@ -12,7 +12,7 @@ use crate::{
         ActionKind,
         Handler, //
     },
-    field::TextKind,
+    field::VarKind,
     program::{
         op::{
             Condition,
@@ -82,7 +82,7 @@ impl Compiler<'_> {
                 action: index(i)?,
                 slot: index(track.var_ref)?,
                 scratch: resolved.scratch,
-                stack: matches!(resolved.text, TextKind::Stack(_)),
+                stack: matches!(resolved.kind, VarKind::Stack(())),
                 place: index(place.ok_or(EINVAL)?)?,
                 condition,
                 save: matches!(action.kind, ActionKind::Save),
@@ -95,9 +95,9 @@ impl Compiler<'_> {
     fn param(&self, idx: usize) -> Result<Param> {
         let resolved = self.refs.get(idx).ok_or(EINVAL)?;
 
-        Ok(match (resolved.text, resolved.scratch) {
-            (TextKind::Number, _) => Param::Number(index(idx)?),
-            (TextKind::Stack(_), Some(scratch)) => Param::Stack(scratch),
+        Ok(match (resolved.kind, resolved.scratch) {
+            (VarKind::Number, _) => Param::Number(index(idx)?),
+            (VarKind::Stack(()), Some(scratch)) => Param::Stack(scratch),
             (_, Some(scratch)) => Param::String(scratch),
             (_, None) => return Err(EINVAL),
         })

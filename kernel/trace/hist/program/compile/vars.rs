@@ -19,7 +19,7 @@ use crate::{
         Flags,
         Func,
         Owner,
-        TextKind,
+        VarKind,
         VarRef, //
     },
     map::Marks,
@@ -48,7 +48,7 @@ use kernel::{
 /// What a reference is once it has been resolved: a slot always, and a text if it is one.
 #[derive(Clone, Copy)]
 pub(super) struct Resolved {
-    pub(super) text: TextKind,
+    pub(super) kind: VarKind,
     /// The text of the scratch memory.
     pub(super) scratch: Option<u32>,
 }
@@ -60,7 +60,7 @@ impl Compiler<'_> {
         for var_ref in &self.spec.refs {
             let resolved = match &var_ref.owner {
                 Owner::Own => Resolved {
-                    text: TextKind::Number,
+                    kind: VarKind::Number,
                     scratch: None,
                 },
                 Owner::Other(_) => self.reference(var_ref)?,
@@ -71,28 +71,25 @@ impl Compiler<'_> {
 
         for field in self.spec.vals() {
             if let Some(idx) = own_var(field) {
-                let text = self.text_kind(field);
-
-                self.keep(idx, text)?;
+                self.keep(idx, self.var_kind(field))?;
             }
         }
         for save in &self.spec.save_vars {
-            let text = self.text_kind(&save.val);
-
-            self.keep(var_of(save)?, text)?;
+            self.keep(var_of(save)?, self.var_kind(&save.val))?;
         }
         for action in &self.spec.actions {
             if let Handler::OnMax(track) | Handler::OnChange(track) = &action.handler {
                 // The value of a text is a number that stands for it.
                 let idx = track.track_var.var.as_ref().ok_or(EINVAL)?.idx;
 
-                self.keep(idx, TextKind::Number)?;
+                self.keep(idx, VarKind::Number)?;
             }
         }
         for field_var in &self.spec.field_vars {
-            let text = self.text_kind(&field_var.val);
+            // No element has it, so there is no slot.
+            let kind = self.var_kind(&field_var.val).map(|()| 0);
 
-            self.put(var_of(field_var)?, VarPlace { var: None, text })?;
+            self.put(var_of(field_var)?, VarPlace { var: None, kind })?;
         }
         Ok(())
     }
@@ -103,7 +100,7 @@ impl Compiler<'_> {
             return Err(EINVAL);
         };
         let place = hist.program.place(var_ref.var_idx);
-        let kept = kept(place.text)?;
+        let kept = kept(place.kind)?;
         let scratch = kept.map(|_| self.new_scratch()).transpose()?;
         let read = Read {
             place: index(place.var.ok_or(EINVAL)?)?,
@@ -136,7 +133,7 @@ impl Compiler<'_> {
         source.plain &= read.text.is_none();
         source.reads.push(read, GFP_KERNEL)?;
         Ok(Resolved {
-            text: place.text,
+            kind: place.kind.map(|_| ()),
             scratch,
         })
     }
@@ -190,12 +187,8 @@ impl Compiler<'_> {
     }
 
     /// Gives a variable a place in the elements.
-    fn keep(&mut self, idx: usize, text: TextKind) -> Result {
-        let text = match text {
-            TextKind::String(_) => TextKind::String(self.new_string()),
-            TextKind::Stack(_) => TextKind::Stack(self.new_string()),
-            other => other,
-        };
+    fn keep(&mut self, idx: usize, kind: VarKind) -> Result {
+        let kind = kind.map(|()| self.new_string());
         let var = self.n_vars;
 
         self.n_vars = self.n_vars.wrapping_add(1);
@@ -203,7 +196,7 @@ impl Compiler<'_> {
             idx,
             VarPlace {
                 var: Some(var),
-                text,
+                kind,
             },
         )
     }
@@ -236,9 +229,10 @@ impl Compiler<'_> {
         Ok(stack)
     }
 
-    /// What a variable with the value of `field` holds. Where it is kept is left open.
-    fn text_kind(&self, field: &Field) -> TextKind {
-        field.text_kind(|i| self.refs.get(i).map_or(TextKind::Number, |r| r.text))
+    /// What a variable with the value of `field` holds, which may be a reference that has been
+    /// resolved.
+    fn var_kind(&self, field: &Field) -> VarKind {
+        field.var_kind(|i| self.refs.get(i).map_or(VarKind::Number, |r| r.kind))
     }
 
     /// How the text of a field is obtained, or `None` if it is a number.
@@ -305,7 +299,7 @@ impl Compiler<'_> {
 
             if let Some(resolved) = reference.and_then(|n| self.refs.get_mut(n)) {
                 *resolved = Resolved {
-                    text: place.text,
+                    kind: place.kind.map(|_| ()),
                     scratch,
                 };
             }
@@ -362,12 +356,12 @@ fn var_of(var: &FieldVar) -> Result<usize> {
 }
 
 /// What an element has a text as; `None` for a number.
-fn kept(text: TextKind) -> Result<Option<Kept>> {
-    Ok(match text {
-        TextKind::Number => None,
-        TextKind::Comm => Some(Kept::Comm),
-        TextKind::String(n) => Some(Kept::String(index(n)?)),
-        TextKind::Stack(n) => Some(Kept::Stack(index(n)?)),
+fn kept(kind: VarKind<usize>) -> Result<Option<Kept>> {
+    Ok(match kind {
+        VarKind::Number => None,
+        VarKind::Comm => Some(Kept::Comm),
+        VarKind::String(n) => Some(Kept::String(index(n)?)),
+        VarKind::Stack(n) => Some(Kept::Stack(index(n)?)),
     })
 }
 
@@ -379,6 +373,6 @@ pub(super) fn kept_text(place: VarPlace) -> Result<Option<KeptText>> {
 
     Ok(Some(KeptText {
         place: index(var)?,
-        at: kept(place.text)?.ok_or(EINVAL)?,
+        at: kept(place.kind)?.ok_or(EINVAL)?,
     }))
 }

@@ -146,9 +146,9 @@ mod tests {
         add_key(&mut one, word(0, Flags::NONE)?)?;
         let one = hist(one)?;
 
-        assert!(one.program.place(0).text == TextKind::Stack(0));
-        assert!(one.program.place(1).text == TextKind::String(1));
-        assert!(one.program.place(2).text == TextKind::Comm);
+        assert!(one.program.place(0).kind == VarKind::Stack(0));
+        assert!(one.program.place(1).kind == VarKind::String(1));
+        assert!(one.program.place(2).kind == VarKind::Comm);
         assert!(one.program.layout().comm);
         assert_eq!(one.program.layout().string_slots, 2);
 
@@ -158,15 +158,15 @@ mod tests {
             let place = one.program.place(idx);
             let i = add_ref(&mut two, Owner::Other(one.clone()), idx, false)?;
 
-            two.refs[i].text = place.text;
+            two.refs[i].kind = place.kind.map(|_| ());
             let alias = Field::alias(i, &two.refs[i])?;
             add(&mut two, var(alias, idx)?)?;
         }
         add_key(&mut two, word(0, Flags::NONE)?)?;
         let two = hist(two)?;
-        assert!(two.program.place(0).text == TextKind::Stack(0));
-        assert!(two.program.place(1).text == TextKind::String(1));
-        assert!(two.program.place(2).text == TextKind::String(2));
+        assert!(two.program.place(0).kind == VarKind::Stack(0));
+        assert!(two.program.place(1).kind == VarKind::String(1));
+        assert!(two.program.place(2).kind == VarKind::String(2));
 
         let mut record = [0; 20];
         record[4..11].copy_from_slice(b"string\0");
@@ -259,7 +259,7 @@ mod tests {
         let a = words_of::<1>(b"a")[0];
         let b = words_of::<1>(b"b")[0];
 
-        assert!(hist.program.place(3).text == TextKind::String(0));
+        assert!(hist.program.place(3).kind == VarKind::String(0));
         assert_eq!(watch(&hist, 0, b"x")?, (false, 0, 0, 0));
         assert_eq!(watch(&hist, 10, b"a")?, (true, 10, 11, a));
         assert_eq!(watch(&hist, 10, b"x")?, (false, 10, 11, a));
