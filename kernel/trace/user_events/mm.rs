@@ -81,6 +81,9 @@ const MAX_PENDING: usize = 64;
 const LOCK_TRIES: u32 = 5;
 const LOCK_WAIT: Delta = Delta::from_micros(100);
 
+/// How long the work item waits for memory before it tries again.
+const MEMORY_WAIT: Delta = Delta::from_millis(10);
+
 /// The user events state of an address space.
 #[pin_data]
 pub(crate) struct MmState {
@@ -230,12 +233,10 @@ impl MmState {
             if set.contains(bit) {
                 return Err(EADDRINUSE);
             }
-            EnablerSet::insert(&set, bit.key(), event)?;
-            // Who switches the event from here on finds the bit, and waits for the lock.
-            if let Some(event) = set.event(bit.key()) {
-                write(page, bit, event.status() != 0)?;
-            }
-            Ok(())
+            EnablerSet::insert(&set, bit.key(), event.clone())?;
+            // Who switches the event from here on finds the bit. If it does not get the lock, it
+            // leaves the word to the work item, which waits for it.
+            write(page, bit, event.status() != 0).inspect_err(|_| drop(set.remove(bit.key())))
         })?
     }
 
@@ -340,39 +341,56 @@ impl MmState {
         };
         let tries = if patient { LOCK_TRIES } else { 1 };
 
-        for again in (0..tries).rev() {
-            if let Some(mut inner) = this.inner.try_lock() {
-                if inner.forking {
-                    this.resync.store(true, Release);
-                    return;
-                }
-                if !inner
-                    .set
-                    .as_ref()
-                    .is_some_and(|set| set.follows(key, event))
-                {
-                    return;
-                }
-                match mm.mmap_read_trylock() {
-                    Some(guard) if write_now(&guard, key, event) => return,
-                    Some(_) => return Self::write_later(this, &mut inner, key),
-                    // One word has been waited for.
-                    None if inner.working || !inner.pending.is_empty() => {
-                        return Self::write_later(this, &mut inner, key)
-                    }
-                    None if again == 0 => return Self::write_later(this, &mut inner, key),
-                    None => {}
-                }
+        for left in (0..tries).rev() {
+            if Self::try_sync(this, &mm, event, key, left == 0) {
+                return;
             }
+            // All words are going to be written anyway.
             if this.resync.load(Relaxed) {
                 break;
             }
-            if again > 0 {
+            if left > 0 {
                 fsleep(LOCK_WAIT);
             }
         }
         this.resync.store(true, Release);
         Self::queue(this);
+    }
+
+    /// One try of [`MmState::sync`]. Returns whether nothing more is to be done: the word is
+    /// written, or is known to be written later, or does not follow the event.
+    ///
+    /// It is not if a lock is not to be had, unless that is the one of the address space and this
+    /// is the `last` try.
+    fn try_sync(
+        this: &Arc<Self>,
+        mm: &MmWithUser,
+        event: &UserEvent,
+        key: u64,
+        last: bool,
+    ) -> bool {
+        let Some(mut inner) = this.inner.try_lock() else {
+            return false;
+        };
+
+        if inner.forking {
+            this.resync.store(true, Release);
+            return true;
+        }
+        if !inner
+            .set
+            .as_ref()
+            .is_some_and(|set| set.follows(key, event))
+        {
+            return true;
+        }
+        match mm.mmap_read_trylock() {
+            Some(guard) if write_now(&guard, key, event) => {}
+            // One word is waited for, not each of them.
+            None if !last && !inner.working && inner.pending.is_empty() => return false,
+            _ => Self::write_later(this, &mut inner, key),
+        }
+        true
     }
 
     fn write_later(this: &Arc<Self>, inner: &mut Inner, key: u64) {
@@ -455,7 +473,7 @@ impl WorkItem for MmState {
         if all && Self::write_all(&this, &mm).is_err() {
             // No memory for the list of words: until there is some.
             this.resync.store(true, Release);
-            fsleep(Delta::from_millis(10));
+            fsleep(MEMORY_WAIT);
             Self::queue(&this);
             return;
         }

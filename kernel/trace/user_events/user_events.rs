@@ -36,20 +36,9 @@
 //!
 //! # Locking
 //!
-//! From the outermost to the innermost:
-//!
-//! 1. the index lock of a file ([`file::DataFile`]),
-//! 2. `event_mutex`, the lock of all of tracing: making, removing, switching events,
-//! 3. the lock of the registry ([`registry::Registry`]): short, never held over user memory,
-//! 4. `mmap_lock` of the process whose word is written; never waited for with 2 held,
-//! 5. the lock of an address space ([`mm::MmState`]),
-//! 6. the lock of a set ([`enabler::EnablerSet`]),
-//! 7. the lock of an event's sites ([`event::UserEvent`]).
-//!
-//! User memory is faulted in under 1, and with `mmap_lock` of the process that it belongs to, but
-//! under no other. Records are written without a lock: the
-//! index table is read without one ([`append_vec`]), and the probes of an event under the guard of
-//! its tracepoint.
+//! The locks, their order and the reasons for it are in `Documentation/trace/rust/user_events.rst`.
+//! Records are written without a lock: the index table is read without one ([`append_vec`]), and
+//! the probes of an event under the guard of its tracepoint.
 //!
 //! C headers: [`include/linux/user_events.h`](srctree/include/linux/user_events.h),
 //! [`include/uapi/linux/user_events.h`](srctree/include/uapi/linux/user_events.h)
