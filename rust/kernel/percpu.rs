@@ -132,6 +132,10 @@ pub struct Counter {
 
 impl Counter {
     /// Creates a counter of 0. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
     pub fn new() -> Result<Self> {
         Ok(Self {
             parts: PerCpuArray::new(1)?,
@@ -220,7 +224,11 @@ pub struct Pads {
 }
 
 impl Pads {
-    /// Allocates pads of `words` 64-bit words, which may not be more than 4096. May sleep.
+    /// Allocates pads of `words` 64-bit words. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if `words` is 0 or more than 4096; `ENOMEM`.
     pub fn new(words: usize) -> Result<Self> {
         Ok(Self {
             used: PerCpuArray::new(1)?,

@@ -175,9 +175,9 @@ mod enabled {
             // SAFETY: `dir` is NUL-terminated, and not used after the call. The table is valid: its
             // name and data are `'static`, the limits are in the same allocation as the table
             // itself. That allocation does not move or change, and lives in `Registration` until
-            // `unregister_sysctl_table()` has returned, or for ever when that is not called. The
-            // handler accesses the data with `READ_ONCE()` and `WRITE_ONCE()`, which are relaxed
-            // atomic accesses, and only reads the limits.
+            // `unregister_sysctl_table()` has returned, or for ever when that is not called: a
+            // module must not leak its own. The handler accesses the data with `READ_ONCE()` and
+            // `WRITE_ONCE()`, which are relaxed atomic accesses, and only reads the limits.
             let header = unsafe {
                 bindings::register_sysctl_sz(dir.as_char_ptr(), &raw const (*entry_ptr).table, 1)
             };

@@ -113,7 +113,7 @@ impl<T> Kind<T> {
 
 impl<T: Operations> Kind<T> {
     /// Makes a kind, for a static.
-    #[expect(clippy::new_without_default)]
+    #[expect(clippy::new_without_default, reason = "what is made is for a static")]
     pub const fn new() -> Self {
         // INVARIANT: Not registered. C initialises the list.
         Self {

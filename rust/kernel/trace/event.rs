@@ -69,7 +69,10 @@ use crate::{
         Arc,
         ArcBorrow, //
     },
-    types::Opaque,
+    types::{
+        Opaque,
+        ScopeGuard, //
+    },
 };
 use core::{
     marker::PhantomData,
@@ -152,10 +155,12 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     /// nor dropped here, nor an event be [registered](Event::register).
     fn detached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
 
-    /// Prints a record for the `trace` file.
+    /// Prints a record for the `trace` file. Without this the fields are printed one after the
+    /// other.
     ///
-    /// Called without `event_mutex`; it must not take it. Without this the fields are printed one
-    /// after the other.
+    /// Called in any context, with locks held, as records are also printed where the event happens
+    /// (with `tp_printk`) and when the kernel dumps its buffers. So this must neither sleep nor
+    /// allocate memory that has to be waited for, nor take a lock.
     fn print(&self, _line: &mut Line<'_>) {
         build_error!(crate::error::VTABLE_DEFAULT_ERROR)
     }
@@ -512,6 +517,14 @@ unsafe fn is_busy(call: *mut bindings::trace_event_call) -> bool {
 #[inline(never)]
 unsafe fn add(core: &Core, _held: Held<'_>) -> Result {
     let call = core.call.get();
+    let dynamic = core.dynamic.get();
+
+    // First, as it is what can be taken back without the fields: nobody walks the list meanwhile.
+    //
+    // SAFETY: The operations of `dynamic` are set, it is in no list, and `event_mutex` is held.
+    to_result(unsafe { bindings::dyn_event_add(dynamic, call) })?;
+    // SAFETY: It was just added, and `event_mutex` is held.
+    let undo = ScopeGuard::new(|| unsafe { bindings::dyn_event_remove(dynamic) });
 
     // SAFETY: The caller promises a call that is linked, with all print functions, and with a type
     // of 0, which asks for a new one.
@@ -531,8 +544,8 @@ unsafe fn add(core: &Core, _held: Held<'_>) -> Result {
         return Err(e);
     }
 
-    // SAFETY: The operations of `dynamic` are set, it is in no list, and `event_mutex` is held.
-    to_result(unsafe { bindings::dyn_event_add(core.dynamic.get(), call) })
+    undo.dismiss();
+    Ok(())
 }
 
 /// Makes C forget about an event.

@@ -213,11 +213,6 @@ impl<'h> FieldInfo<'h> {
         }
     }
 
-    /// Whether it is the address of a function.
-    pub fn is_function(self) -> bool {
-        self.kind() == FieldKind::Function
-    }
-
     /// Whether it is a string, wherever that is.
     pub fn is_string(self) -> bool {
         matches!(

@@ -127,7 +127,7 @@ struct News {
 
 impl<T: EventText> Operations<T> {
     /// Makes the operations.
-    #[expect(clippy::new_without_default)]
+    #[expect(clippy::new_without_default, reason = "what is made is for a static")]
     pub const fn new() -> Self {
         Self {
             fops: bindings::file_operations {

@@ -155,7 +155,7 @@ const WORD: usize = size_of::<u64>();
 const NODE: usize = size_of::<Node>() / WORD;
 
 // Nodes can be one behind the other in words.
-const _: () = assert!(size_of::<Node>() == NODE * WORD && align_of::<Node>() <= WORD);
+static_assert!(size_of::<Node>() == NODE * WORD && align_of::<Node>() <= WORD);
 
 /// How many strings the owner of a list keeps in it.
 const STRINGS: usize = 3;

@@ -173,16 +173,11 @@ impl Event {
         &self.file
     }
 
-    /// The event in the instance of this name. Sleeps: takes `event_mutex`.
+    /// Enables or disables it in the top instance. Sleeps: takes `event_mutex`.
     ///
     /// # Errors
     ///
-    /// As for [`EventFileRef::get`].
-    pub fn file_in(&self, instance: &CStr) -> Result<EventFileRef> {
-        EventFileRef::get(Some(instance), SYSTEM, self.name())
-    }
-
-    /// Enables or disables it in the top instance. Sleeps: takes `event_mutex`.
+    /// As for [`EventFileRef::set_enabled`].
     pub fn set_enabled(&self, on: bool) -> Result {
         self.file.set_enabled(on)
     }

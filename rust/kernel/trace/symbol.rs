@@ -13,7 +13,7 @@ use crate::{
 /// Room for the name of any symbol, with offset, size and module: more than `KSYM_SYMBOL_LEN`.
 const NAME_LEN: usize = 1024;
 
-const _: () = assert!(NAME_LEN > bindings::KSYM_NAME_LEN as usize + 256);
+static_assert!(NAME_LEN > bindings::KSYM_NAME_LEN as usize + 256);
 
 /// A place that a name is put in.
 ///
@@ -35,7 +35,10 @@ pub struct Name([u8; NAME_LEN]);
 
 impl Name {
     /// An empty place.
-    #[expect(clippy::new_without_default)]
+    #[expect(
+        clippy::new_without_default,
+        reason = "a kilobyte that is asked for by name"
+    )]
     pub const fn new() -> Self {
         Self([0; NAME_LEN])
     }
@@ -50,7 +53,7 @@ impl Name {
         // SAFETY: There is room for the longest name that there can be.
         let len = unsafe { sprint(self.0.as_mut_ptr(), address, offset) };
 
-        self.put(len)
+        self.text(len)
     }
 
     /// What `%p` prints for a pointer: a number that tells one from another and nothing else.
@@ -66,10 +69,11 @@ impl Name {
             )
         };
 
-        self.put(len)
+        self.text(len)
     }
 
-    fn put(&self, len: c_int) -> &[u8] {
+    /// The first `len` bytes.
+    fn text(&self, len: c_int) -> &[u8] {
         let len = usize::try_from(len).unwrap_or(0);
 
         self.0.get(..len).unwrap_or(&[])

@@ -91,13 +91,16 @@ pub const MAX_FIELDS: usize = bindings::SYNTH_FIELDS_MAX as usize;
 /// Number of words that hold a string or a stack trace. See [`Value`].
 pub const TEXT_WORDS: usize = 32;
 
+/// Length of the longest string of fixed size, and what each of them takes in a record.
+const STRING_MAX: u16 = bindings::MAX_FILTER_STR_VAL as u16;
+
 /// How many entries of a stack trace C looks at, the count being one of them.
 const STACK_DEPTH: u64 = bindings::HIST_STACKTRACE_DEPTH as u64;
 
 // What is read as a string, or as a stack trace, fits in the words.
-const _: () = assert!(TEXT_WORDS * size_of::<u64>() == 256);
-const _: () = assert!(bindings::MAX_FILTER_STR_VAL as usize == 256);
-const _: () = assert!(STACK_DEPTH as usize == TEXT_WORDS - 1);
+static_assert!(TEXT_WORDS * size_of::<u64>() == STRING_MAX as usize);
+static_assert!(STRING_MAX as u32 == bindings::MAX_FILTER_STR_VAL);
+static_assert!(STACK_DEPTH as usize == TEXT_WORDS - 1);
 
 /// What a field takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -89,7 +89,8 @@ unsafe fn create(name: &CStr, mode: u16, fops: &'static bindings::file_operation
     let openable = if fops.owner.is_null() {
         None
     } else {
-        // SAFETY: Promised by the caller. The owner does not go before its code has dropped this.
+        // SAFETY: Promised by the caller. The owner does not go before its code has dropped this,
+        // as a module must not leak it.
         Some(unsafe { Openable::new(fops) }?)
     };
     let (data, fops) = match &openable {

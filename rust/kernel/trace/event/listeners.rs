@@ -24,7 +24,7 @@ use crate::{
 ///
 /// Statics of this type have addresses of their own, which functions do not: the compiler may make
 /// one of two with the same code. The value is there so that they have a size.
-pub(super) struct Marker(#[expect(dead_code)] u8);
+pub(super) struct Marker(#[expect(dead_code, reason = "only its address counts")] u8);
 
 impl Marker {
     #[inline]

@@ -14,6 +14,7 @@ use super::{
     },
     EventRef,
     RELEASED,
+    STRING_MAX,
     SYSTEM, //
 };
 use crate::{
@@ -109,7 +110,7 @@ impl Type {
             Self::Bool => c"bool",
             Self::Pid => c"pid_t",
             Self::Gfp => c"gfp_t",
-            Self::String(n @ 1..=256) => return CString::try_from_fmt(fmt!("char[{n}]")),
+            Self::String(n @ 1..=STRING_MAX) => return CString::try_from_fmt(fmt!("char[{n}]")),
             Self::String(_) => return Err(EINVAL),
             Self::DynString => c"char[]",
             Self::Stack => c"unsigned long[]",
@@ -321,6 +322,10 @@ impl Event {
     }
 
     /// Enables or disables the event in the top instance. Sleeps: takes `event_mutex`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`EventFileRef::get`] and [`EventFileRef::set_enabled`].
     pub fn set_enabled(&self, on: bool) -> Result {
         EventFileRef::get(None, SYSTEM, self.name())?.set_enabled(on)
     }

@@ -13,7 +13,8 @@ use super::{
         Tracer, //
     },
     EventRef,
-    MAX_FIELDS, //
+    MAX_FIELDS,
+    STRING_MAX, //
 };
 use crate::{
     prelude::*,
@@ -101,7 +102,7 @@ pub enum FixedString<const N: u16> {}
 
 impl<const N: u16> FieldType for FixedString<N> {
     const TYPE: Type = {
-        assert!(N >= 1 && N <= 256, "a string has 1 to 256 bytes");
+        assert!(N >= 1 && N <= STRING_MAX, "a string has 1 to 256 bytes");
         Type::String(N)
     };
     type Value<'v> = &'v CStr;
@@ -328,8 +329,10 @@ pub const fn check_declared(name: &CStr, fields: &[(Type, &CStr)]) {
 /// }
 /// ```
 #[macro_export]
-// The module is that of who declares the event.
-#[expect(clippy::crate_in_macro_def)]
+#[expect(
+    clippy::crate_in_macro_def,
+    reason = "the module is that of who declares the event"
+)]
 macro_rules! synth_event {
     (
         $(#[$meta:meta])*
