@@ -29,7 +29,7 @@ ue() { "$UEDRIVE"; }
 make_events() {
 	local e
 	for e in "$NUM" "$PAIR" "$TEXT"; do
-		[ "$(put dynamic_events "u:$e")" = ok ] || echo "cannot make $e"
+		[ "$(put dynamic_events "u:$e")" = ok ] || echo "? cannot make $e"
 	done
 }
 
@@ -58,9 +58,9 @@ text() { # ID STRING
 	printf 'reg bit=0 : %s\nw 0 u32:%s u32:%d z:%s\n' "$TEXT" "$1" $(((${#2} + 1) << 16 | 16)) "$2" | ue
 }
 
-# What changes from boot to boot.
+# What changes from boot to boot. Numbers that are longer than an address are none.
 norm() {
-	sed -E 's/0x[0-9a-f]{6,}/0xADDR/g; s/[0-9a-f]{16}/ADDR/g; s/Unknown type [0-9]+/Unknown type N/
+	sed -E 's/\b0x[0-9a-f]{11,16}\b/0xADDR/g; s/\b[0-9a-f]{16}\b/ADDR/g; s/Unknown type [0-9]+/Unknown type N/
 		s/caller_offs=[^ ]+/caller_offs=SYMBOL/'
 }
 
@@ -88,7 +88,7 @@ eventually() { # COMMAND...
 		if "$@" >/dev/null 2>&1; then return; fi
 		sleep 0.05
 	done
-	echo "not in time: $*"
+	echo "? not in time: $*"
 }
 
 gone() { eventually test ! -e "events/user_events/$1"; }
