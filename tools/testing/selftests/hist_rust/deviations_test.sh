@@ -29,15 +29,57 @@ dev_string_modifier__command_name() {
 	bad_modifier num hist:keys=common_comm.log2 log2 && bad_modifier num hist:keys=common_comm.buckets=100000 buckets=100000
 }
 
+# Each modifier for numbers, on a key, a value and a variable.
+dev_string_modifier__every_modifier() {
+	local m f c stacked=events/synthetic/stacked/trigger
+	fresh && synth 'stacked u64 val; unsigned long[] stk' | q grep ok || return
+	for m in hex sym sym-offset syscall log2 buckets=4 usecs percent graph; do
+		for f in tag common_comm common_stacktrace; do
+			for c in "keys=$f.$m" "keys=id:vals=$f.$m" "keys=id:x1=$f.$m"; do
+				bad_modifier num "hist:$c" "$m" || return
+			done
+		done
+		for c in "keys=msg.$m" "keys=id:vals=msg.$m" "keys=id:x1=msg.$m"; do
+			bad_modifier text "hist:$c" "$m" || return
+		done
+		# A stack of the record.
+		for c in "keys=stk.$m" "keys=val:vals=stk.$m" "keys=val:x1=stk.$m"; do
+			: >error_log
+			same "$(put $stacked "hist:$c")" 'Invalid argument' || return
+			same "$(elog)" "$(entry stacked 'Invalid field modifier' "hist:$c" "$m" |
+				sed 's/user_events/synthetic/')" || return
+		done
+	done
+}
+
+no_operand() { # EVENT COMMAND TEXT
+	refused_clean "$1" "$2" 'Invalid argument' \
+		"$(entry "$1" 'String type can not be an operand in expression' "$2" "$3")"
+}
+
 dev_string_value__refused() {
-	local f
+	local f c
 	fresh || return
 	for f in tag common_comm; do
-		refused_clean num "hist:keys=id:vals=$f" 'Invalid argument' \
-			"$(entry num 'String type can not be an operand in expression' "hist:keys=id:vals=$f" "$f")" || return
+		no_operand num "hist:keys=id:vals=$f" "$f" || return
 	done
-	refused_clean text hist:keys=id:vals=msg 'Invalid argument' \
-		"$(entry text 'String type can not be an operand in expression' hist:keys=id:vals=msg msg)"
+	for c in msg '-(msg)'; do
+		no_operand text "hist:keys=id:vals=$c" msg || return
+	done
+	for f in tag common_comm common_stacktrace; do
+		for c in "vals=-($f)" "x1=-($f)" "vals=$f+1"; do
+			no_operand num "hist:keys=id:$c" "$f" || return
+		done
+	done
+	# Variables that have a string, or a stack.
+	ok num 'hist:keys=id:s1=tag:e1=common_pid.execname:t1=common_stacktrace' || return
+	for f in '$s1' '$e1' '$t1'; do
+		# A stack alone is refused for its modifier, in C as well.
+		[ "$f" = '$t1' ] || no_operand pair "hist:keys=id:vals=$f" "$f" || return
+		for c in "vals=$f+1" "x1=1+$f" "x1=total-$f" "x1=-($f)"; do
+			no_operand pair "hist:keys=id:$c" "$f" || return
+		done
+	done
 }
 
 # No address of the kernel in what is shown: a line for each function.
@@ -393,6 +435,7 @@ dev_tie_order__by_key() {
 	# shellcheck disable=SC2046
 	q pair $(for i in $(seq 40); do echo "$((i * 7919 % 251)) 0 0"; done)
 	rows $E/pair | sed -E 's/.*id: +([0-9]+) .*/\1/' >"$tmp/got"
+	same "$(wc -l <"$tmp/got")" 40 || return
 	sort -n "$tmp/got" | cmp - "$tmp/got"
 }
 
@@ -452,15 +495,29 @@ dev_stack_header__a_line_of_its_own() {
 	same "$(grep '^{' events/synthetic/first/hist)" '{ stk.stacktrace:'
 }
 
+# How many records of pair are in the buffer, and in the snapshot.
+pairs_are() { # BUFFER SNAPSHOT
+	[ "$(body | grep -c '^pair:') $(body snapshot | grep -c '^pair:')" = "$1 $2" ]
+}
+
 dev_plain_snapshot__not_taken() {
 	local rc=0
 	need_rust 'a null pointer is followed' || return
-	fresh && ok num 'hist:keys=id:x1=total:onmax($x1).snapshot()' && ok pair snapshot || return
-	q pair 1 0 0
+	fresh && echo 0 >snapshot && ok num 'hist:keys=id:x1=total:onmax($x1).snapshot()' || return
+	ok pair snapshot || return
+	echo 1 >$E/pair/enable
+	# Each has the trigger asked for one: the second would move the first record.
+	q pair 1 0 0 2 0 0
+	eventually pairs_are 2 0 || rc=1
+	# That of the histogram is taken, and stays.
 	q num 1 0 5 a
+	eventually pairs_are 0 2 || rc=1
+	q pair 3 0 0 4 0 0
+	eventually pairs_are 2 2 || rc=1
 	same "$(totals $E/num)" '1 1 0 ' || rc=1
 	drop num
 	ok pair '!snapshot' || rc=1
+	echo 0 >$E/pair/enable
 	echo 0 >snapshot
 	return $rc
 }
@@ -515,7 +572,8 @@ dev_named_event_gone__the_other_stays() {
 }
 
 run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_strings \
-	dev_string_modifier__command_name dev_string_value__refused dev_no_addresses__save_of_a_stack dev_no_addresses__save_of_a_shorter_stack \
+	dev_string_modifier__command_name dev_string_modifier__every_modifier dev_string_value__refused \
+	dev_no_addresses__save_of_a_stack dev_no_addresses__save_of_a_shorter_stack \
 	dev_no_addresses__in_brackets dev_incompatible_keys__refused dev_synth_param_type__number_for_a_string \
 	dev_synth_param_type__string_for_a_number dev_named_layout__refused dev_named_layout__of_actions \
 	dev_syscall_number__of_64_bits dev_full_array__all_of_it dev_full_array__as_a_key \
@@ -535,5 +593,5 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_helper_goes__with_the_last_reference \
 	dev_helper_command__with_a_long_filter dev_losses_counted__deep_chain dev_named_event_gone__the_other_stays
 rc=$?
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc

@@ -178,5 +178,5 @@ alias() {
 
 run_tests basic compound variables handlers onmatch onmax_save onmax_snapshot field_variable alias
 rc=$?
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc

@@ -480,5 +480,5 @@ run_tests files_modes files_writes files_truncate grammar_clauses grammar_sizes 
 	variables_names variables_definitions variables_alias variables_strings handlers_onmatch handlers_onmax_onchange \
 	handlers_refused actions_field_of_match actions_several actions_of_a_name actions_snapshot
 rc=$?
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc

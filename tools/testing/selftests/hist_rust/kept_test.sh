@@ -229,5 +229,5 @@ run_tests kept_unlogged__no_entry kept_unlogged__busy kept_remove_nothing__succe
 	kept_stack_word__of_a_deep_stack \
 	kept_debug_end__behind_a_time_stamp
 rc=$?
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc

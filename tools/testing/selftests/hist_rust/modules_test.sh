@@ -120,5 +120,5 @@ sample_variables() {
 run_tests synthetic_api:modprobe kprobe_api:modprobe sample_events:modprobe sample_variables:modprobe
 rc=$?
 unload
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc

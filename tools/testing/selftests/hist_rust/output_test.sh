@@ -405,5 +405,5 @@ run_tests named_shared named_pause_clear several_on_one_event enable_disable_his
 	show_sorted_by_a_value_named_as_a_key show_long_array show_stack show_debug show_counts_while_full run_paused_and_cleared run_without_recording \
 	run_poll log_last_eight log_messages params_of_odd_fields synthetic_definitions synthetic_busy others_syntax others_effects
 rc=$?
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc

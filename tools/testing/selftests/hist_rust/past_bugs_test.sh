@@ -99,6 +99,27 @@ h6_read_after_removal() {
 		'woken 1, read fails, No such device'
 }
 
+delete_goes() { put dynamic_events '-:goes u32 id' | q grep ok; }
+
+# A reading that has begun comes to its end when the event is gone.
+h6_read_on_after_removal() {
+	fresh && put dynamic_events 'u:goes u32 id' | q grep ok && ok goes hist:keys=id || return
+	{
+		echo 'reg bit=0 : goes u32 id'
+		seq -f 'w 0 u32:%.0f' 300
+	} | ue >"$tmp/log"
+	cat $E/goes/hist >"$tmp/whole"
+	same "$(totals $E/goes)" '300 300 0 ' && [ "$(wc -c <"$tmp/whole")" -gt 8192 ] || return
+	{
+		# In one read(), which begins it.
+		dd bs=1000 count=1 <&3 >"$tmp/read" 2>"$tmp/log" || return
+		drop goes
+		eventually delete_goes && eventually test ! -e $E/goes || return
+		cat <&3 >>"$tmp/read" || return
+	} 3<$E/goes/hist
+	same "$(tail -n 1 "$tmp/read")" '    Dropped: 0' && cmp "$tmp/whole" "$tmp/read"
+}
+
 # Long names are put together for printing.
 h8_long_names() {
 	local n i long want
@@ -213,19 +234,18 @@ $(for f in aa bb cc dd ee ff gg hh ii jj; do printf '%s=250 %s,aa=250 ' $f $f; d
 
 # Malformed lists of variables and parameters, many times.
 h19_h20_malformed() {
-	local i c
+	local i c bad='Invalid argument'
 	fresh && synth 'syn u64 lat' | q grep ok && ok pair hist:name=foo:keys=id:t1=common_timestamp || return
 	for i in $(seq 20); do
 		# The clock is set when all of it has been made, also for a name that is there.
-		q put $E/num/trigger hist:name=foo:keys=id:t1=common_timestamp:clock=none
-		for c in ts0=,x1= ts0=total,x1 'x1=total:onmax($x1).trace(syn,)' 'x1=total:onmax($x1).trace(,)' 'x1=total:onmax($x1).save(,)' \
-			'x1=total:onmax($x1).trace(syn,$x1' 'keys=id:keys=id:vals=total:vals=x:sort=id:sort=id:name=a:name=b:clock=c:clock=d:nosuch'; do
-			case $(put $E/num/trigger "hist:keys=id:$c") in
-			ok) drop num ;;
-			'Invalid argument') ;;
-			*) echo "# $i: $c"; return 1 ;;
-			esac
+		same "$(put $E/num/trigger hist:name=foo:keys=id:t1=common_timestamp:clock=none)" "$bad" || return
+		for c in ts0=,x1= ts0=total,x1 'x1=total:onmax($x1).trace(syn,)' \
+			'x1=total:onmax($x1).trace(,)' 'x1=total:onmax($x1).save(,)' \
+			'keys=id:keys=id:vals=total:vals=x:sort=id:sort=id:name=a:name=b:clock=c:clock=d:nosuch'; do
+			same "$c: $(put $E/num/trigger "hist:keys=id:$c")" "$c: $bad" || return
 		done
+		# Behind the last parameter nobody looks for a parenthesis.
+		ok num 'hist:keys=id:x1=total:onmax($x1).trace(syn,$x1' && drop num || return
 	done
 	trigger_is num 'num: no trigger' && drop pair
 }
@@ -452,12 +472,12 @@ s9_too_long_for_perf() {
 }
 
 run_tests h1_bad_named h2_named_orders h3_reference_only h4_open_while_removed \
-	h6_read_after_removal h8_long_names h10_modifier_of_nothing h11_many_parameters h12_string_operands \
+	h6_read_after_removal h6_read_on_after_removal h8_long_names h10_modifier_of_nothing h11_many_parameters h12_string_operands \
 	h13_character_arrays h14_modifiers_of_values h17_operators h18_variable_used_twice \
 	h15_h16_sorted_by_each_type h19_h20_malformed h21_last_command h22_helper_stayed h22_helper_of_a_failure \
 	h23_long_expressions h24_soft_mode h25_large_keys_and_variables m2_misses_of_a_full_map \
 	m5_interrupted_insertion s8_malformed_definitions s3_two_writers s4_user_strings s5_types s6_s7_stack_chain \
 	s9_format_and_perf s9_too_long_for_perf
 rc=$?
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc

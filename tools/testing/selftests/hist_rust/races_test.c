@@ -211,10 +211,26 @@ TEST_F_TIMEOUT(dev, no_hidden_keys__at_the_last_free_entry, 280)
 	}
 }
 
+/* Whether the table has hits. */
+static bool counted(void)
+{
+	long hits = number_after(ue_slurp(RACE "/hist"), "Hits: ");
+
+	return hits > 0;
+}
+
+struct clearing {
+	const char *command;
+	int done;
+};
+
+/* Each clear but the first takes hits of this round away, and some come after the last one. */
 static void clear_often(void *arg)
 {
+	struct clearing *c = arg;
+
 	for (int i = 0; i < 60; i++) {
-		ue_put(RACE "/trigger", arg);
+		c->done += ue_put(RACE "/trigger", c->command) == 0 && ue_poll(counted());
 		usleep(5000);
 	}
 }
@@ -229,8 +245,14 @@ TEST_F_TIMEOUT(dev, clear_under_load__sums_and_hits, 280)
 	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
 	ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:size=128"));
 	for (int round = 0; round < 5; round++) {
-		run_writers(_metadata, self->fd, &like, clear_often, "hist:keys=id:size=128:clear", NULL);
+		struct clearing c = { .command = "hist:keys=id:size=128:clear" };
+		unsigned long written;
+
+		written = run_writers(_metadata, self->fd, &like, clear_often, &c, NULL);
 		read_table(&t);
+		EXPECT_EQ(60, c.done);
+		EXPECT_LT(0, t.hits);
+		EXPECT_LT(t.hits, written);
 		EXPECT_EQ(t.hits, t.sum);
 		EXPECT_EQ(t.rows, t.entries);
 		EXPECT_EQ(0, t.dropped);

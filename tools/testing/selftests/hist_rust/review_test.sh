@@ -200,5 +200,5 @@ run_tests shared_time_stamps long_chain read_once_together dev_module_stays__whi
 	dev_print_variable__qualified dev_print_variable__parameter dev_sym_offset__as_written dev_stack_helper__made \
 	dev_recorded_stack__of_the_first_event dev_stack_bounds__one_row dev_no_addresses__save_of_a_variable
 rc=$?
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc

@@ -274,5 +274,5 @@ run_tests syscalls scheduling kprobes uprobes event_probes synthetic_and_user_ev
 	saved_and_restored libtracefs_hist:python3 libtracefs_sql:python3 trace_cmd:trace-cmd trace_cmd_start:trace-cmd \
 	trace_cmd_sqlhist:trace-cmd
 rc=$?
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc

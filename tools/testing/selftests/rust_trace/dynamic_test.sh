@@ -67,37 +67,6 @@ format() { sed '/^ID:/d; s/^name: .*/name: EVENT/' "$SYN/$1/format"; }
 # The Rust names for those of C.
 as_rust() { sed 's/\b\(gen\|empty\|create\)_synth_test\b/rust_\1_synth/'; }
 
-# Whether each function has done what it is for.
-all_worked() { # FUNCTION...
-	local f
-	for f; do [ -e "$tmp/worked-$f" ] || return; done
-}
-
-# Runs functions in the background, again and again, for some seconds. Each has to do
-# what it is for once at least, for which there is a minute more: all of them may fail
-# at times, as the others are in the way, but one that always fails takes part in no
-# race.
-race() { # FUNCTION...
-	local f end pids=() rc=0
-	end=$((SECONDS + seconds))
-	rm -f "$tmp"/worked-*
-	for f; do
-		(
-			while [ $SECONDS -lt $end ] || { [ $SECONDS -lt $((end + 60)) ] && ! all_worked "$@"; }; do
-				if $f; then : >"$tmp/worked-$f"; fi
-			done
-		) >/dev/null 2>&1 &
-		pids+=($!)
-	done
-	for f in "${pids[@]}"; do wait "$f" || rc=1; done
-	for f; do
-		[ -e "$tmp/worked-$f" ] && continue
-		echo "# it has never worked: $f"
-		rc=1
-	done
-	return $rc
-}
-
 # A module that has come and gone in races can be used, and unloaded.
 calm() { # MODULE
 	eventually sh -c "! grep -q '^$1 ' /proc/modules || rmmod $1 2>/dev/null" && load "$1" && rmmod "$1"
@@ -198,18 +167,18 @@ odd 2' || return
 # A trigger makes an event of the module, which then can go; the event stays, as it is
 # referred to, and nobody's it can be deleted later.
 synth_action() {
-	local h='hist:keys=common_pid:p=common_pid,k=comm,w=comm,x1=prio:onchange($x1).trace(rust_declared_synth,$p,$k,$w)'
+	local h='hist:keys=common_pid:p=common_pid,k=comm,w=comm,x1=prio:onchange($x1).trace(rust_declared_synth,$p,$k,$w)' rc=0
 	reset
 	load rust_synth_event || return
 	put events/sched/sched_wakeup/trigger "$h" || return
 	rmmod rust_synth_event || return
 	[ -d $SYN/rust_declared_synth ] && [ ! -e $SYN/rust_gen_synth ] || return
-	# It can be enabled, and does not look for the module.
+	# It can be enabled, and does not look for the module. Who polls wakes up others.
 	echo 1 >$SYN/rust_declared_synth/enable || return
-	sleep 0.2
+	eventually grep -q ': rust_declared_synth: pid=[0-9]* kind=.* what=.' trace || rc=1
 	echo 0 >$SYN/rust_declared_synth/enable
 	put events/sched/sched_wakeup/trigger "!$h" && put dynamic_events -:synthetic/rust_declared_synth || return
-	load rust_synth_event && rmmod rust_synth_event
+	load rust_synth_event && rmmod rust_synth_event && return $rc
 }
 
 # An event of the same name is in the way: nothing is left of those made before it.
@@ -237,7 +206,7 @@ synth_delete() {
 synth_races() {
 	reset
 	load rust_synth_event && rmmod rust_synth_event || return
-	race synth_load_unload synth_switch synth_read synth_delete || return
+	race "$seconds" synth_load_unload synth_switch synth_read synth_delete || return
 	reset
 	calm rust_synth_event
 }
@@ -342,7 +311,7 @@ kprobe_switch() { echo 0 >events/kprobes/enable && echo 1 >events/kprobes/enable
 kprobe_races() {
 	reset
 	load rust_kprobe_event && rmmod rust_kprobe_event || return
-	race kprobe_load_unload kprobe_open kprobe_delete kprobe_switch || return
+	race "$seconds" kprobe_load_unload kprobe_open kprobe_delete kprobe_switch || return
 	reset
 	calm rust_kprobe_event && same "$(cat kprobe_events)" ''
 }
@@ -425,7 +394,7 @@ trigger_instance() {
 trigger_races() {
 	reset
 	load rust_event_trigger && rmmod rust_event_trigger || return
-	race trigger_load_unload trigger_set trigger_truncate trigger_read trigger_instance || return
+	race "$seconds" trigger_load_unload trigger_set trigger_truncate trigger_read trigger_instance || return
 	rmdir instances/rust_t 2>/dev/null
 	: >$WAKE/trigger
 	calm rust_event_trigger
@@ -464,7 +433,7 @@ tracefs_use() { echo x >rust_notes && grep 'notes: [1-9]' rust_notes_stat; }
 tracefs_races() {
 	reset
 	load rust_tracefs && rmmod rust_tracefs || return
-	race tracefs_load_unload tracefs_use tracefs_use tracefs_use || return
+	race "$seconds" tracefs_load_unload tracefs_use tracefs_use tracefs_use || return
 	calm rust_tracefs
 }
 

@@ -654,42 +654,37 @@ reload() {
 }
 
 # It comes and goes while its events are fired, switched and read.
-race_loop() { # COMMAND...
-	local end=$((SECONDS + seconds))
-	while [ $SECONDS -lt $end ]; do "$@"; done >/dev/null 2>&1
-}
-race_unload() {
-	modprobe rust_event_test
-	rmmod rust_event_test
-}
+race_unload() { modprobe rust_event_test && sleep 0.1 && rmmod rust_event_test; }
 race_fire() { echo 100 >$DEBUG/fire; }
 race_switch() {
-	echo 1 >$R/enable
+	local rc=0
+	echo 1 >$R/enable || rc=1
 	echo 1 >events/rust_probe/enable
 	echo 0 >$R/enable
 	echo 0 >events/rust_probe/enable
+	return $rc
 }
-race_read() { cat trace $R/*/format events/rust_probe/*/format; }
+race_trace() { cat trace; }
+# Some of them may go meanwhile.
+race_formats() {
+	cat events/rust_probe/*/format
+	cat $R/*/format | grep '^print fmt: '
+}
 # A module with a probe, which is called for each switch of tasks.
 race_probe() {
+	local rc=0
 	modprobe rust_trace_probe
-	[ "$(cat /sys/kernel/debug/rust_trace_probe/switches)" -gt 0 ] && : >"$tmp/probed"
-	rmmod rust_trace_probe
+	[ "$(cat /sys/kernel/debug/rust_trace_probe/switches)" -gt 0 ] || rc=1
+	rmmod rust_trace_probe && return $rc
 }
 
 unload_while_fired() {
-	local pids=() f probe=
+	local probe=()
 	load && unload || return
-	! modinfo rust_trace_probe >/dev/null 2>&1 || probe=race_probe
-	rm -f "$tmp/probed"
-	for f in race_unload race_fire race_fire race_switch race_read $probe; do
-		race_loop $f &
-		pids+=($!)
-	done
-	wait "${pids[@]}"
-	# It was called at least once, and can be gone.
-	if [ -n "$probe" ]; then
-		[ -e "$tmp/probed" ] || same 'no switches' 'some that were counted' || return
+	! modinfo rust_trace_probe >/dev/null 2>&1 || probe=(race_probe)
+	race "$seconds" race_unload race_fire race_fire race_switch race_trace race_formats \
+		"${probe[@]}" || return
+	if [ ${#probe[@]} -gt 0 ]; then
 		eventually sh -c '! grep -q "^rust_trace_probe " /proc/modules || rmmod rust_trace_probe' \
 			2>/dev/null || return
 	fi

@@ -873,7 +873,8 @@ TEST_F(dev, delete_unused__right_after_the_last_close)
 
 TEST_F(dev, eprobe_busy__delete)
 {
-	UE_RUST_ONLY("it frees the event under the probe");
+	if (!ue_is_rust())
+		SKIP(return, "with the patch to trace_events.c C does the same");
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:eb u32 a"));
 	ASSERT_EQ(0, ue_put(UE_DYN, "e:ueb/ep user_events.eb v=$a:u32"));
 	EXPECT_EQ(-EBUSY, ue_del(self->fd, "eb"));
@@ -885,7 +886,7 @@ TEST_F(dev, eprobe_busy__delete)
 
 TEST_F(dev, eprobe_busy__auto_delete)
 {
-	UE_RUST_ONLY("it frees the event under the probe");
+	UE_RUST_ONLY("the event cannot be deleted any more");
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "eb2 u32 a"));
 	ASSERT_EQ(0, ue_put(UE_DYN, "e:ueb/ep2 user_events.eb2 v=$a:u32"));
 	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
@@ -1047,21 +1048,20 @@ static int fault_messages(void)
 TEST_F(dev, fault_warning__once)
 {
 	volatile uint32_t *ro = self->w + 1024;
-	int before;
 
 	ASSERT_EQ(0, ue_reg(self->fd, ro, 0, "fw u32 a"));
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "fw u32 a"));
 	ASSERT_EQ(0, mprotect((void *)ro, 4096, PROT_READ));
-	before = fault_messages();
-	ASSERT_LE(0, before);
+	ASSERT_LE(0, fault_messages());
 	for (int i = 0; i < 5; i++) {
 		ASSERT_EQ(0, ue_enable("fw", i % 2 == 0));
 		/* The other word is written, and the attempt at this one made. */
 		EXPECT_EQ(i % 2 == 0, self->w[0]);
 		usleep(100000);
 	}
-	EXPECT_GE(1, fault_messages() - before);
-	EXPECT_GE(1, fault_messages());
+	/* It may be an earlier case that has caused the one there is. */
+	EXPECT_TRUE(ue_poll(fault_messages() > 0));
+	EXPECT_EQ(1, fault_messages());
 	ASSERT_EQ(0, mprotect((void *)ro, 4096, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(0, ue_unreg(self->fd, ro, 0));
 }
@@ -1133,6 +1133,7 @@ static void stuck_case(struct __test_metadata *_metadata, int fd, volatile uint3
 	struct stuck s = { .fd = fd, .word = word, .name = m };
 	pthread_t t;
 	int elsewhere, status;
+	bool ended;
 	pid_t pid;
 
 	memset(page, 0, sizeof(page));
@@ -1163,8 +1164,12 @@ static void stuck_case(struct __test_metadata *_metadata, int fd, volatile uint3
 		bad |= (ue_put(UE_DYN, "u:sm_more u32 a") != 0) << 3;
 		_exit(bad);
 	}
-	EXPECT_TRUE(ue_poll_ms(waitpid(pid, &status, WNOHANG) == pid, 3000)) {
+	ended = ue_poll_ms(waitpid(pid, &status, WNOHANG) == pid, 3000);
+	EXPECT_TRUE(ended) {
 		TH_LOG("status, enable or dynamic_events hang");
+	}
+	if (ended) {
+		EXPECT_EQ(0, status);
 	}
 	EXPECT_FALSE(s.done);
 
@@ -1187,6 +1192,56 @@ TEST_F(dev, stuck_memory__name)
 TEST_F(dev, stuck_memory__enable_word)
 {
 	stuck_case(_metadata, self->fd, &self->w[0], false);
+}
+
+/* update-never-lost: as many words as are not listed one by one are written as well. */
+
+#define MANY_WORDS	70	/* MAX_PENDING of mm.rs is 64. */
+
+/* Each is in a page of its own. */
+static volatile uint32_t *word_of_many(char *m, int i)
+{
+	return (void *)(m + i * 4096);
+}
+
+static int count_many(char *m)
+{
+	int n = 0;
+
+	for (int i = 0; i < MANY_WORDS; i++)
+		n += *word_of_many(m, i) == 1;
+	return n;
+}
+
+TEST_F(dev, update_never_lost__more_words_than_are_listed)
+{
+	const size_t size = MANY_WORDS * 4096;
+	char *m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int uffd;
+
+	if (!ue_is_rust())
+		SKIP(return, "in C all words are listed");
+	ASSERT_NE(MAP_FAILED, (void *)m);
+	for (int i = 0; i < MANY_WORDS; i++) {
+		ASSERT_EQ(0, ue_reg(self->fd, word_of_many(m, i), 0, "unl u32 a"));
+	}
+	/* Who is to write the words later has to wait for one, so the others pile up. */
+	ASSERT_EQ(0, madvise(m, size, MADV_DONTNEED));
+	uffd = open_uffd(m, size);
+	if (uffd < 0)
+		SKIP(return, "no userfaultfd");
+	ASSERT_EQ(0, ue_enable("unl", true));
+	ASSERT_TRUE(wait_fault(uffd));
+	/* From now on all pages come. */
+	close(uffd);
+	EXPECT_TRUE(ue_poll(count_many(m) == MANY_WORDS)) {
+		TH_LOG("%d words are written", count_many(m));
+	}
+	for (int i = 0; i < MANY_WORDS; i++) {
+		EXPECT_EQ(0, ue_unreg(self->fd, word_of_many(m, i), 0));
+		EXPECT_EQ(0, *word_of_many(m, i));
+	}
+	munmap(m, size);
 }
 
 /* late-word-memory: what a killed process had stays until the page of its word comes. */

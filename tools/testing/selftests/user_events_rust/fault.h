@@ -3,6 +3,7 @@
 #ifndef _USER_EVENTS_RUST_FAULT_H
 #define _USER_EVENTS_RUST_FAULT_H
 
+/* kselftest_harness.h comes before this. */
 #include "ue.h"
 
 #define FAULT_DEBUGFS "/sys/kernel/debug"
@@ -59,8 +60,25 @@ static inline int fault_keep_cmdlines(int fd, const volatile void *word)
 	return ret ? ret : ue_enable("keep_cmdlines", true);
 }
 
+/*
+ * Whether there is a round @n. With as many as @max something is wrong; but C
+ * allocates each element of a table, so a helper takes tens of thousands there.
+ */
+static inline bool fault_more(struct __test_metadata *_metadata, bool hit, int n, int max)
+{
+	if (!hit)
+		return false;
+	if (n >= max) {
+		ASSERT_FALSE(ue_is_rust()) {
+			TH_LOG("in round %d there was still something to fail", n - 1);
+		}
+	}
+	return n < max;
+}
+
 /* A sweep ends when an operation goes through with nothing left to fail. */
-#define fault_sweep(fd, n, max)	for (int n = 1, __hit = 1; __hit && n < (max); n++)
+#define fault_sweep(fd, n, max)							\
+	for (int n = 1, __hit = 1; fault_more(_metadata, __hit, n, max); n++)
 #define fault_done(fd)		(__hit = fault_hit(fd))
 
 #endif /* _USER_EVENTS_RUST_FAULT_H */

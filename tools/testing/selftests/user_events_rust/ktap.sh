@@ -24,6 +24,38 @@ same() { # GOT WANTED
 	return 1
 }
 
+# Whether each function has done what it is for.
+all_worked() { # FUNCTION...
+	local f
+	for f; do [ -e "$tmp/worked-$f" ] || return; done
+}
+
+# Runs functions in the background, again and again, for some seconds. Each has to do
+# what it is for once at least, for which there is a minute more: all of them may fail
+# at times, as the others are in the way, but one that always fails takes part in no
+# race.
+race() { # SECONDS FUNCTION...
+	local f end=$((SECONDS + $1)) pids=() rc=0
+	shift
+	rm -f "$tmp"/worked-*
+	for f; do
+		(
+			while [ $SECONDS -lt $end ] ||
+				{ [ $SECONDS -lt $((end + 60)) ] && ! all_worked "$@"; }; do
+				if $f; then : >"$tmp/worked-$f"; fi
+			done
+		) >/dev/null 2>&1 &
+		pids+=($!)
+	done
+	for f in "${pids[@]}"; do wait "$f" || rc=1; done
+	for f; do
+		[ -e "$tmp/worked-$f" ] && continue
+		echo "# it has never worked: $f"
+		rc=1
+	done
+	return $rc
+}
+
 # Gives a test up: skip "why" || return.
 skip() {
 	skipped=$*

@@ -90,5 +90,5 @@ run_tests test_perf_record:perf test_perf_record_system_wide:perf test_perf_stat
 	test_perf_trace:perf test_trace_cmd:trace-cmd test_trace_cmd_instance_and_filter:trace-cmd \
 	test_bpftrace:bpftrace
 rc=$?
-"$UEDRIVE" --reset
+"$UEDRIVE" --reset || rc=1
 exit $rc
