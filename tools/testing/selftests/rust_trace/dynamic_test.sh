@@ -380,7 +380,7 @@ trigger_truncate() { : >$WAKE/trigger; }
 trigger_read() { cat $WAKE/trigger; }
 # A trigger that the others do not remove, so it is hit.
 trigger_instance() {
-	local t=instances/rust_t/$WAKE/trigger rc=1 end=$((SECONDS + 2))
+	local t=instances/rust_t/$WAKE/trigger rc=1 end=$((SECONDS + 10))
 	mkdir instances/rust_t
 	while [ $SECONDS -lt $end ]; do
 		if echo rust_count >$t && grep 'hits=[1-9]' $t; then

@@ -759,7 +759,7 @@ listed_strings() {
 not_yet() {
 	local e=events/rust_module_test/rust_lingering w=events/sched/sched_waking pid rc=0
 	load || return
-	modprobe rust_module_test linger=5000 &
+	modprobe rust_module_test linger=$((seconds * 1000)) &
 	pid=$!
 	eventually grep -q rust_lingering $w/trigger && [ -e rust_lingering ] || rc=1
 	(echo rust_lingering >>$w/trigger) 2>"$tmp/log"
