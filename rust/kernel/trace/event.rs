@@ -159,8 +159,8 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     /// other.
     ///
     /// Called in any context, with locks held, as records are also printed where the event happens
-    /// (with `tp_printk`) and when the kernel dumps its buffers. So this must neither sleep nor
-    /// allocate memory that has to be waited for, nor take a lock.
+    /// (with `tp_printk`) and when the kernel dumps its buffers. So this must neither sleep, nor
+    /// allocate memory, nor take a lock.
     fn print(&self, _line: &mut Line<'_>) {
         build_error!(crate::error::VTABLE_DEFAULT_ERROR)
     }

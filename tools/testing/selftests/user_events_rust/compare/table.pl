@@ -100,9 +100,10 @@ sub canonical {
 # that the caret of the Rust one is at: in C it always is.
 sub first_occurrence {
 	my ($command, $c, $rust) = @_;
-	# What is empty, in front of what separates, of an operator or of the end, C finds at the
-	# beginning.
-	return 1 if $c == 0 && substr($command, $rust, 1) =~ /^(|[:,=.() *\/+-])$/;
+	# What is empty, between two others or at the end, C finds at the beginning. In front of an
+	# operator that is a modifier, or what is missing behind .buckets.
+	return 1 if $c == 0 && substr($command, $rust, 1) =~ /^(|[:,=.() ])$/;
+	return 1 if $c == 0 && substr($command, 0, $rust) =~ /\.(?:buckets?)?$/ && substr($command, $rust, 1) =~ /^[-+*\/]$/;
 	return 0 unless $c < $rust && $rust < length $command;
 	# Internally it has another spelling, which is not found in the command.
 	return 1 if $c == 0 && $command =~ /\.sym-offset/;
