@@ -442,7 +442,21 @@ fn this_address() -> usize {
         }
         address
     }
-    #[cfg(not(CONFIG_X86_64))]
+    #[cfg(CONFIG_ARM64)]
+    {
+        let address: usize;
+
+        // SAFETY: As above.
+        unsafe {
+            core::arch::asm!(
+                "adr {}, .",
+                out(reg) address,
+                options(nomem, nostack, preserves_flags, pure)
+            );
+        }
+        address
+    }
+    #[cfg(not(any(CONFIG_X86_64, CONFIG_ARM64)))]
     {
         InstanceRef::print_from as *const () as usize
     }

@@ -59,6 +59,8 @@ pub use super::tracepoint_str::{
     Listed,
     TracepointStr, //
 };
+#[cfg(all(CONFIG_X86, CONFIG_OBJTOOL))]
+pub use crate::bindings::ANNOTYPE_NOENDBR;
 pub use crate::{
     bindings::{
         perf_event as RawPerfEvent,
@@ -67,8 +69,7 @@ pub use crate::{
         trace_event as RawEvent,
         trace_event_call as RawCall,
         trace_event_printf,
-        trace_iterator as RawIterator,
-        ANNOTYPE_NOENDBR, //
+        trace_iterator as RawIterator, //
     },
     error::Result,
     ffi::{
