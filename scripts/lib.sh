@@ -11,10 +11,8 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 CACHE=${TRACE_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/linux-trace-rust}
 BUILD=$TOP/build
 
-# The Debian release that the toolchain comes from, and the kernel series. The
-# point release is whatever the archive has: old ones are dropped from it.
-SUITE=trixie
-KVER=7.3
+# shellcheck source=scripts/version.sh
+. "${TRACE_VERSION:-$TOP/scripts/version.sh}"
 MIRROR=${DEBIAN_MIRROR:-}
 
 # shellcheck disable=SC2034 # used by the scripts that source this file
