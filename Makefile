@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The front door. Not part of the overlay: `make help` says what there is.
+# The front door. Not part of the overlay: `make help` says what there is. ARCH, if
+# given, reaches the scripts in the environment.
 
 IMPL ?= rust
 CONFIG ?= lean
@@ -13,10 +14,12 @@ help:
 	@echo 'make run                 boot the kernel and show user_events and histograms at work'
 	@echo 'make shell               a shell in the guest                  [IMPL=rust|c] [CONFIG=...]'
 	@echo 'make test                lint, KUnit, our selftests and the kernel'\''s own, comparison with C'
+	@echo '                         (ARCH=arm64: what is about the machine, on that one; also for'
+	@echo '                         setup, kernel, run, shell and bench)'
 	@echo 'make test-debug          a part of the tests, failing allocations and a storm,'
 	@echo '                         under lockdep with kmemleak and under KASAN'
 	@echo 'make bench               C and Rust side by side'
-	@echo 'make kernel              build the guest'\''s kernel               [IMPL=rust|c] [CONFIG=lean|lockdep|kasan]'
+	@echo 'make kernel              build the guest'\''s kernel               [IMPL=rust|c] [CONFIG=lean|lockdep|kasan|64k]'
 	@echo 'make series OUT=DIR      the work as a patch series for git am'
 	@echo 'make apply LINUX=DIR     the work onto a Linux 7.3 tree of your own'
 	@echo 'make doc, make lint      documentation; static checks'

@@ -20,6 +20,30 @@ ROOT=$CACHE/root
 # shellcheck disable=SC2034
 SRC=$CACHE/linux-$KVER
 
+# The folder in build/ of a kernel.
+kernel_name() { # ARCH IMPL CONFIG
+	local name=$2
+	if [ "$1" != x86_64 ]; then name=$1-$name; fi
+	if [ "$3" != lean ]; then name+=-$3; fi
+	printf '%s' "$name"
+}
+
+# What is booted of it.
+kernel_image() { # ARCH
+	case $1 in
+	x86_64) printf arch/x86/boot/bzImage ;;
+	*) printf 'arch/%s/boot/Image' "$1" ;;
+	esac
+}
+
+# What a Makefile is told so that it makes programs for the guest, as shell words.
+cross() { # ARCH
+	case $1 in
+	x86_64) ;;
+	arm64) printf '%s' "ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- CC=aarch64-linux-gnu-gcc" ;;
+	esac
+}
+
 say() { printf '%s\n' "$*" >&2; }
 step() { printf '== %s\n' "$*" >&2; }
 die() {

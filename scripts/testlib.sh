@@ -10,7 +10,9 @@ TESTS=$TOP/tools/testing/selftests/user_events_rust
 HIST_TESTS=$TOP/tools/testing/selftests/hist_rust
 # shellcheck disable=SC2034
 RUST_TRACE_TESTS=$TOP/tools/testing/selftests/rust_trace
-OUT=$BUILD/test
+# From the environment, where the scripts that are called have it as well.
+ARCH=${ARCH:-x86_64}
+OUT=$BUILD/test$([ "$ARCH" = x86_64 ] || printf '%s' "-$ARCH")
 
 # The triggers of the command line that boot_test.sh expects.
 # shellcheck disable=SC2034
@@ -65,16 +67,23 @@ explain() { # FILE [LINES]
 	tail -n "${2:-40}" "$1" | sed 's/^/# /'
 }
 
-# Builds the tree's tests and ours from build/linux, with its own headers.
+# Builds the tree's tests and ours from build/linux, with its own headers. On arm64 the
+# 32-bit programs are those of another architecture, and bring their libraries along.
 build_tests() {
-	local linux=$BUILD/linux log=$BUILD/log/tests
+	local linux=$BUILD/linux log=$BUILD/log/tests cross cross32=
 	step 'building the tests'
 	mkdir -p "$OUT"
+	cross=$(cross "$ARCH")
+	if [ "$ARCH" = arm64 ]; then
+		cross32="make -s -C '$linux' O='$OUT/headers32' ARCH=arm headers_install"
+		cross+=" 'CC32=arm-linux-gnueabihf-gcc -static -isystem $OUT/headers32/usr/include'"
+	fi
 	quietly "$log" "$TOP/scripts/in-root" sh -ec "
-		make -s -C '$linux' O='$OUT/headers' headers_install
+		make -s -C '$linux' O='$OUT/headers' $cross headers_install
+		$cross32
 		for t in user_events user_events_rust hist_rust; do
 			mkdir -p '$OUT/'\$t
-			make -s -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t \
+			make -s -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t $cross \
 				KHDR_INCLUDES='-isystem $OUT/headers/usr/include' all
 		done" || die 'the tests do not build'
 }
@@ -236,9 +245,9 @@ read_tap() { # PART OUTPUT IMPL
 # that is still exiting for one that has not exited, so on two busy CPUs it fails four
 # times in ten, with the histograms in C as well. run_poll of hist_rust polls.
 ftracetest() { # IMPL CONFIG OUTPUT LIMIT DIR...
-	local impl=$1 config=$2 output=$3 limit=$4 kernel=$1 cmd
+	local impl=$1 config=$2 output=$3 limit=$4 kernel cmd
+	kernel=$(kernel_name "$ARCH" "$impl" "$config")
 	shift 4
-	[ "$config" = lean ] || kernel+=-$config
 	cmd="cd '$BUILD/linux/tools/testing/selftests/ftrace' && timeout $((limit - 100)) ./ftracetest -K -l /tmp/ftrace-logs $*"
 	guest "ftracetest $*, $kernel kernel" "$output" "$limit" "$(modules_script "$BUILD/$kernel")"$'\n'"$(section ftracetest "$cmd")" \
 		--impl "$impl" --config "$config"
