@@ -16,10 +16,11 @@ help:
 	@echo 'make test                lint, KUnit, our selftests and the kernel'\''s own, comparison with C'
 	@echo '                         (ARCH=arm64: what is about the machine, on that one; also for'
 	@echo '                         setup, kernel, run, shell and bench)'
+	@echo 'make test CONFIG=...     the tests on a kernel that checks itself: lockdep, kasan, rt (PREEMPT_RT), cfi'
 	@echo 'make test-debug          a part of the tests, failing allocations and a storm,'
 	@echo '                         under lockdep with kmemleak and under KASAN'
 	@echo 'make bench               C and Rust side by side'
-	@echo 'make kernel              build the guest'\''s kernel               [IMPL=rust|c] [CONFIG=lean|lockdep|kasan|64k]'
+	@echo 'make kernel              build the guest'\''s kernel               [IMPL=rust|c] [CONFIG=...]'
 	@echo 'make series OUT=DIR      the work as a patch series for git am'
 	@echo 'make apply LINUX=DIR     the work onto a Linux 7.3 tree of your own'
 	@echo 'make doc, make lint      documentation; static checks'
@@ -39,7 +40,7 @@ shell: kernel
 	@scripts/vm --impl $(IMPL) --config $(CONFIG) --shell
 
 test: setup
-	@scripts/test
+	@scripts/test --config $(CONFIG)
 
 test-debug: setup
 	@scripts/test --debug

@@ -29,6 +29,7 @@ RUST_TRACE_BOOT='tp_printk tp_printk_stop_on_boot trace_event=rust_kunit:rust_ku
 # lockdep and KASAN, and KUnit has the tags of addresses. Debian's trace-cmd is
 # built without sqlhist, as long as that is so.
 EXPECTED_SKIPS='no fault injection in this kernel.*|there is no fault injection'
+EXPECTED_SKIPS+='|no event happens in NMIs here'
 EXPECTED_SKIPS+='|the processor has no address tags.*|this trace-cmd has no sqlhist'
 
 # Results: one line per case, "ok N - PART: CASE" or "not ok N - ...", with what
@@ -98,7 +99,7 @@ guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
 	printf '%s\n' 'set -u' "$script" >"$output.sh"
 	for try in 1 2; do
 		rc=0
-		"$TOP/scripts/vm" --timeout "$limit" "$@" -- bash "$output.sh" >"$output" 2>"$output.err" </dev/null || rc=$?
+		"$TOP/scripts/vm" --timeout "$limit" ${GUEST_CPUS:+--cpus "$GUEST_CPUS"} "$@" -- bash "$output.sh" >"$output" 2>"$output.err" </dev/null || rc=$?
 		[ $rc = 123 ] && [ $try = 1 ] || break
 		explain "$output.err" 80
 		echo "# $part: what QEMU did wrong in the guest is told above; it is booted once more"
@@ -146,6 +147,29 @@ rust_trace_script() { # KERNEL'S FOLDER SECONDS
 	for t in static_event dynamic; do
 		[ ! -f "$RUST_TRACE_TESTS/${t}_test.sh" ] ||
 			section "rust_$t" "cd '$RUST_TRACE_TESTS' && RUST_TRACE_SECONDS=$2 timeout 1200 ./${t}_test.sh"
+	done
+}
+
+# A storm, as text for the script of a guest.
+storm_script() { # FOLDER/PROGRAM SECONDS
+	section "$(basename "$1")" "echo TAP version 13; echo 1..1; timeout $(($2 + 300)) '$OUT/$1' $2"
+}
+
+# The races and short storms, once for each number of processors.
+many_cpus() { # IMPL CONFIG RESULTS SECONDS LIMIT CPUS...
+	local impl=$1 config=$2 results=$3 seconds=$4 limit=$5 kernel n script t
+	shift 5
+	kernel=$(kernel_name "$ARCH" "$impl" "$config")
+	for n; do
+		step "races and storms with $n CPUs on the $kernel kernel"
+		# nproc is what is online and may be used: all of them have to be.
+		script=$(section "cpus" "echo TAP version 13; echo 1..1; [ \$(nproc) = $n ] || echo -n 'not '; echo 'ok 1 all $n CPUs are online'")$'\n'
+		for t in hist_rust/races_test user_events_rust/{past_bugs,words}_test; do
+			script+=$(section "$(basename "$t")" "cd '$OUT/$(dirname "$t")' && timeout $((limit / 3)) ./$(basename "$t")")$'\n'
+		done
+		for t in hist_rust/hist_storm user_events_rust/storm; do script+=$(storm_script "$t" "$seconds")$'\n'; done
+		guest "$n CPUs, $kernel kernel" "$results/cpus-$n" "$limit" "$script" --impl "$impl" --config "$config" --cpus "$n"
+		read_tap "$n CPUs" "$results/cpus-$n" "$impl"
 	done
 }
 
