@@ -7,7 +7,8 @@
  *
  * usage: hist_storm [SECONDS]
  *
- * At the end all of it is gone and what is left works.
+ * At the end all of it is gone, what is left works, and each kind of operation has
+ * succeeded at least once.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -15,16 +16,18 @@
 #include <signal.h>
 
 #include "../user_events_rust/ue.h"
+#include "../user_events_rust/storm.h"
 
 #define EVENTS	4
+
+enum { WRITTEN, SET, CHANGED, REMOVED, READ, CREATED, DELETED, KINDS };
+
+static const char * const kinds[KINDS] = {
+	"records written", "triggers set", "triggers changed", "triggers removed", "tables read",
+	"events and instances created", "events and instances deleted",
+};
 #define INSTANCE UE_TRACEFS "/instances/hist_storm"
 
-static uint64_t end;
-
-static bool going(void)
-{
-	return ue_now() < end;
-}
 
 static const char *event(unsigned int i)
 {
@@ -70,11 +73,11 @@ static void write_records(unsigned int seed)
 	CPU_ZERO(&cpu);
 	CPU_SET(seed % sysconf(_SC_NPROCESSORS_ONLN), &cpu);
 	sched_setaffinity(0, sizeof(cpu), &cpu);
-	while (going()) {
+	while (storm_going()) {
 		/* The events come and go: this keeps them for a while. */
 		for (int i = 0; i < EVENTS; i++)
 			ue_reg(fd, &w[i], 0, event(i));
-		for (int n = 0; n < 3000 && going(); n++) {
+		for (int n = 0; n < 3000 && storm_going(); n++) {
 			unsigned int r = rand_r(&seed);
 			struct {
 				uint32_t id;
@@ -84,7 +87,7 @@ static void write_records(unsigned int seed)
 			} rec = { r % 200, (int)(r >> 8) % 100 - 50, r, "tagtag" };
 
 			rec.tag[r % 7] = '\0';
-			ue_writev(fd, r % EVENTS, &rec, sizeof(rec));
+			storm_did(WRITTEN, ue_writev(fd, r % EVENTS, &rec, sizeof(rec)) > 0);
 		}
 		for (int i = 0; i < EVENTS; i++)
 			ue_unreg(fd, &w[i], 0);
@@ -100,18 +103,20 @@ static void set_triggers(unsigned int seed)
 {
 	char cmd[512];
 
-	while (going()) {
+	while (storm_going()) {
 		unsigned int r = rand_r(&seed);
 		const char *c = commands[(r >> 4) % COMMANDS], *how[] = { "", ":pause", ":cont", ":clear" };
 		const char *filter = strstr(c, " if ");
-		int plain = filter ? (int)(filter - c) : (int)strlen(c);
+		int plain = filter ? (int)(filter - c) : (int)strlen(c), kind = SET;
 
 		switch (r >> 16 & 7) {
 		case 0:
 		case 1:
 			snprintf(cmd, sizeof(cmd), "!%s", c);
+			kind = REMOVED;
 			break;
 		case 2:
+			kind = CHANGED;
 			snprintf(cmd, sizeof(cmd), "%.*s%s%s", plain, c, how[1 + (r >> 20) % 3], filter ?: "");
 			break;
 		case 3:
@@ -126,13 +131,13 @@ static void set_triggers(unsigned int seed)
 		default:
 			snprintf(cmd, sizeof(cmd), "%s", c);
 		}
-		ue_put(ue_path("%s/trigger", dir(r)), cmd);
+		storm_did(kind, ue_put(ue_path("%s/trigger", dir(r)), cmd) == 0);
 	}
 }
 
 static void read_files(unsigned int seed)
 {
-	while (going()) {
+	while (storm_going()) {
 		unsigned int r = rand_r(&seed);
 		const char *what[] = { "hist", "hist_debug", "trigger", "hist" };
 		const char *file = ue_path("%s/%s", dir(r), what[r >> 8 & 3]);
@@ -140,7 +145,7 @@ static void read_files(unsigned int seed)
 		char buf[4096];
 
 		if (r >> 12 & 7) {
-			ue_slurp(file);
+			storm_did(READ, strstr(ue_slurp(file), "} hitcount: "));
 			continue;
 		}
 		/* Held for a while, whatever happens to the event. */
@@ -165,31 +170,31 @@ static void come_and_go(unsigned int seed)
 	};
 	char cmd[128];
 
-	while (going()) {
+	while (storm_going()) {
 		unsigned int r = rand_r(&seed);
 
 		switch (r % 8) {
 		case 0:
 			snprintf(cmd, sizeof(cmd), "u:%s", event(r >> 8));
-			ue_put(UE_DYN, cmd);
+			storm_did(CREATED, ue_put(UE_DYN, cmd) == 0);
 			break;
 		case 1:
 			ue_trunc(ue_path("%s/trigger", dir(r >> 8 & 3)));
 			snprintf(cmd, sizeof(cmd), "-:%s", event(r >> 8));
-			ue_put(UE_DYN, cmd);
+			storm_did(DELETED, ue_put(UE_DYN, cmd) == 0);
 			break;
 		case 2:
-			rmdir(INSTANCE);
+			storm_did(DELETED, rmdir(INSTANCE) == 0);
 			break;
 		case 3:
-			mkdir(INSTANCE, 0750);
+			storm_did(CREATED, mkdir(INSTANCE, 0750) == 0);
 			break;
 		case 4:
-			ue_put(UE_TRACEFS "/synthetic_events", synth[r / 8 % 3]);
+			storm_did(CREATED, ue_put(UE_TRACEFS "/synthetic_events", synth[r / 8 % 3]) == 0);
 			break;
 		case 5:
 			snprintf(cmd, sizeof(cmd), "!%s", synth[r / 8 % 3]);
-			ue_put(UE_TRACEFS "/synthetic_events", cmd);
+			storm_did(DELETED, ue_put(UE_TRACEFS "/synthetic_events", cmd) == 0);
 			break;
 		case 6:
 			ue_put(UE_TRACEFS "/events/synthetic/hs_syn/trigger", r & 16 ? "hist:keys=id:size=128" : "!hist:keys=id:size=128");
@@ -240,28 +245,31 @@ static bool clean(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(unsigned int) = {
+	static const storm_part few[] = {
 		write_records, write_records, set_triggers, set_triggers, read_files, read_files, come_and_go,
 	};
+	static const storm_part more[] = { write_records, set_triggers };
+	storm_part parts[STORM_PARTS_MAX];
+	size_t n = storm_parts(parts, few, sizeof(few) / sizeof(few[0]), more, sizeof(more) / sizeof(more[0]));
 	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad = 0, status, fd;
-	pid_t pids[sizeof(parts) / sizeof(parts[0])];
+	pid_t pids[STORM_PARTS_MAX];
 	volatile uint32_t word = 0;
 
-	if (!clean()) {
+	if (storm_init(KINDS) || !clean()) {
 		printf("cannot start: events are in use\n");
 		return 1;
 	}
-	end = ue_now() + seconds * 1000000000ull;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	storm_begin(seconds);
+	for (size_t i = 0; i < n; i++) {
 		pids[i] = fork();
 		if (!pids[i]) {
 			parts[i](i + 1);
 			_exit(0);
 		}
 	}
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		/* Whoever does not come to an end hangs in the kernel. */
-		if (!ue_poll_ms(waitpid(pids[i], &status, WNOHANG) == pids[i], (uint64_t)(seconds + 120) * 1000)) {
+		if (!ue_poll_ms(waitpid(pids[i], &status, WNOHANG) == pids[i], (uint64_t)(seconds + STORM_PATIENCE + 120) * 1000)) {
 			printf("part %zu hangs\n", i);
 			bad = 1;
 		} else if (status) {
@@ -288,6 +296,7 @@ int main(int argc, char **argv)
 		printf("an event does not go afterwards\n");
 		bad = 1;
 	}
+	bad |= storm_idle(kinds);
 	printf("%s 1 storm of %d s\n", bad ? "not ok" : "ok", seconds);
 	return bad;
 }

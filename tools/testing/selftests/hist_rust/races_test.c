@@ -15,7 +15,9 @@
 #include "../user_events_rust/ue.h"
 #include "hist.h"
 
-#define THREADS	4
+/* Writers: one for each processor, but at least and at most as many. */
+#define THREADS_LEAST	4
+#define THREADS_MOST	8
 #define DESC	"race u32 id; u32 check; u64 total; __data_loc char[] msg"
 #define RACE	UE_EVENTS "/race"
 
@@ -38,6 +40,13 @@ struct writer {
 	void (*next)(struct writer *w, unsigned int i, uint32_t *id, uint64_t *total, int *len);
 	unsigned long written;
 };
+
+static int threads(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < THREADS_LEAST ? THREADS_LEAST : cpus > THREADS_MOST ? THREADS_MOST : cpus;
+}
 
 /* Another number that belongs to this one. */
 static uint32_t check_of(uint64_t total)
@@ -83,11 +92,11 @@ static void *write_all(void *arg)
 static unsigned long run_writers(struct __test_metadata *_metadata, int fd, struct writer *like,
 				 void (*meanwhile)(void *), void *arg, uint64_t *largest)
 {
-	struct writer w[THREADS];
+	struct writer w[THREADS_MOST];
 	volatile bool stop = false;
 	unsigned long written = 0;
 
-	for (int i = 0; i < THREADS; i++) {
+	for (int i = 0; i < threads(); i++) {
 		w[i] = *like;
 		w[i].fd = fd;
 		w[i].number = i;
@@ -98,7 +107,7 @@ static unsigned long run_writers(struct __test_metadata *_metadata, int fd, stru
 	if (meanwhile)
 		meanwhile(arg);
 	stop = true;
-	for (int i = 0; i < THREADS; i++) {
+	for (int i = 0; i < threads(); i++) {
 		pthread_join(w[i].thread, NULL);
 		written += w[i].written;
 		if (largest && w[i].largest > *largest)
@@ -153,7 +162,7 @@ TEST_F(sure, new_keys_from_everywhere)
 		ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:size=128"));
 		written = run_writers(_metadata, self->fd, &like, NULL, NULL, NULL);
 		read_table(&t);
-		EXPECT_EQ(THREADS * 600, written);
+		EXPECT_EQ(threads() * 600, written);
 		EXPECT_EQ(written, t.hits);
 		EXPECT_EQ(0, t.dropped);
 		EXPECT_EQ(60, t.rows);
@@ -175,6 +184,7 @@ TEST_F(sure, more_keys_than_room)
 	ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:size=128"));
 	written = run_writers(_metadata, self->fd, &like, NULL, NULL, NULL);
 	read_table(&t);
+	EXPECT_EQ(threads() * 1000, written);
 	EXPECT_EQ(written, t.hits + t.dropped);
 	EXPECT_EQ(128, t.rows);
 	EXPECT_EQ(t.hits, t.sum);
@@ -199,11 +209,11 @@ TEST_F_TIMEOUT(dev, no_hidden_keys__at_the_last_free_entry, 280)
 		ASSERT_EQ(128, after.rows);
 		ASSERT_FALSE(after.duplicate);
 		ASSERT_EQ(after.hits, after.sum);
-		/* Every row goes on counting: 4 hits in each of 4 writers. */
+		/* Every row goes on counting: 4 hits in each writer. */
 		for (unsigned long i = 0; i < after.rows; i++) {
 			for (unsigned long j = 0; j < before.rows; j++) {
 				if (before.id[j] == after.id[i]) {
-					ASSERT_EQ(before.count[j] + THREADS * 4, after.count[i]);
+					ASSERT_EQ(before.count[j] + threads() * 4, after.count[i]);
 				}
 			}
 		}

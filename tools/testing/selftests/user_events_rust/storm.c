@@ -6,7 +6,8 @@
  *
  * usage: storm [SECONDS]
  *
- * At the end all of it is gone and what is left works.
+ * At the end all of it is gone, what is left works, and each kind of operation has
+ * succeeded at least once.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -15,31 +16,36 @@
 #include <spawn.h>
 
 #include "ue.h"
+#include "storm.h"
 
+/* Those that programs register, and with the one that is only made and deleted. */
 #define EVENTS	4
+#define ALL	5
 
-static uint64_t end;
+enum { SWITCHED, OPENED, WRITTEN, REGISTERED, UNREGISTERED, CREATED, DELETED, TRIGGERED, READ, KINDS };
+
+static const char * const kinds[KINDS] = {
+	"events switched", "perf events opened", "records written", "registrations", "unregistrations",
+	"events created", "events deleted", "triggers set", "traces read",
+};
+
 static char *self;
-
-static bool going(void)
-{
-	return ue_now() < end;
-}
 
 static const char *event(unsigned int i)
 {
-	static const char * const desc[EVENTS] = {
+	static const char * const desc[ALL] = {
 		"storm0 u32 a", "storm1 u32 a; __data_loc char[] s", "storm2", "storm3 u64 a; char[16] b",
+		"storm4 u32 a",
 	};
 
-	return desc[i % EVENTS];
+	return desc[i];
 }
 
 static const char *name(unsigned int i)
 {
 	static char buf[16];
 
-	snprintf(buf, sizeof(buf), "storm%u", i % EVENTS);
+	snprintf(buf, sizeof(buf), "storm%u", i % ALL);
 	return buf;
 }
 
@@ -47,7 +53,7 @@ static const char *name(unsigned int i)
 static void toggle(unsigned int seed)
 {
 	mkdir(UE_TRACEFS "/instances/storm", 0750);
-	while (going()) {
+	while (storm_going()) {
 		unsigned int r = rand_r(&seed);
 
 		if (r % 16 == 0)
@@ -56,16 +62,17 @@ static void toggle(unsigned int seed)
 			ue_put(ue_path("%s/instances/storm/events/user_events/%s/enable", UE_TRACEFS, name(r >> 8)),
 			       r & 64 ? "1" : "0");
 		else
-			ue_enable(name(r >> 8), r & 64);
+			storm_did(SWITCHED, ue_enable(name(r >> 8), r & 64) == 0);
 	}
 }
 
 static void perf_users(unsigned int seed)
 {
-	while (going()) {
+	while (storm_going()) {
 		struct ue_perf perf;
 
 		if (ue_perf_open(&perf, name(rand_r(&seed))) == 0) {
+			storm_did(OPENED, true);
 			usleep(rand_r(&seed) % 2000);
 			ue_perf_close(&perf);
 		}
@@ -85,7 +92,7 @@ static void *write_loop(void *arg)
 	char rec[64] = {};
 
 	while (!k->stop)
-		ue_writev(k->fd, rand_r(&k->seed) % EVENTS, rec, rand_r(&k->seed) % sizeof(rec));
+		storm_did(WRITTEN, ue_writev(k->fd, rand_r(&k->seed) % EVENTS, rec, rand_r(&k->seed) % sizeof(rec)) > 0);
 	return NULL;
 }
 
@@ -98,9 +105,9 @@ static void *register_loop(void *arg)
 		volatile uint32_t *w = &k->w[(r >> 4) % 32 * 33];
 
 		if (r & 1)
-			ue_reg_full(k->fd, w, r >> 10 & 31, 4, r >> 20 & 2, event(r >> 16), NULL);
+			storm_did(REGISTERED, ue_reg_full(k->fd, w, r >> 10 & 31, 4, r >> 20 & 2, event((r >> 16) % EVENTS), NULL) == 0);
 		else
-			ue_unreg(k->fd, w, r >> 10 & 31);
+			storm_did(UNREGISTERED, ue_unreg(k->fd, w, r >> 10 & 31) == 0);
 	}
 	return NULL;
 }
@@ -148,7 +155,7 @@ again:
 	if (fd < 0 || w == MAP_FAILED)
 		_exit(1);
 	for (int i = 0; i < 16; i++)
-		ue_reg(fd, &w[i * 200], i, event(seed + i));
+		ue_reg(fd, &w[i * 200], i, event((seed + i) % EVENTS));
 	for (int i = 0; i < 4; i++) {
 		k[i] = (struct worker) { .fd = fd, .w = w, .seed = seed + i };
 		if (pthread_create(&t[i], NULL, fn[i], &k[i]))
@@ -192,7 +199,7 @@ again:
 
 static void processes(unsigned int seed)
 {
-	while (going()) {
+	while (storm_going()) {
 		pid_t pid = fork();
 
 		if (!pid) {
@@ -213,22 +220,22 @@ static void dynamic(unsigned int seed)
 {
 	int fd = ue_open();
 
-	while (going()) {
+	while (storm_going()) {
 		unsigned int r = rand_r(&seed);
 		char cmd[128];
 
 		switch (r % 8) {
 		case 0:
-			snprintf(cmd, sizeof(cmd), "u:%s", event(r >> 8));
-			ue_put(UE_DYN, cmd);
+			snprintf(cmd, sizeof(cmd), "u:%s", event((r >> 8) % ALL));
+			storm_did(CREATED, ue_put(UE_DYN, cmd) == 0);
 			break;
 		case 1:
-			snprintf(cmd, sizeof(cmd), "-:%s", event(r >> 8));
-			ue_put(UE_DYN, cmd);
+			snprintf(cmd, sizeof(cmd), "-:%s", event((r >> 8) % ALL));
+			storm_did(DELETED, ue_put(UE_DYN, cmd) == 0);
 			break;
 		case 2:
 		case 3:
-			ue_del(fd, name(r >> 8));
+			storm_did(DELETED, ue_del(fd, name(r >> 8)) == 0);
 			break;
 		case 4:
 			ue_slurp(UE_DYN);
@@ -242,15 +249,31 @@ static void dynamic(unsigned int seed)
 	}
 }
 
+/* Whether the first records are of these events. */
+static bool read_trace(void)
+{
+	int fd = open(UE_TRACEFS "/trace", O_RDONLY | O_CLOEXEC);
+	char buf[4096 + 1];
+	bool found = false;
+	ssize_t n;
+
+	for (int i = 0; i < 16 && (n = read(fd, buf, sizeof(buf) - 1)) > 0; i++) {
+		buf[n] = '\0';
+		found |= !!strstr(buf, ": storm");
+	}
+	close(fd);
+	return found;
+}
+
 static void tracing(unsigned int seed)
 {
-	while (going()) {
+	while (storm_going()) {
 		unsigned int r = rand_r(&seed);
 		const char *trigger = ue_path(UE_EVENTS "/%s/trigger", name(r >> 8));
 
 		switch (r % 6) {
 		case 0:
-			ue_put(trigger, "hist:keys=common_pid");
+			storm_did(TRIGGERED, ue_put(trigger, "hist:keys=common_pid") == 0);
 			break;
 		case 1:
 			ue_put(trigger, "!hist:keys=common_pid");
@@ -259,7 +282,7 @@ static void tracing(unsigned int seed)
 			ue_put(ue_path(UE_EVENTS "/%s/filter", name(r >> 8)), r & 64 ? "common_pid > 1" : "0");
 			break;
 		case 3:
-			ue_slurp(UE_TRACEFS "/trace");
+			storm_did(READ, read_trace());
 			break;
 		case 4:
 			ue_trunc(UE_TRACEFS "/trace");
@@ -273,32 +296,36 @@ static void tracing(unsigned int seed)
 
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(unsigned int) = {
+	static const storm_part few[] = {
 		toggle, processes, processes, dynamic, perf_users, tracing,
 	};
+	/* Each of processes is many already. */
+	static const storm_part more[] = { tracing, toggle, dynamic };
+	storm_part parts[STORM_PARTS_MAX];
+	size_t n = storm_parts(parts, few, sizeof(few) / sizeof(few[0]), more, sizeof(more) / sizeof(more[0]));
 	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad = 0, status, fd;
 	volatile uint32_t word = 0;
-	pid_t pids[sizeof(parts) / sizeof(parts[0])];
+	pid_t pids[STORM_PARTS_MAX];
 
 	if (argc > 1 && !strcmp(argv[1], "--exec"))
 		return 0;
 	self = argv[0];
-	if (!ue_reset()) {
+	if (storm_init(KINDS) || !ue_reset()) {
 		printf("cannot start: events are in use\n");
 		return 1;
 	}
-	end = ue_now() + seconds * 1000000000ull;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	storm_begin(seconds);
+	for (size_t i = 0; i < n; i++) {
 		pids[i] = fork();
 		if (!pids[i]) {
 			parts[i](i + 1);
 			_exit(0);
 		}
 	}
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		/* Whoever does not come to an end hangs in the kernel. */
 		if (!ue_poll_ms(waitpid(pids[i], &status, WNOHANG) == pids[i],
-				(uint64_t)(seconds + 60) * 1000)) {
+				(uint64_t)(seconds + STORM_PATIENCE + 60) * 1000)) {
 			printf("part %zu hangs\n", i);
 			bad = 1;
 		} else if (status) {
@@ -306,7 +333,7 @@ int main(int argc, char **argv)
 			bad = 1;
 		}
 	}
-	for (int i = 0; i < EVENTS; i++) {
+	for (int i = 0; i < ALL; i++) {
 		const char *trigger = ue_path(UE_EVENTS "/%s/trigger", name(i));
 
 		ue_put(trigger, "!hist:keys=common_pid");
@@ -331,6 +358,7 @@ int main(int argc, char **argv)
 		printf("an event does not go afterwards\n");
 		bad = 1;
 	}
+	bad |= storm_idle(kinds);
 	printf("%s 1 storm of %d s\n", bad ? "not ok" : "ok", seconds);
 	return bad;
 }
