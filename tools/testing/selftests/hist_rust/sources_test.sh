@@ -147,6 +147,39 @@ rtla_events() {
 	return $rc
 }
 
+# The same on all processors while a user event happens, with a histogram on that in both
+# instances, and on the noise that the tracer measures. No hit is lost in the top instance;
+# in the other one those count that came while rtla had its trigger there.
+rtla_under_load() {
+	local rc=0 n=0 f rtla
+	grep -qw timerlat available_tracers || skip 'no timerlat tracer' || return
+	fresh && ok num hist:keys=id:vals=total || return
+	(cd "$tmp" && exec rtla timerlat hist -k -d 5s -p 10000 -t"$tmp/rtla.trace" \
+		-e user_events:num --trigger hist:keys=id:vals=total \
+		-e osnoise:irq_noise --trigger hist:keys=desc:vals=duration:sort=duration.descending \
+		-e osnoise:thread_noise --trigger 'hist:keys=comm:d=duration:onmax($d).save(pid)' \
+		-e osnoise:timerlat_sample --trigger hist:keys=context,timer_latency.log2) >"$tmp/rtla.log" 2>&1 &
+	rtla=$!
+	while kill -0 $rtla 2>/dev/null; do
+		busy q num 1 0 5 a 2 0 7 a
+		n=$((n + 20))
+	done
+	wait $rtla || rc=1
+	on $E/num hist:keys=id:vals=total:pause && same "$(rows $E/num)" "$(printf '{ id: %10d } hitcount: %10d  total: %10d\n' 1 $n $((5 * n)) 2 $n $((7 * n)))" || rc=1
+	same "$(totals $E/num)" "$((2 * n)) 2 0 " || rc=1
+	for f in user_events_num osnoise_irq_noise osnoise_thread_noise osnoise_timerlat_sample; do
+		adds_up "$tmp/${f}_hist.txt" || rc=1
+	done
+	f=$(sed -n 's/^    Hits: //p' "$tmp/user_events_num_hist.txt")
+	[ "$f" -gt 0 ] && [ "$f" -le $((2 * n)) ] || same "hits in the instance of rtla: $f" "1 to $((2 * n))" || rc=1
+	# There are both, and the thread of each processor.
+	same "$(grep -o '^{ context: *[01]' "$tmp/osnoise_timerlat_sample_hist.txt" | sort -u | wc -l)" 2 || rc=1
+	same "$(ls instances)" '' || rc=1
+	drop num
+	[ $rc = 0 ] || sed 's/^/# /' "$tmp/rtla.log"
+	return $rc
+}
+
 # What trigger shows is saved, everything is removed with it, and it is set up again.
 saved_and_restored() {
 	local saved e
@@ -271,7 +304,7 @@ trace_cmd_sqlhist() {
 }
 
 run_tests syscalls scheduling kprobes uprobes event_probes synthetic_and_user_events like_libraries like_rtla rtla_events:rtla \
-	saved_and_restored libtracefs_hist:python3 libtracefs_sql:python3 trace_cmd:trace-cmd trace_cmd_start:trace-cmd \
+	rtla_under_load:rtla saved_and_restored libtracefs_hist:python3 libtracefs_sql:python3 trace_cmd:trace-cmd trace_cmd_start:trace-cmd \
 	trace_cmd_sqlhist:trace-cmd
 rc=$?
 "$UEDRIVE" --reset || rc=1
