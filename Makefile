@@ -12,7 +12,7 @@ CONFIG ?= lean
 help:
 	@echo 'make setup               fetch the toolchain and the kernel source (once, outside of this folder)'
 	@echo 'make run                 boot the kernel and show user_events and histograms at work'
-	@echo 'make shell               a shell in the guest                  [IMPL=rust|c] [CONFIG=...]'
+	@echo 'make shell               a shell in the guest          [IMPL=rust|c|patched] [CONFIG=...]'
 	@echo 'make test                lint, KUnit, our selftests and the kernel'\''s own, comparison with C'
 	@echo '                         (ARCH=arm64: what is about the machine, on that one; also for'
 	@echo '                         setup, kernel, run, shell and bench)'
@@ -20,7 +20,7 @@ help:
 	@echo 'make test-debug          a part of the tests, failing allocations and a storm,'
 	@echo '                         under lockdep with kmemleak and under KASAN'
 	@echo 'make bench               C and Rust side by side'
-	@echo 'make kernel              build the guest'\''s kernel               [IMPL=rust|c] [CONFIG=...]'
+	@echo 'make kernel              build the guest'\''s kernel       [IMPL=rust|c|patched] [CONFIG=...]'
 	@echo 'make series OUT=DIR      the work as a patch series for git am'
 	@echo 'make apply LINUX=DIR     the work onto a Linux 7.3 tree of your own'
 	@echo 'make doc, make lint      documentation; static checks'

@@ -74,6 +74,8 @@ build_tests() {
 	local linux=$BUILD/linux log=$BUILD/log/tests cross cross32=
 	step 'building the tests'
 	mkdir -p "$OUT"
+	# The reference is not built from that tree.
+	"$TOP/scripts/overlay"
 	cross=$(cross "$ARCH")
 	if [ "$ARCH" = arm64 ]; then
 		cross32="make -s -C '$linux' O='$OUT/headers32' ARCH=arm headers_install"
@@ -136,6 +138,7 @@ modules_script() { # KERNEL'S FOLDER
 		to=/usr/lib/modules/\$(uname -r)
 		mkdir -p \$to
 		while read -r module; do cp "$1/\${module%.o}.ko" \$to; done <'$1/modules.order'
+		for module in '$1'/tests/*.ko; do [ ! -f "\$module" ] || cp "\$module" \$to; done
 		depmod
 	END
 }

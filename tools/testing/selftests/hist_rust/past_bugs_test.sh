@@ -460,6 +460,7 @@ print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || 
 # One that is longer than what perf has room for is lost, without a warning.
 s9_too_long_for_perf() {
 	local fields params before
+	need_rust 'it warns' || return
 	command -v perf >/dev/null || skip 'there is no perf' || return
 	fields=$(printf ' char[8] f%d;' {1..33}) params=$(printf ',$s1%.0s' {1..33})
 	fresh && synth "long u64 lat;$fields" | q grep ok && synth 'short u64 lat' | q grep ok || return

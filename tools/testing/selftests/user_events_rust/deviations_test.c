@@ -873,8 +873,7 @@ TEST_F(dev, delete_unused__right_after_the_last_close)
 
 TEST_F(dev, eprobe_busy__delete)
 {
-	if (!ue_is_rust())
-		SKIP(return, "with the patch to trace_events.c C does the same");
+	UE_RUST_ONLY("the event probe uses freed memory");
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:eb u32 a"));
 	ASSERT_EQ(0, ue_put(UE_DYN, "e:ueb/ep user_events.eb v=$a:u32"));
 	EXPECT_EQ(-EBUSY, ue_del(self->fd, "eb"));

@@ -152,6 +152,12 @@ TEST_F(dev, foreign_probes__not_called)
 	EXPECT_EQ(1, ue_records("fp"));
 	EXPECT_EQ(0, calls());
 
+	/* Linux as it is released removes the event all the same, see events-in-use. */
+	if (!ue_is_rust()) {
+		EXPECT_EQ(0, system("rmmod " MODULE));
+		return;
+	}
+
 	/* The event stays while somebody is attached, and all is as before after that. */
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
