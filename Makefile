@@ -22,6 +22,7 @@ help:
 	@echo 'make bench               C and Rust side by side'
 	@echo 'make kernel              build the guest'\''s kernel       [IMPL=rust|c|patched] [CONFIG=...]'
 	@echo 'make series OUT=DIR      the work as a patch series for git am'
+	@echo '                         CHECK=build [FROM=N] [TO=N]: builds after each commit, too'
 	@echo 'make apply LINUX=DIR     the work onto a Linux 7.3 tree of your own'
 	@echo 'make doc, make lint      documentation; static checks'
 	@echo 'make clean               remove build/'
@@ -51,7 +52,7 @@ bench: setup
 	@scripts/bench
 
 series: setup
-	@scripts/series "OUT=$(OUT)"
+	@scripts/series "OUT=$(OUT)" "CHECK=$(CHECK)" "FROM=$(FROM)" "TO=$(TO)"
 
 apply:
 	@scripts/apply "LINUX=$(LINUX)"
