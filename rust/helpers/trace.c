@@ -15,6 +15,7 @@
 
 #include "../../kernel/trace/trace.h"
 #include "../../kernel/trace/trace_dynevent.h"
+#include "../../kernel/trace/trace_rust.h"
 
 /*
  * Rust code may leak what holds a reference. Well before the number of them would
@@ -126,23 +127,20 @@ __rust_helper void rust_helper_trace_preempt_enable(void)
 }
 
 /*
- * How deep things of two kinds are nested on this CPU. Interrupts leave it as it
- * was; preemption must be off.
+ * Preemption must be off. Interrupts restore the count before they return.
  */
-static DEFINE_PER_CPU(unsigned int [2], trace_nesting);
-
 __rust_helper bool rust_helper_trace_nesting_enter(unsigned int what,
 						   unsigned int most)
 {
-	if (this_cpu_read(trace_nesting[what]) >= most)
+	if (this_cpu_read(rust_trace_nesting[what]) >= most)
 		return false;
-	this_cpu_inc(trace_nesting[what]);
+	this_cpu_inc(rust_trace_nesting[what]);
 	return true;
 }
 
 __rust_helper void rust_helper_trace_nesting_leave(unsigned int what)
 {
-	this_cpu_dec(trace_nesting[what]);
+	this_cpu_dec(rust_trace_nesting[what]);
 }
 
 /* How many words the mask of a __cpumask field has. */
