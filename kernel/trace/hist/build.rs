@@ -11,9 +11,7 @@ mod expr;
 mod keys;
 mod sort;
 mod values;
-mod vars;
-
-pub(crate) use vars::definitions;
+pub(crate) mod vars;
 
 use kernel::{
     prelude::*,

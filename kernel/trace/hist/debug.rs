@@ -30,6 +30,7 @@ use super::{
     field::{
         Field,
         Flags,
+        Func,
         Owner,
         VarRef, //
     },
@@ -302,4 +303,42 @@ fn pointer(out: &mut Out, address: usize) {
     let mut text = symbol::Name::new();
 
     out.put(text.hashed(address));
+}
+
+impl Func {
+    /// The name that `hist_debug` shows: that of the function in C, without `hist_field_`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Nop => "nop",
+            Self::VarRef => "var_ref",
+            Self::Counter => "counter",
+            Self::Const => "const",
+            Self::Log2 => "log2",
+            Self::Bucket => "bucket",
+            Self::Timestamp => "timestamp",
+            Self::Cpu => "cpu",
+            Self::Comm => "comm",
+            Self::String => "string",
+            Self::DynString => "dynstring",
+            Self::RelDynString => "reldynstring",
+            Self::S64 => "s64",
+            Self::U64 => "u64",
+            Self::S32 => "s32",
+            Self::U32 => "u32",
+            Self::S16 => "s16",
+            Self::U16 => "u16",
+            Self::S8 => "s8",
+            Self::U8 => "u8",
+            Self::UMinus => "uminus",
+            Self::Minus => "minus",
+            Self::Plus => "plus",
+            Self::Div => "div",
+            Self::Mult => "mult",
+            Self::DivPower2 => "div_power2",
+            Self::DivNotPower2 => "div_not_power2",
+            Self::DivMultShift => "div_mult_shift",
+            Self::ExecName => "execname",
+            Self::Stack => "stack",
+        }
+    }
 }

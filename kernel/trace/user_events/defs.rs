@@ -313,7 +313,8 @@ impl EnableBit {
         self.addr
     }
 
-    /// Number of the bit in the word.
+    /// Number of the bit in the word. The unit tests look at it.
+    #[cfg(CONFIG_USER_EVENTS_RUST_KUNIT_TEST)]
     pub(crate) fn bit(&self) -> u8 {
         self.bit
     }

@@ -90,13 +90,6 @@ impl<K: Key, V> OpenTable<K, V> {
         Some(&self.slots.get(at)?.as_ref()?.value)
     }
 
-    /// The value of `key`.
-    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut V> {
-        let at = self.find(key)?;
-
-        Some(&mut self.slots.get_mut(at)?.as_mut()?.value)
-    }
-
     /// Whether there is an entry of `key`.
     pub(crate) fn contains(&self, key: K) -> bool {
         self.find(key).is_some()

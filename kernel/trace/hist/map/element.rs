@@ -94,18 +94,6 @@ impl<'m> Element<'m> {
         }
     }
 
-    /// A sum.
-    #[inline]
-    pub(crate) fn sum(&self, sum: usize) -> u64 {
-        self.sum_word(sum).map_or(0, |word| word.load(Relaxed))
-    }
-
-    /// A word of the key.
-    #[inline]
-    pub(crate) fn key_word(&self, word: usize) -> u64 {
-        self.key().get(word).map_or(0, |word| word.load(Relaxed))
-    }
-
     /// Copies the key, as much as there is room for.
     pub(crate) fn copy_key(&self, key: &mut [u64]) {
         for (to, from) in key.iter_mut().zip(self.key()) {
@@ -236,6 +224,20 @@ impl<'m> Element<'m> {
         for (to, from) in self.comm_words().iter().zip(words) {
             to.store(from, Relaxed);
         }
+    }
+}
+
+/// Accessors of the unit tests. Readers of the map take a snapshot.
+#[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
+impl Element<'_> {
+    /// A sum, or 0 if there is no such sum.
+    pub(crate) fn sum(&self, sum: usize) -> u64 {
+        self.sum_word(sum).map_or(0, |word| word.load(Relaxed))
+    }
+
+    /// A word of the key, or 0 behind its end.
+    pub(crate) fn key_word(&self, word: usize) -> u64 {
+        self.key().get(word).map_or(0, |word| word.load(Relaxed))
     }
 }
 

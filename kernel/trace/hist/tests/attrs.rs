@@ -9,7 +9,7 @@ mod tests {
     use super::*;
     use crate::{
         attrs::Attrs,
-        build::definitions,
+        build::vars::definitions,
         log::{
             ErrorKind,
             Fault,
