@@ -7,7 +7,7 @@ IMPL ?= rust
 CONFIG ?= lean
 
 .DELETE_ON_ERROR:
-.PHONY: help setup kernel run shell test test-debug bench series apply doc lint clean
+.PHONY: help setup kernel run shell test test-debug matrix bench series apply doc lint clean
 
 help:
 	@echo 'make setup               fetch the toolchain and the kernel source (once, outside of this folder)'
@@ -19,6 +19,7 @@ help:
 	@echo 'make test CONFIG=...     the tests on a kernel that checks itself: lockdep, kasan, rt (PREEMPT_RT), cfi'
 	@echo 'make test-debug          a part of the tests, failing allocations and a storm,'
 	@echo '                         under lockdep with kmemleak and under KASAN'
+	@echo 'make matrix              builds in many configurations, without a warning [ONLY=NAME[,NAME]]'
 	@echo 'make bench               C and Rust side by side'
 	@echo 'make kernel              build the guest'\''s kernel       [IMPL=rust|c|patched] [CONFIG=...]'
 	@echo 'make series OUT=DIR      the work as a patch series for git am'
@@ -45,6 +46,9 @@ test: setup
 
 test-debug: setup
 	@scripts/test --debug
+
+matrix: setup
+	@scripts/matrix $(if $(ONLY),ONLY=$(ONLY))
 
 bench: setup
 	@scripts/kernel IMPL=rust
