@@ -3,16 +3,16 @@
 //! How deep things that make records are nested on a CPU.
 //!
 //! The ring buffer refuses to be entered again from the same context; but not by the functions of C
-//! for synthetic events, which count on not being called by what they call. It has room for five
-//! records of a CPU that are being written at the same time, whoever makes them, and refuses the
-//! sixth. That alone would do for one buffer; but each instance has a buffer of its own, and
-//! triggers that are called without a record, as those of events that are off, are not in the ring
-//! buffer at all. What is built on these keeps count here, so that neither what is held nor what
-//! calls itself gets too deep for the stack, and that there is room left for others.
+//! for synthetic events, which count on not being called by what they call. It has six levels for
+//! these, of which the last one refuses what is nested deeper. That alone would do for one buffer;
+//! but each instance has a buffer of its own, and triggers that are called without a record, as
+//! those of events that are off, are not in the ring buffer at all. What is built on these keeps
+//! count here, so that neither what is held nor what calls itself gets too deep for the stack, and
+//! that there is room left for others.
 //!
 //! The hits of histograms are not counted: they end where their scratch memory does. So records and
-//! hits that are counted, histograms, and interrupts can be more together than there is room for in
-//! a buffer. Then the ring buffer refuses a record, as it does if it is full.
+//! hits that are counted, histograms, and interrupts can be more together than the ring buffer has
+//! levels. Then it refuses a record, as it does if it is full.
 
 use crate::{
     bindings,
@@ -32,9 +32,9 @@ pub(super) enum What {
 
 /// The most of each that there can be on a CPU.
 ///
-/// Three records, that of the event which made them and that of an interrupt are as many as the
-/// ring buffer has room for. Hits are one in each context that can be interrupted, or as many of
-/// which one causes the next.
+/// Three records leave half of the levels of the ring buffer for what the events cause and for
+/// interrupts. Hits are one in each context that can be interrupted, or as many of which one causes
+/// the next.
 const fn most(what: What) -> u32 {
     match what {
         What::Records => 3,

@@ -487,8 +487,8 @@ mod commands {
         Ok(())
     }
 
-    /// What there is no room for in the ring buffer is refused, whatever has made the others: it
-    /// warns otherwise.
+    /// The ring buffer has time stamps for all records that nest, whatever has made them, and
+    /// refuses what is nested deeper: it warns otherwise.
     #[test]
     fn not_deeper_than_the_ring_buffer() -> Result {
         let fields = [(Type::U32, c"number")];
@@ -513,9 +513,8 @@ mod commands {
                 let one = tracer.in_order()?;
                 let two = tracer.in_order()?;
 
-                // The third is hit when there are three, four and five, and for one that is
-                // refused, which C has put aside for its triggers. Each of the others is hit four
-                // times.
+                // The third makes three more, of which the last one shares the level of the one
+                // before, and a fourth one, which is refused there. Each is hit four times.
                 drop(tracer.in_order()?);
                 drop(two);
                 drop(one);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests that detaching probes waits for those that are running, and that no hit which goes on
-//! meanwhile calls a probe with the data of another one.
+//! Tests that detaching probes waits for those that are running, and that replacing a probe waits
+//! for the hits that could call the new one with the data of the old one.
 
 use super::{
     probe,
@@ -26,10 +26,13 @@ use crate::{
         delay::fsleep,
         Delta, //
     },
-    trace::probe::{
-        detach_all,
-        Event,
-        Probe, //
+    trace::{
+        probe::{
+            detach_all,
+            Event,
+            Probe, //
+        },
+        tracepoint::synchronize, //
     },
     workqueue::{
         self,
@@ -114,7 +117,8 @@ fn state_behind(detach: impl FnOnce()) -> Result<u32> {
     }
 }
 
-/// Whether a hit calls the only probe of a tracepoint, with the data that it has read before.
+/// Returns `true` if a hit calls the only probe of a tracepoint directly, with the data that it has
+/// read before.
 fn calls_the_probe<E: Event>() -> Result<bool> {
     let found = E::tracepoint()?;
     let tracepoint = found.as_raw();
@@ -140,15 +144,44 @@ mod suite {
         Ok(())
     }
 
-    /// Attaching waits for the hits of ordinary tracepoints only, as long as they do not sleep.
     #[test]
-    fn all_probes_that_may_sleep_are_looked_up() -> Result {
+    fn the_only_probe_is_called_directly() -> Result {
         let _ordinary = probe::<rust_kunit_bare, _>(|_| ())?;
         let _faultable = probe::<rust_kunit_bare_faultable, _>(|_| ())?;
         let static_calls = cfg!(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86));
 
         assert_eq!(calls_the_probe::<rust_kunit_bare>()?, static_calls);
-        assert!(!calls_the_probe::<rust_kunit_bare_faultable>()?);
+        assert_eq!(calls_the_probe::<rust_kunit_bare_faultable>()?, static_calls);
+        Ok(())
+    }
+
+    /// The static call must not become the new probe while a hit has the data of the old one.
+    #[test]
+    fn replacing_the_only_probe_waits() -> Result {
+        let mut old = probe::<rust_kunit_bare_faultable, _>(slowly)?;
+        let mut new = None;
+        let state = state_behind(|| {
+            // SAFETY: It is waited for below, before `old` is dropped.
+            unsafe { old.as_mut().detach() };
+            new = probe::<rust_kunit_bare_faultable, _>(|_| ()).ok();
+        });
+
+        synchronize();
+        assert!(new.is_some());
+        assert_eq!(state?, DONE);
+        Ok(())
+    }
+
+    /// The same, if the probe that is left becomes the one that the static call calls.
+    #[test]
+    fn detaching_the_first_of_two_waits() -> Result {
+        let mut first = probe::<rust_kunit_bare_faultable, _>(slowly)?;
+        let _second = probe::<rust_kunit_bare_faultable, _>(|_| ())?;
+        // SAFETY: It is waited for below, before `first` is dropped.
+        let state = state_behind(|| unsafe { first.as_mut().detach() });
+
+        synchronize();
+        assert_eq!(state?, DONE);
         Ok(())
     }
 
