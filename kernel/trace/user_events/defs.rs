@@ -259,8 +259,9 @@ pub(crate) struct EnableBit {
 
 impl EnableBit {
     /// Bits of an address that say where memory is. No machine has more for user space, but s390,
-    /// and there a process has to ask for them explicitly.
-    const ADDR_BITS: u32 = 57;
+    /// and there a process has to ask for them explicitly. A tag is above them: it has 8 bits on
+    /// arm64.
+    const ADDR_BITS: u32 = 56;
 
     /// Mask of [`Self::ADDR_BITS`].
     const ADDR_MASK: u64 = (1 << Self::ADDR_BITS) - 1;

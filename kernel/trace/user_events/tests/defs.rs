@@ -181,7 +181,7 @@ mod tests {
         let last = if LONG < 8 {
             0xffff_f000
         } else {
-            (1usize << (LONG * 8 - 7)) - 8
+            (1usize << (LONG * 8 - 8)) - 8
         };
         let addrs = [0, 4, 8, 0x1000, 0x1004, 0x7fff_fff8, last];
         let mut keys = KVec::new();
@@ -227,7 +227,7 @@ mod tests {
         }
         let plain = EnableBit::new(0x1008, 5, Width::Bits32).ok_or(EINVAL)?;
 
-        for tag in [1u64 << 57, 0x2a << 57, 1 << 62, 1 << 63, 0x7f << 57] {
+        for tag in [1u64 << 56, 1 << 57, 0x2a << 57, 1 << 62, 1 << 63, 0xff << 56] {
             // CAST: A `usize` has as many bits here.
             let addr = 0x1008 | tag as usize;
             let bit = EnableBit::new(addr, 5, Width::Bits32);
@@ -242,7 +242,7 @@ mod tests {
             }
         }
         // Not a tag: another word.
-        let other = EnableBit::new(0x1008 | 1 << 56, 5, Width::Bits32).ok_or(EINVAL)?;
+        let other = EnableBit::new(0x1008 | 1 << 55, 5, Width::Bits32).ok_or(EINVAL)?;
         assert!(other.key() != plain.key());
         Ok(())
     }

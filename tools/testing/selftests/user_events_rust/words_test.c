@@ -77,15 +77,16 @@ TEST_F(dev, late_word__busy_mmap_lock)
 
 /* address-tag: the bits of an address that the machine ignores are no part of it. */
 
-/* Has the machine ignore the bits of @mask, for this process. */
+/* Has the machine ignore the bits of @tag, all that it can, for this process. */
 static bool ignore_tags(uint64_t *tag)
 {
 #if defined(__x86_64__)
 	/* ARCH_ENABLE_TAGGED_ADDR, 6 bits: linear address masking. */
-	*tag = 0x15ull << 57;
+	*tag = 0x3full << 57;
 	return syscall(__NR_arch_prctl, 0x4002, 6) == 0;
 #elif defined(__aarch64__)
-	*tag = 0x15ull << 57;
+	/* The top byte. */
+	*tag = 0xffull << 56;
 	return prctl(PR_SET_TAGGED_ADDR_CTRL, PR_TAGGED_ADDR_ENABLE, 0, 0, 0) == 0;
 #else
 	return false;
@@ -94,23 +95,28 @@ static bool ignore_tags(uint64_t *tag)
 
 TEST_F(dev, address_tag__same_bit)
 {
-	volatile uint32_t *tagged;
-	uint64_t tag = 0;
+	uint64_t mask = 0, tag;
 
-	if (!ignore_tags(&tag))
+	if (!ignore_tags(&mask))
 		SKIP(return, "the processor has no address tags (KUnit: user_events_defs)");
-	tagged = (void *)((uintptr_t)self->w | tag);
-	ASSERT_EQ(0, ue_reg(self->fd, self->w, 0, "at u32 a"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, tagged, 0, "at u32 a"));
-	ASSERT_EQ(0, ue_unreg(self->fd, tagged, 0));
-	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, self->w, 0));
+	/* Each bit alone, and all at once. */
+	for (tag = mask & -mask; tag; tag = tag == mask ? 0 : (tag << 1) & mask ?: mask) {
+		volatile uint32_t *tagged = (void *)((uintptr_t)self->w | tag);
 
-	ASSERT_EQ(0, ue_reg(self->fd, tagged, 0, "at u32 a"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, self->w, 0, "at u32 a"));
-	EXPECT_EQ(0, ue_enable("at", true));
-	EXPECT_EQ(1, self->w[0]);
-	EXPECT_EQ(0, ue_unreg(self->fd, self->w, 0));
-	EXPECT_EQ(0, self->w[0]);
+		TH_LOG("tag %#llx", (unsigned long long)tag);
+		ASSERT_EQ(0, ue_reg(self->fd, self->w, 0, "at u32 a"));
+		EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, tagged, 0, "at u32 a"));
+		ASSERT_EQ(0, ue_unreg(self->fd, tagged, 0));
+		EXPECT_EQ(-ENOENT, ue_unreg(self->fd, self->w, 0));
+
+		ASSERT_EQ(0, ue_reg(self->fd, tagged, 0, "at u32 a"));
+		EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, self->w, 0, "at u32 a"));
+		EXPECT_EQ(0, ue_enable("at", true));
+		EXPECT_EQ(1, self->w[0]);
+		EXPECT_EQ(0, ue_enable("at", false));
+		EXPECT_EQ(0, ue_unreg(self->fd, self->w, 0));
+		EXPECT_EQ(0, self->w[0]);
+	}
 }
 
 TEST_HARNESS_MAIN
