@@ -54,7 +54,7 @@ scheduling() {
 
 kprobes() {
 	local rc=0
-	fresh && put kprobe_events 'p:hist_kp do_sys_openat2 dfd=%di:s32 name=+0(%si):ustring' | q grep ok || return
+	fresh && put kprobe_events 'p:hist_kp do_sys_openat2 dfd=$arg1:s32 name=+0($arg2):ustring' | q grep ok || return
 	counted events/kprobes/hist_kp hist:keys=dfd busy /bin/true && counted events/kprobes/hist_kp hist:keys=name busy /bin/true || rc=1
 	put kprobe_events -:hist_kp | q grep ok || rc=1
 	return $rc

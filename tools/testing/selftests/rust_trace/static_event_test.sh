@@ -504,15 +504,20 @@ perf_count() { # EVENT COMMAND: how often it happened, to this command and its t
 
 # What others hit for a task only counts for events of this task on one CPU.
 # Whether perl can be asked for perf_event_open(), by its number.
-may_syscall() { command -v perl >/dev/null && [ "$(uname -m)" = x86_64 ] || skip 'needs perl and an x86-64'; }
+perf_event_open=
+case $(uname -m) in
+x86_64) perf_event_open=298 ;;
+aarch64 | riscv64) perf_event_open=241 ;;
+esac
+may_syscall() { command -v perl >/dev/null && [ -n "$perf_event_open" ] || skip 'needs perl, and a machine whose system calls it knows'; }
 
 # How often it happened for a task that wrote to the file, and then had a command run.
 perf_count_of_task() { # EVENT'S-DIR FILE TEXT [COMMAND]
 	perl -e '
-		my ($id, $cpus, $file, $text, $command) = @ARGV;
+		my ($open, $id, $cpus, $file, $text, $command) = @ARGV;
 		my @events = map {
 			my $attr = pack("LLQx48", 2, 64, $id);
-			my $fd = syscall(298, $attr, 0, $_, -1, 0);
+			my $fd = syscall($open, $attr, 0, $_, -1, 0);
 			open(my $event, "<&=", $fd) or die "perf_event_open: $!";
 			$event
 		} 0 .. $cpus - 1;
@@ -524,7 +529,7 @@ perf_count_of_task() { # EVENT'S-DIR FILE TEXT [COMMAND]
 			sysread($_, my $count, 8);
 			$sum += unpack("Q", $count);
 		}
-		print "$sum\n";' "$(cat "$1/id")" "$(nproc)" "${@:2}"
+		print "$sum\n";' "$perf_event_open" "$(cat "$1/id")" "$(nproc)" "${@:2}"
 }
 
 # __perf_count() and __perf_task()
@@ -544,9 +549,9 @@ perf_open() { # EVENT PERIOD SAMPLE-TYPE [COMMAND...]
 	id=$(cat "$R/$1/id") || return
 	shift 3
 	"$@" perl -e '
-		my ($id, $period, $type) = @ARGV;
+		my ($open, $id, $period, $type) = @ARGV;
 		my $attr = pack("LLQQQQQx16", 2, 64, $id, $period, $type, 0, 1);
-		print syscall(298, $attr, 0, -1, -1, 0) < 0 ? "$!\n" : "ok\n";' "$id" "$period" "$type"
+		print syscall($open, $attr, 0, -1, -1, 0) < 0 ? "$!\n" : "ok\n";' "$perf_event_open" "$id" "$period" "$type"
 }
 
 as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }

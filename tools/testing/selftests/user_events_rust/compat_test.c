@@ -15,7 +15,8 @@ TEST_F(dev, compat_ioctl__all_of_them)
 {
 	struct utsname u;
 
-	if (sizeof(void *) != 4 || uname(&u) || strcmp(u.machine, "x86_64"))
+	if (sizeof(void *) != 4 || uname(&u) ||
+	    (strcmp(u.machine, "x86_64") && strcmp(u.machine, "aarch64")))
 		SKIP(return, "not a 32-bit program on a 64-bit kernel");
 	EXPECT_EQ(0xc0042a00, (unsigned int)DIAG_IOCSREG);
 	ASSERT_EQ(0, ue_reg_index(self->fd, &self->w[0], 3, "ci u32 a"));

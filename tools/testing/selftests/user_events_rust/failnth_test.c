@@ -319,7 +319,7 @@ TEST_F_TIMEOUT(dev, unregister_enomem__nothing_changed, 280)
 
 TEST_F_TIMEOUT(dev, update_never_lost__page_not_there, 120)
 {
-	volatile uint32_t *w = self->w + 1024;
+	volatile uint32_t *w = self->w + UE_PAGE / 4;
 	int nth, enable, ret, hits = 0;
 
 	NEED_FAULTS();
@@ -329,7 +329,7 @@ TEST_F_TIMEOUT(dev, update_never_lost__page_not_there, 120)
 	ASSERT_LE(0, enable);
 	nth = fault_open();
 	fault_sweep(nth, n, 200) {
-		ASSERT_EQ(0, madvise((void *)w, 4096, MADV_DONTNEED));
+		ASSERT_EQ(0, madvise((void *)w, UE_PAGE, MADV_DONTNEED));
 		fault_arm(nth, n);
 		ret = ue_err(pwrite(enable, "1", 1, 0));
 		hits += fault_done(nth);

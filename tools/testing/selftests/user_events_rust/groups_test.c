@@ -66,7 +66,7 @@ TEST_F(user, a1_file_operations)
 
 	EXPECT_EQ(-EINVAL, ue_err(read(self->fd, buf, sizeof(buf))));
 	EXPECT_EQ(-ESPIPE, ue_err(lseek(self->fd, 0, SEEK_SET)));
-	EXPECT_EQ(-ENODEV, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd, 0) == MAP_FAILED ?
+	EXPECT_EQ(-ENODEV, mmap(NULL, UE_PAGE, PROT_READ, MAP_SHARED, self->fd, 0) == MAP_FAILED ?
 			   -errno : 0);
 	EXPECT_EQ(1, poll(&pfd, 1, 0));
 	EXPECT_EQ(0, pipe(pipes));
@@ -131,7 +131,7 @@ TEST_F(user, a3_registration_is_validated)
 	struct reg_case cases[] = {
 		{ "size 0", 0, 0, 4, 0, w, good, -EINVAL },
 		{ "size one short", 27, 0, 4, 0, w, good, -EINVAL },
-		{ "more than a page", 4097, 0, 4, 0, w, good, -E2BIG },
+		{ "more than a page", getpagesize() + 1, 0, 4, 0, w, good, -E2BIG },
 		{ "unknown flag", 28, 0, 4, 4, w, good, -EINVAL },
 		{ "all flags", 28, 0, 4, 0xffff, w, good, -EINVAL },
 		{ "enable_size 0", 28, 0, 0, 0, w, good, -EINVAL },
@@ -156,7 +156,7 @@ TEST_F(user, a3_registration_is_validated)
 	};
 	struct {
 		struct user_reg reg;
-		uint8_t tail[4096];
+		uint8_t tail[UE_PAGE];
 	} arg;
 
 	memset(desc511, 'x', 511);
@@ -184,12 +184,12 @@ TEST_F(user, a3_registration_is_validated)
 	/* Longer structures: what this kernel does not know must be 0. */
 	memset(&arg, 0, sizeof(arg));
 	arg.reg = (struct user_reg) {
-		.size = 4096, .enable_bit = 1, .enable_size = 4,
+		.size = getpagesize(), .enable_bit = 1, .enable_size = 4,
 		.enable_addr = w, .name_args = (uintptr_t)good,
 	};
 	EXPECT_EQ(0, ue_err(ioctl(self->fd, DIAG_IOCSREG, &arg)));
 	arg.reg.enable_bit = 2;
-	arg.tail[4096 - sizeof(arg.reg) - 1] = 1;
+	arg.tail[getpagesize() - sizeof(arg.reg) - 1] = 1;
 	EXPECT_EQ(-E2BIG, ue_err(ioctl(self->fd, DIAG_IOCSREG, &arg)));
 
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[1], 31, desc511));
@@ -198,20 +198,20 @@ TEST_F(user, a3_registration_is_validated)
 
 TEST_F(user, a3_unreadable_arguments)
 {
-	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct user_reg *reg = (void *)(page + 4096 - 8);
+	char *page = mmap(NULL, 2 * UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct user_reg *reg = (void *)(page + UE_PAGE - 8);
 
 	ASSERT_NE(MAP_FAILED, (void *)page);
-	ASSERT_EQ(0, munmap(page + 4096, 4096));
+	ASSERT_EQ(0, munmap(page + UE_PAGE, UE_PAGE));
 	/* Only the size can be read. */
 	reg->size = sizeof(*reg);
 	EXPECT_EQ(-EFAULT, ue_err(ioctl(self->fd, DIAG_IOCSREG, reg)));
 	/* A name without its end. */
-	memset(page, 'n', 4096);
-	EXPECT_EQ(-EFAULT, ue_reg(self->fd, &self->w[0], 0, page + 4096 - 5));
+	memset(page, 'n', UE_PAGE);
+	EXPECT_EQ(-EFAULT, ue_reg(self->fd, &self->w[0], 0, page + UE_PAGE - 5));
 	/* The same within reach: 511 characters are looked at, and no more. */
-	memset(page, 'n', 4096);
-	EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, page + 4096 - 512));
+	memset(page, 'n', UE_PAGE);
+	EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, page + UE_PAGE - 512));
 }
 
 TEST_F(user, a3_duplicate_word_and_bit)
@@ -677,16 +677,16 @@ TEST_F(user, a7_io_uring)
 
 TEST_F(user, a7_page_that_is_not_there)
 {
-	char *m = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *m = mmap(NULL, 2 * UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct iovec io[2];
 	uint32_t index = 0;
 
 	ASSERT_NE(MAP_FAILED, (void *)m);
-	ASSERT_EQ(0, munmap(m + 4096, 4096));
+	ASSERT_EQ(0, munmap(m + UE_PAGE, UE_PAGE));
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_pg u32 a"));
 	ASSERT_EQ(0, ue_enable("a7_pg", true));
 	io[0] = (struct iovec) { &index, sizeof(index) };
-	io[1] = (struct iovec) { m + 4096 - 16, 32 };
+	io[1] = (struct iovec) { m + UE_PAGE - 16, 32 };
 	EXPECT_EQ(-EFAULT, ue_err(writev(self->fd, io, 2)));
 	EXPECT_EQ(0, ue_records("a7_pg"));
 }
@@ -935,13 +935,13 @@ TEST_F(user, a11_unregister_is_validated)
 {
 	struct {
 		struct user_unreg unreg;
-		uint8_t tail[4096];
+		uint8_t tail[UE_PAGE];
 	} arg = { .unreg = { .disable_bit = 3, .disable_addr = (uintptr_t)self->w } };
-	static const struct {
+	const struct {
 		uint32_t size;
 		int r1, r2, ret;
 	} cases[] = {
-		{ 0, 0, 0, -EINVAL }, { 15, 0, 0, -EINVAL }, { 4097, 0, 0, -E2BIG },
+		{ 0, 0, 0, -EINVAL }, { 15, 0, 0, -EINVAL }, { getpagesize() + 1, 0, 0, -E2BIG },
 		{ 16, 1, 0, -EINVAL }, { 16, 0, 1, -EINVAL }, { 16, 255, 65535, -EINVAL },
 	};
 	int other = ue_open();
@@ -960,7 +960,7 @@ TEST_F(user, a11_unregister_is_validated)
 	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[1], 3));
 	/* Any file of the process will do, and a longer structure. */
 	arg.unreg = (struct user_unreg) {
-		.size = 4096, .disable_bit = 3, .disable_addr = (uintptr_t)self->w,
+		.size = getpagesize(), .disable_bit = 3, .disable_addr = (uintptr_t)self->w,
 	};
 	EXPECT_EQ(0, ue_err(ioctl(other, DIAG_IOCSUNREG, &arg)));
 	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 3));
@@ -1115,25 +1115,25 @@ TEST_F(user, a12_exec_and_exit)
 
 TEST_F(user, a12_page_comes_and_goes)
 {
-	volatile uint32_t *w = self->w + 1024;
+	volatile uint32_t *w = self->w + UE_PAGE / 4;
 
 	/* Never touched: faulted in at registration. */
 	EXPECT_EQ(0, ue_reg(self->fd, w, 0, "a12_p u32 a"));
 	/* Given back: faulted in again in the background. */
-	EXPECT_EQ(0, madvise((void *)w, 4096, MADV_DONTNEED));
+	EXPECT_EQ(0, madvise((void *)w, UE_PAGE, MADV_DONTNEED));
 	EXPECT_EQ(0, ue_enable("a12_p", true));
 	EXPECT_TRUE(ue_poll(*w == 1));
-	EXPECT_EQ(0, madvise((void *)w, 4096, MADV_DONTNEED));
+	EXPECT_EQ(0, madvise((void *)w, UE_PAGE, MADV_DONTNEED));
 	EXPECT_EQ(0, ue_unreg(self->fd, w, 0));
 	EXPECT_EQ(0, *w);
 
 	/* Not writable for a while: the next change after that gets there. */
 	EXPECT_EQ(0, ue_enable("a12_p", false));
 	EXPECT_EQ(0, ue_reg(self->fd, w, 0, "a12_p u32 a"));
-	EXPECT_EQ(0, mprotect((void *)w, 4096, PROT_READ));
+	EXPECT_EQ(0, mprotect((void *)w, UE_PAGE, PROT_READ));
 	EXPECT_EQ(0, ue_enable("a12_p", true));
 	EXPECT_EQ(0, ue_enable("a12_p", false));
-	EXPECT_EQ(0, mprotect((void *)w, 4096, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(0, mprotect((void *)w, UE_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(0, *w);
 	EXPECT_TRUE(ue_poll(ue_enable("a12_p", false) == 0 && ue_enable("a12_p", true) == 0 && *w == 1));
 	EXPECT_EQ(0, ue_unreg(self->fd, w, 0));
@@ -1178,15 +1178,15 @@ TEST_F(user, a12_shared_memory)
 	int mem = syscall(__NR_memfd_create, "ue", 0);
 
 	ASSERT_LE(0, mem);
-	ASSERT_EQ(0, ftruncate(mem, 4096));
-	w = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mem, 0);
+	ASSERT_EQ(0, ftruncate(mem, UE_PAGE));
+	w = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, mem, 0);
 	ASSERT_NE(MAP_FAILED, (void *)w);
 	EXPECT_EQ(0, ue_reg(self->fd, &w[3], 9, "a12_m u32 a"));
 	EXPECT_EQ(0, ue_enable("a12_m", true));
 	EXPECT_EQ(0x200, w[3]);
 	EXPECT_EQ(0, ue_unreg(self->fd, &w[3], 9));
 	EXPECT_EQ(0, w[3]);
-	munmap((void *)w, 4096);
+	munmap((void *)w, UE_PAGE);
 	close(mem);
 }
 

@@ -51,12 +51,12 @@ TEST_F(user, kept_field_text__signs)
 
 TEST_F(user, kept_remap__not_written)
 {
-	volatile uint32_t *w = self->w + 1024;
+	volatile uint32_t *w = self->w + UE_PAGE / 4;
 
 	ASSERT_EQ(0, ue_reg(self->fd, w, 0, "kr u32 a"));
 	ASSERT_EQ(0, ue_enable("kr", true));
 	ASSERT_EQ(1, *w);
-	ASSERT_EQ((void *)w, mmap((void *)w, 4096, PROT_READ | PROT_WRITE,
+	ASSERT_EQ((void *)w, mmap((void *)w, UE_PAGE, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 	usleep(300000);
 	EXPECT_EQ(0, *w);
@@ -145,7 +145,7 @@ TEST_F(user, kept_two_words__both_registered)
 {
 	/* The upper half of the long is the second word, or the first one. */
 	const uint64_t one = 1;
-	int upper = *(const uint32_t *)&one ? 1 : 0;
+	int upper = *(const char *)&one ? 1 : 0;
 
 	if (sizeof(long) < 8)
 		SKIP(return, "no 8-byte words");

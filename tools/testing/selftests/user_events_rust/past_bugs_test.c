@@ -419,10 +419,10 @@ TEST_F(past, u15_words_in_one_long)
 		}
 	}
 	/* The last word of a page: nothing beyond it is touched. */
-	ASSERT_EQ(0, munmap((void *)(w + 2048), 4096));
-	EXPECT_EQ(0, ue_reg(self->fd, &w[2047], 31, "u15 u32 a"));
+	ASSERT_EQ(0, munmap((void *)(w + UE_PAGE / 2), UE_PAGE));
+	EXPECT_EQ(0, ue_reg(self->fd, &w[UE_PAGE / 2 - 1], 31, "u15 u32 a"));
 	EXPECT_EQ(0, ue_enable("u15", true));
-	EXPECT_EQ(1u << 31, w[2047]);
+	EXPECT_EQ(1u << 31, w[UE_PAGE / 2 - 1]);
 	EXPECT_EQ(0, w[2046]);
 }
 
@@ -462,8 +462,8 @@ static void *unmap_loop(void *arg)
 	struct storm *s = arg;
 
 	for (; !s->stop; s->rounds++) {
-		munmap((void *)s->w, 4096);
-		mmap((void *)s->w, 4096, PROT_READ | PROT_WRITE,
+		munmap((void *)s->w, UE_PAGE);
+		mmap((void *)s->w, UE_PAGE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	}
 	return NULL;
@@ -516,8 +516,8 @@ static long kworker_ticks(void)
  */
 TEST_F(past, u18_page_that_keeps_going_away)
 {
-	struct storm s = { self->fd, self->w + 1024 };
-	struct storm users = { self->fd, self->w + 1024, "u18 u32 a" };
+	struct storm s = { self->fd, self->w + UE_PAGE / 4 };
+	struct storm users = { self->fd, self->w + UE_PAGE / 4, "u18 u32 a" };
 	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
 	long ticks, hz = sysconf(_SC_CLK_TCK);
 	pthread_t t, user;
@@ -539,7 +539,7 @@ TEST_F(past, u18_page_that_keeps_going_away)
 	EXPECT_LT(1, toggles);
 
 	/* Gone for good: it is tried and given up. */
-	ASSERT_EQ(0, munmap((void *)s.w, 4096));
+	ASSERT_EQ(0, munmap((void *)s.w, UE_PAGE));
 	for (int i = 0; i < 10; i++) {
 		ASSERT_EQ(0, ue_enable("u18", i % 2 == 0));
 	}

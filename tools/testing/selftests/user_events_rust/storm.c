@@ -118,18 +118,18 @@ static void *memory_loop(void *arg)
 
 	while (!k->stop) {
 		unsigned int r = rand_r(&k->seed);
-		char *page = (char *)k->w + 4096 * (1 + r / 16 % 3);
+		char *page = (char *)k->w + UE_PAGE * (1 + r / 16 % 3);
 
 		switch (r % 4) {
 		case 0:
-			madvise(page, 4096, MADV_DONTNEED);
+			madvise(page, UE_PAGE, MADV_DONTNEED);
 			break;
 		case 1:
-			mprotect(page, 4096, PROT_READ);
-			mprotect(page, 4096, PROT_READ | PROT_WRITE);
+			mprotect(page, UE_PAGE, PROT_READ);
+			mprotect(page, UE_PAGE, PROT_READ | PROT_WRITE);
 			break;
 		case 2:
-			mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+			mmap(page, UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 			break;
 		default:
 			sched_yield();
@@ -151,7 +151,7 @@ static void process(unsigned int seed)
 
 again:
 	fd = ue_open();
-	w = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	w = mmap(NULL, 4 * UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (fd < 0 || w == MAP_FAILED)
 		_exit(1);
 	for (int i = 0; i < 16; i++)

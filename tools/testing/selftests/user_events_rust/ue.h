@@ -35,6 +35,9 @@
 #define UE_EVENTS	UE_TRACEFS "/events/user_events"
 #define UE_MULTI	UE_TRACEFS "/events/user_events_multi"
 
+/* Memory that is mapped as a whole: a page, or several, whatever size they have. */
+#define UE_PAGE		65536
+
 /* How long a poll may take before the test fails, in milliseconds. */
 #define UE_PATIENCE	10000
 
@@ -495,7 +498,7 @@ FIXTURE_SETUP(name) {							\
 	ASSERT_TRUE(ue_reset());					\
 	self->fd = ue_open();						\
 	ASSERT_LE(0, self->fd);						\
-	self->w = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE,		\
+	self->w = mmap(NULL, 4 * UE_PAGE, PROT_READ | PROT_WRITE,		\
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);		\
 	ASSERT_NE(MAP_FAILED, (void *)self->w);				\
 	self->w[0] = 0;							\
@@ -504,7 +507,7 @@ FIXTURE_TEARDOWN(name) {						\
 	/* Before the enable words go: a write to them would be missed. */ \
 	ue_trunc(UE_TRACEFS "/set_event");				\
 	close(self->fd);						\
-	munmap((void *)self->w, 4 * 4096);				\
+	munmap((void *)self->w, 4 * UE_PAGE);				\
 }
 
 #endif /* _USER_EVENTS_RUST_UE_H */
