@@ -340,6 +340,8 @@ mod tests;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub use self::static_event::{
     BpfArgument,
+    CArgument,
+    CType,
     Scalar, //
 };
 pub use self::tracepoint_str::TracepointStr;

@@ -7,6 +7,7 @@
 //! and an event, [`custom`] what there is instead if the tracepoint is somebody else's, [`print`]
 //! the print format and the code that prints, [`format`] takes a format apart.
 
+mod c_args;
 mod class;
 mod custom;
 mod event;
@@ -117,6 +118,13 @@ fn is_shared(class: &Class, items: &[Item], custom: bool) -> bool {
     })
 }
 
+/// The class of this name, of those that were declared before.
+fn class_above<'a>(classes: &[&'a Class], name: &Ident) -> Result<&'a Class> {
+    let found = classes.iter().copied().find(|class| class.name == *name);
+
+    found.ok_or_else(|| Error::new(name.span(), format!("there is no class `{name}` above")))
+}
+
 /// Expands `trace_event!`.
 pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
     let mut out = TokenStream::new();
@@ -127,7 +135,7 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
             Item::Class(class) => {
                 let custom = is_shared(class, &input.items, true);
                 let other = !custom || is_shared(class, &input.items, false);
-                let mut made = class::class(class)?;
+                let mut made = class::class(class, c_args::is_of_c(class, &input.items))?;
                 if other {
                     made.extend(class::object(class, &input.system, false)?);
                 }
@@ -139,20 +147,21 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
             }
             Item::Event(event) => {
                 let mut made = TokenStream::new();
-                let class = match event {
+                let (class, of_c) = match event {
                     Event { own: Some(own), .. } => {
-                        made.extend(class::class(own)?);
+                        let of_c = c_args::is_event_of_c(event);
+
+                        made.extend(class::class(own, of_c)?);
                         made.extend(class::object(own, &input.system, event.options.custom)?);
-                        own
+                        (own, of_c)
                     }
-                    Event { of, .. } => *classes
-                        .iter()
-                        .find(|class| class.name == *of)
-                        .ok_or_else(|| {
-                            Error::new(of.span(), format!("there is no class `{of}` above"))
-                        })?,
+                    Event { of, .. } => {
+                        let class = class_above(&classes, of)?;
+
+                        (class, c_args::is_of_c(class, &input.items))
+                    }
                 };
-                made.extend(event::event(event, class)?);
+                made.extend(event::event(event, class, of_c)?);
                 out.extend(with_attrs(&event.attrs, made)?);
             }
             Item::Tracepoint(tracepoint) => {

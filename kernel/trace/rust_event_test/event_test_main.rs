@@ -11,10 +11,11 @@
 //! | fire `pointers` | `pointers` | `pointers_c` |
 //! | fire `masks` with this number | `masks` | |
 //! | fire `big` with so many bytes | `big` | |
-//! | fire `exported` | `fire_exported` | `fire` of `rust_event_user` |
+//! | fire `exported` and `passed` | `fire_exported` | `fire` of `rust_event_user` |
 //! | fire `counted` in another task, for the one that writes | | `fire_task_c` |
 //! | fire `counted` for the task that wrote 0 | `fire_task` | |
 //! | cost | `cost` | `cost_c` |
+//! | fire `counted` in each NMI for 1, until 0 | `in_nmi` | |
 //! | calls of the hooks of `hooked` | `hooks` | `hooks_c` |
 //! | let these fail | `refuse` | `refuse_c` |
 //! | keep the event `SYSTEM/NAME`, or none | `keep` | |
@@ -49,7 +50,10 @@ use kernel::{
     },
     trace::{
         event_file::EventFileRef,
-        probe::Registration,
+        probe::{
+            foreign_tracepoint,
+            Registration, //
+        },
         trace, //
     },
     uaccess::UserSliceReader, //
@@ -187,8 +191,18 @@ fn masks(_: &(), reader: &mut UserSliceReader) -> Result {
 }
 
 fn fire_exported(_: &(), reader: &mut UserSliceReader) -> Result {
+    let task = current!();
+    let task: &Task = task;
+    let mut cpus = CpumaskVar::new_zero(GFP_KERNEL)?;
+
     for i in 0..number(reader)? {
+        let other = (i & 1 != 0).then_some(task);
+
+        if let Some(cpu) = CpuId::from_i32((i & 1) as i32) {
+            cpus.set(cpu);
+        }
         events::trace_r_exported(i as i32, -1);
+        events::trace_r_passed(task, other, &cpus, i & 1 != 0, -(i as i16) - 1);
     }
     Ok(())
 }
@@ -228,6 +242,37 @@ fn fire_task(counted: &Counted, reader: &mut UserSliceReader) -> Result {
     for i in 0..n {
         events::trace_r_counted(i, counted.as_deref());
     }
+    Ok(())
+}
+
+foreign_tracepoint! {
+    // SAFETY: This is the prototype in `include/trace/events/nmi.h`.
+    unsafe tracepoint nmi_handler(handler: *mut c_void, delta: i64, handled: i32);
+}
+
+/// A closure has a type without a name, which this gives it.
+type Handled = fn((*mut c_void, i64, i32));
+
+/// The probe that hits `r_counted` in NMIs.
+type InNmi = Mutex<Option<Pin<KBox<Registration<nmi_handler, Handled>>>>>;
+
+fn hit_in_nmi(_: (*mut c_void, i64, i32)) {
+    let task = current!();
+
+    events::trace_r_counted(1, Some(task));
+}
+
+/// Attaches the probe, or detaches it for 0.
+fn in_nmi(probe: &InNmi, reader: &mut UserSliceReader) -> Result {
+    let new = match number(reader)? {
+        0 => None,
+        _ => Some(KBox::pin_init(
+            Registration::new(hit_in_nmi as Handled),
+            GFP_KERNEL,
+        )?),
+    };
+
+    *probe.lock() = new;
     Ok(())
 }
 
@@ -334,6 +379,8 @@ struct EventTest {
     #[pin]
     fire_task: File<Counted>,
     #[pin]
+    in_nmi: File<InNmi>,
+    #[pin]
     keep: File<Kept>,
     #[pin]
     bind: File<()>,
@@ -369,6 +416,7 @@ impl kernel::InPlaceModule for EventTest {
             bind_nowhere <- dir.write_callback_file(c"bind_nowhere", (), &bind_nowhere),
             fire_exported <- dir.write_callback_file(c"fire_exported", (), &fire_exported),
             fire_task <- dir.write_callback_file(c"fire_task", new_mutex!(None), &fire_task),
+            in_nmi <- dir.write_callback_file(c"in_nmi", new_mutex!(None), &in_nmi),
             keep <- dir.write_callback_file(c"keep", new_mutex!(None), &keep),
             cost <- dir.read_callback_file(c"cost", (), &show_cost),
             hooks <- dir.read_callback_file(c"hooks", (), &show_hooks),

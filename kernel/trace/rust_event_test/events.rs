@@ -296,6 +296,24 @@ trace_event! {
     /// That another module, in C, hits and attaches a probe to.
     pub(crate) export event r_exported: r_pair;
 
+    /// Exported with references, which are pointers to types of C for its users.
+    pub(crate) export event r_passed(
+        task: &Task,
+        other: Option<&Task>,
+        cpus: const &Cpumask,
+        odd: bool,
+        n: i16,
+    ) {
+        fields {
+            pid: i32 = task.pid(),
+            other: i32 = other.map_or(-1, Task::pid),
+            cpus: cpumask = cpus,
+            odd: bool = odd,
+            n: i16 = n,
+        }
+        print("pid=%d other=%d cpus=%s odd=%d n=%d", pid, other, cpus, odd, n)
+    }
+
     /// That is exported, and nobody here uses.
     export tracepoint r_only_c(n: u32);
 

@@ -42,16 +42,19 @@ pub use self::module_watch::{
 /// of every tracepoint that is found by this name, in the kernel proper or in whichever module has
 /// it when a probe is attached:
 ///
+/// - It is one of C, or one of Rust that is declared with `export`.
 /// - Its prototype is that of C without the data in front: as many arguments, in this order, each
-///   of a type that has the ABI of the one in C.
+///   of a type that is a [`CArgument`](super::CArgument) for the one in C. A pointer to `const` in C
+///   is a `const` reference: `name: const &Type`.
 /// - It is `faultable` if it is one in C (`TRACE_EVENT_SYSCALL()`), and not otherwise.
 /// - An argument that is a reference is never `NULL`, or it is an `Option`. What it refers to is a
 ///   valid value of the type, and is there and shared for the whole of the call, or for good if the
 ///   lifetime is `'static`.
 ///
 /// The same goes for the arguments of an `unsafe custom event` in
-/// [`trace_event!`](super::trace_event). With `CONFIG_CFI` there can be no references, as C's calls
-/// are checked by the types of C.
+/// [`trace_event!`](super::trace_event).
+///
+/// With `CONFIG_CFI` the kernel stops if the types are not those of the prototype in C.
 pub use macros::foreign_tracepoint;
 
 /// A tracepoint whose arguments are known.
@@ -146,8 +149,6 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// Counts how often a task is woken up.
 ///
 /// ```
-/// # #[cfg(not(CONFIG_CFI))]
-/// # {
 /// use kernel::{
 ///     sync::atomic::{
 ///         Atomic,
@@ -175,7 +176,6 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// )?;
 /// // The probe counts until here.
 /// drop(probe);
-/// # }
 /// # Ok::<(), Error>(())
 /// ```
 ///
@@ -307,8 +307,6 @@ impl<E: Event, F> Probe for Registration<E, F> {
 /// # Examples
 ///
 /// ```
-/// # #[cfg(not(CONFIG_CFI))]
-/// # {
 /// use kernel::{
 ///     task::Task,
 ///     trace::probe::{
@@ -330,7 +328,6 @@ impl<E: Event, F> Probe for Registration<E, F> {
 /// let probes: [Pin<&mut dyn Probe>; 2] = [old.as_mut(), new.as_mut()];
 ///
 /// detach_all(probes);
-/// # }
 /// # Ok::<(), Error>(())
 /// ```
 pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Probe>>) {

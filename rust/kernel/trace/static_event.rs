@@ -6,6 +6,7 @@
 //! here what that code does:
 //!
 //! - `hit` and `bpf`: at the place where the tracepoint is;
+//! - `c_type`: arguments of tracepoints that C has as well;
 //! - `record` and `source`: the probes of ftrace and perf, which write records;
 //! - `scalar`: the types of fields;
 //! - `print`, `number` and `text`: what people and tools read;
@@ -15,6 +16,7 @@
 //! All of this can be inlined into modules, so it only uses what C exports.
 
 mod bpf;
+mod c_type;
 mod custom;
 mod hit;
 mod number;
@@ -32,6 +34,7 @@ use crate::prelude::*;
 
 pub use self::{
     bpf::*,
+    c_type::*,
     hit::*,
     number::*,
     object::*,

@@ -22,6 +22,7 @@ use syn::{
 };
 
 use super::{
+    c_args::CArgs,
     hidden,
     name,
     parse::{
@@ -47,7 +48,7 @@ pub(super) fn c_string(text: &str, span: Span) -> Result<LitCStr> {
 
 /// The arguments, as a function declares them.
 pub(super) fn declared(args: &[Arg]) -> TokenStream {
-    let args = args.iter().map(|Arg { name, ty }| quote!(#name: #ty));
+    let args = args.iter().map(|Arg { name, ty, .. }| quote!(#name: #ty));
 
     quote!(#(#args),*)
 }
@@ -462,13 +463,13 @@ fn write(class: &Class) -> TokenStream {
 }
 
 /// A function that the tracepoint calls.
-fn probe(class: &Class, prefix: &str, target: &str) -> TokenStream {
+fn probe(class: &Class, c_args: &CArgs<'_>, prefix: &str, target: &str) -> TokenStream {
     let root = root();
     let hidden = hidden();
     let probe = name(prefix, &class.name);
     let write = name("write", &class.name);
     let target = Ident::new(target, Span::call_site());
-    let (args, passed) = (declared(&class.args), passed(&class.args));
+    let (args, taken, passed) = (c_args.declared(), c_args.taken(), passed(&class.args));
     let site = Span::mixed_site();
     let (data, guard, to) = (
         Ident::new("data", site),
@@ -490,14 +491,16 @@ fn probe(class: &Class, prefix: &str, target: &str) -> TokenStream {
 
             // SAFETY: C registers this as the probe of the class, with what the type is about.
             if let Some(#to) = unsafe { #root::#target::#new(#data, &#guard) } {
+                #taken
                 #write(#to, #passed);
             }
         }
     }
 }
 
-/// Makes what a class consists of, but for its object.
-pub(super) fn class(class: &Class) -> Result<TokenStream> {
+/// Makes what a class consists of, but for its object. `of_c` is whether C has tracepoints of it.
+pub(super) fn class(class: &Class, of_c: bool) -> Result<TokenStream> {
+    let c_args = CArgs::new(&class.args, of_c)?;
     let root = root();
     let hidden = hidden();
     let record = name("record", &class.name);
@@ -514,8 +517,8 @@ pub(super) fn class(class: &Class) -> Result<TokenStream> {
         .collect::<Result<Vec<_>>>()?;
     let count = descriptions.len() + 1;
     let write = write(class);
-    let file_probe = probe(class, "probe", "ToFile");
-    let perf_probe = probe(class, "perf", "ToPerf");
+    let file_probe = probe(class, &c_args, "probe", "ToFile");
+    let perf_probe = probe(class, &c_args, "perf", "ToPerf");
     let print = print::output(&class.name, class, &class.body.print)?;
 
     Ok(quote! {

@@ -28,6 +28,7 @@ use syn::{
 };
 
 use super::{
+    c_args::CArgs,
     class::{
         c_string,
         declared,
@@ -85,12 +86,13 @@ fn tuple(args: &[Arg]) -> TokenStream {
 fn implementation(
     name: &Ident,
     args: &[Arg],
+    c_args: &CArgs<'_>,
     options: &Options,
     tracepoint: TokenStream,
 ) -> TokenStream {
     let root = root();
     let tuple = tuple(args);
-    let (declared, passed) = (declared(args), passed(args));
+    let (declared, taken, passed) = (c_args.declared(), c_args.taken(), passed(args));
     let data = Ident::new("data", Span::mixed_site());
     let guard = (!options.faultable).then(|| {
         let guard = Ident::new("_guard", Span::mixed_site());
@@ -120,6 +122,7 @@ fn implementation(
                         ) + ::core::marker::Sync + 'static,
                 {
                     #guard
+                    #taken
 
                     // SAFETY: A registration registers this with its closure, which it keeps.
                     unsafe { (*#data.cast_const().cast::<F>())((#passed,)) };
@@ -137,6 +140,8 @@ struct Public<'a> {
     name: &'a Ident,
     args: &'a [Arg],
     options: &'a Options,
+    /// Whether the functions have the types of C.
+    of_c: bool,
 }
 
 /// What `EXPORT_SYMBOL_GPL()` makes, with these options.
@@ -164,7 +169,9 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         name: of,
         args,
         options,
+        of_c,
     } = public;
+    let c_args = CArgs::new(args, of_c)?;
     let attrs = docs(attrs);
     let root = root();
     let hidden = hidden();
@@ -181,7 +188,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         Ident::new(&format!("__SCT__tp_func_{text}"), of.span()),
     );
     let (declared_args, passed_args) = (declared(args), passed(args));
-    let types = args.iter().map(|arg| &arg.ty);
+    let (declared_c, taken_c, passed_c) = (c_args.declared(), c_args.taken(), c_args.passed());
+    let types = c_args.types();
     let names = args.iter().map(|arg| &arg.name).collect::<Vec<_>>();
     let function = quote!(unsafe extern "C" fn(*mut #root::c_void #(, #types)*));
     let size = text.len() + 1;
@@ -247,7 +255,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
 
         #[cfg(CONFIG_BPF_EVENTS)]
         #hidden
-        unsafe extern "C" fn #run(#data: *mut #root::c_void, #declared_args) {
+        unsafe extern "C" fn #run(#data: *mut #root::c_void, #declared_c) {
+            #taken_c
             // SAFETY: C registers this with the link of a program.
             unsafe { #root::run_bpf(#data, [#(#root::bpf_argument(#names)),*]) };
         }
@@ -264,7 +273,6 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
             format!("__tracepoint_{text}"),
             format!("__traceiter_{text}"),
         );
-        let no_cfi = custom::refuse_with_cfi(of, args);
         let when = quote!(CONFIG_EVENT_TRACING);
         let always = [&tracepoint, &iterator].map(|symbol| exported(symbol, &when));
         let when = quote!(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL, CONFIG_X86);
@@ -273,7 +281,6 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
             Some(quote!(#[export_name = #tracepoint])),
             Some(quote!(#[export_name = #iterator])),
             quote! {
-                #no_cfi
                 // As C does: who hits it may be in C only, where that leaves no name here.
                 #[cfg(CONFIG_EVENT_TRACING)]
                 ::core::arch::global_asm!(#check);
@@ -287,6 +294,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     let implementation = implementation(
         of,
         args,
+        &c_args,
         options,
         quote!(Ok(#root::Found::own(&#tracepoint))),
     );
@@ -334,7 +342,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
 
         #hidden
         #iterator_symbol
-        unsafe extern "C" fn #iterator(_: *mut #root::c_void, #declared_args) -> #root::c_int {
+        unsafe extern "C" fn #iterator(_: *mut #root::c_void, #declared_c) -> #root::c_int {
             // SAFETY: Who hits the tracepoint keeps its probes.
             for #probe in unsafe { #tracepoint.probes_unguarded() } {
                 // SAFETY: All probes of this tracepoint are such functions.
@@ -348,7 +356,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         }
 
         #hidden
-        unsafe extern "C" fn #stub(_: *mut #root::c_void, #declared_args) {
+        unsafe extern "C" fn #stub(_: *mut #root::c_void, #declared_c) {
             let _ = (#passed_args,);
         }
 
@@ -369,7 +377,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         #static_call
         #hidden
         extern "C" {
-            fn #trampoline(data: *mut #root::c_void, #declared_args);
+            fn #trampoline(data: *mut #root::c_void, #declared_c);
         }
 
         #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL, CONFIG_X86, CONFIG_OBJTOOL))]
@@ -430,11 +438,11 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
                     if let Some(#data) = unsafe { #tracepoint.first_data() } {
                         // SAFETY: The target is the function of that probe, or the iterator: see
                         // `first_data`.
-                        unsafe { #trampoline(#data, #passed_args) };
+                        unsafe { #trampoline(#data, #passed_c) };
                     }
                     #no_static_call
                     // SAFETY: The guard keeps the probes.
-                    unsafe { #iterator(::core::ptr::null_mut(), #passed_args) };
+                    unsafe { #iterator(::core::ptr::null_mut(), #passed_c) };
                 }
                 #[cfg(not(CONFIG_EVENT_TRACING))]
                 {
@@ -474,8 +482,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     })
 }
 
-/// Makes an event of a class, which was made before.
-pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
+/// Makes an event of a class, which was made before. `of_c` is whether C has tracepoints of that.
+pub(super) fn event(event: &Event, class: &Class, of_c: bool) -> Result<TokenStream> {
     let root = root();
     let hidden = hidden();
     let of = &event.name;
@@ -485,10 +493,7 @@ pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
     let object = object_name(class, event.options.custom);
     let (origin, rest) = if event.options.custom {
         let string = c_string(of.to_string().trim_start_matches("r#"), of.span())?;
-        (
-            quote!(Custom(#string)),
-            custom::custom(event, &class.args, &call)?,
-        )
+        (quote!(Custom(#string)), custom::custom(event, &call)?)
     } else {
         let public = Public {
             attrs: &event.attrs,
@@ -496,6 +501,7 @@ pub(super) fn event(event: &Event, class: &Class) -> Result<TokenStream> {
             name: of,
             args: &class.args,
             options: &event.options,
+            of_c,
         };
         (quote!(Tracepoint(&#tracepoint)), hit(public)?)
     };
@@ -538,6 +544,7 @@ pub(super) fn tracepoint(tracepoint: &Tracepoint) -> Result<TokenStream> {
         name: &tracepoint.name,
         args: &tracepoint.args,
         options: &tracepoint.options,
+        of_c: tracepoint.options.export,
     })
 }
 
@@ -554,10 +561,10 @@ pub(super) fn foreign(tracepoint: &Tracepoint) -> Result<TokenStream> {
     let attrs = docs(attrs);
     let text = of.to_string();
     let string = c_string(text.trim_start_matches("r#"), of.span())?;
-    let no_cfi = custom::refuse_with_cfi(of, args);
     let implementation = implementation(
         of,
         args,
+        &CArgs::new(args, true)?,
         options,
         quote! {
             #root::find(#string, ::kernel::module::this_module::<crate::LocalModule>())
@@ -565,8 +572,6 @@ pub(super) fn foreign(tracepoint: &Tracepoint) -> Result<TokenStream> {
     );
 
     Ok(quote! {
-        #no_cfi
-
         #(#attrs)*
         #[allow(non_camel_case_types)]
         #vis struct #of;

@@ -74,6 +74,8 @@ pub(super) enum Item {
 /// An argument of a tracepoint.
 pub(super) struct Arg {
     pub(super) name: Ident,
+    /// Where it says that C has a pointer to `const`.
+    pub(super) constant: Option<Span>,
     pub(super) ty: Type,
 }
 
@@ -172,8 +174,10 @@ impl Parse for Arg {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let name = input.parse()?;
         input.parse::<Token![:]>()?;
+        let constant: Option<Token![const]> = input.parse()?;
         Ok(Self {
             name,
+            constant: constant.map(|token| token.span),
             ty: input.parse()?,
         })
     }

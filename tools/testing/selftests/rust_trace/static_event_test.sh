@@ -360,6 +360,22 @@ exported: left=1 right=-1' || rc=1
 	return $rc
 }
 
+# The same with references, and from C with pointers.
+passed() {
+	local user=/sys/module/rust_event_user/parameters rc=0 pid=$BASHPID
+	fresh && modprobe rust_event_user || return
+	echo 1 >$R/r_passed/enable
+	echo 2 >$user/fire
+	echo 2 >$DEBUG/fire_exported
+	same "$(cat $user/passed)" 4 || rc=1
+	same "$(records | sed -E 's/cpus=[0,]*/cpus=/')" "passed: pid=$pid other=-1 cpus=1 odd=0 n=-1
+passed: pid=$pid other=$pid cpus=2 odd=1 n=-2
+passed: pid=$pid other=-1 cpus=1 odd=0 n=-1
+passed: pid=$pid other=$pid cpus=3 odd=1 n=-2" || rc=1
+	rmmod rust_event_user || rc=1
+	return $rc
+}
+
 # TRACE_CUSTOM_EVENT()
 custom() {
 	local dir=$T/events/event_test_custom rc=0
@@ -540,6 +556,27 @@ perf_counts() {
 	# Hits in a kworker, or in another process, for the task that waits for them.
 	same "$(perf_count_of_task $C/c_counted $PARAM/fire_task_c 5)" 10 || return
 	same "$(perf_count_of_task $R/r_counted $DEBUG/fire_task 0 "echo 5 >$DEBUG/fire_task")" 10
+}
+
+# In an NMI perf does not look at the events of the task, but at those of the CPU.
+counted_in_nmi() {
+	local printk rc=0 n
+	[ -e events/nmi/nmi_handler ] || skip 'no event happens in NMIs here' || return
+	fresh || return
+	printk=$(cat /proc/sys/kernel/printk)
+	# Backtraces are not for the console.
+	echo 1 >/proc/sys/kernel/printk
+	echo 1 >$R/r_counted/enable
+	echo 1 >$DEBUG/in_nmi || rc=1
+	perf stat -a -x , -o "$tmp/stat" -e event_test_rust:r_counted -- \
+		sh -c 'for i in 1 2 3; do echo l >/proc/sysrq-trigger; sleep 0.3; done' >"$tmp/log" 2>&1 || rc=1
+	echo 0 >$DEBUG/in_nmi || rc=1
+	echo "$printk" >/proc/sys/kernel/printk
+	n=$(records | grep -c 'counted: n=1 next=2 square=4 task=1')
+	# All but this processor are sent one each time.
+	[ "$n" -ge 3 ] || same "$n records" '3 or more' || rc=1
+	same "$(grep -o '^[0-9]*' "$tmp/stat")" "$n" || rc=1
+	return $rc
 }
 
 # Whether perf opens an event for the task that asks, with the records of the
@@ -885,8 +922,8 @@ event_is_kept() {
 }
 
 run_tests enabled_at_boot event_is_kept formats event_escapes__in_formats output event_bitmask_text__in_a_line output_fields filters filter_types hist triggers condition hooks arguments probes \
-	faultable exported custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk tp_printk_injected injected_strings used_only:readelf \
-	perf_records:perf perf_addresses:perf perf_counts:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
+	faultable exported passed custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk tp_printk_injected injected_strings used_only:readelf \
+	perf_records:perf perf_addresses:perf perf_counts:perf counted_in_nmi:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
 	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \
 	unload_empty unload_with_records unload_while_perf:perf unload_while_fired \
 	trigger_refused probes_of_modules module_watch listed_strings not_yet reload enabled_when_loaded sample_event sample_probe

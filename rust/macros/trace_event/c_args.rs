@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The arguments as the `extern "C"` functions of an event have them.
+//!
+//! C has a tracepoint too if it is exported, or not of this macro call. Then its functions have the
+//! types of C, by which `CONFIG_CFI` checks calls from and to C, and convert them.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{
+    Error,
+    Result, //
+};
+
+use super::{
+    class::{
+        declared,
+        passed, //
+    },
+    parse::{
+        Arg,
+        Class,
+        Event,
+        Item, //
+    },
+    root, //
+};
+
+/// Arguments of an `extern "C"` function.
+pub(super) struct CArgs<'a> {
+    args: &'a [Arg],
+    /// Whether C has the tracepoint as well.
+    of_c: bool,
+}
+
+impl<'a> CArgs<'a> {
+    /// # Errors
+    ///
+    /// An argument is `const`, and C does not have the tracepoint.
+    pub(super) fn new(args: &'a [Arg], of_c: bool) -> Result<Self> {
+        match args.iter().find_map(|arg| arg.constant) {
+            Some(at) if !of_c => Err(Error::new(
+                at,
+                "only an argument of a tracepoint that C has as well can be `const`",
+            )),
+            _ => Ok(Self { args, of_c }),
+        }
+    }
+
+    /// The types.
+    pub(super) fn types(&self) -> Vec<TokenStream> {
+        let root = root();
+
+        self.args
+            .iter()
+            .map(|Arg { ty, constant, .. }| {
+                let constant = constant.is_some();
+
+                if self.of_c {
+                    quote!(<#ty as #root::CArgument<#constant>>::C)
+                } else {
+                    quote!(#ty)
+                }
+            })
+            .collect()
+    }
+
+    /// The arguments, as the function declares them.
+    pub(super) fn declared(&self) -> TokenStream {
+        if !self.of_c {
+            return declared(self.args);
+        }
+        let names = self.args.iter().map(|arg| &arg.name);
+        let types = self.types();
+
+        quote!(#(#names: #types),*)
+    }
+
+    /// The statements of the function that have the arguments converted.
+    pub(super) fn taken(&self) -> TokenStream {
+        if !self.of_c {
+            return TokenStream::new();
+        }
+        let root = root();
+        let taken = self.args.iter().map(|Arg { name, ty, constant }| {
+            let constant = constant.is_some();
+
+            quote! {
+                // SAFETY: The tracepoint was hit with a value that the declaration is about: C
+                // keeps to the prototype, and Rust has converted a value of the type.
+                let #name: #ty = unsafe { #root::from_c::<#ty, #constant>(#name) };
+            }
+        });
+
+        quote!(#(#taken)*)
+    }
+
+    /// The arguments, as the function is called with them from code that has those of Rust.
+    pub(super) fn passed(&self) -> TokenStream {
+        if !self.of_c {
+            return passed(self.args);
+        }
+        let root = root();
+        let passed = self.args.iter().map(|Arg { name, ty, constant }| {
+            let constant = constant.is_some();
+
+            quote!(#root::into_c::<#ty, #constant>(#name))
+        });
+
+        quote!(#(#passed),*)
+    }
+}
+
+/// Whether C has one of the tracepoints that a class is for. The probes of a class are those of all
+/// its events, so then all of them have the types of C.
+pub(super) fn is_of_c(class: &Class, items: &[Item]) -> bool {
+    items.iter().any(|item| match item {
+        Item::Event(event) => {
+            event.own.is_none()
+                && event.of == class.name
+                && (event.options.custom || event.options.export)
+        }
+        _ => false,
+    })
+}
+
+/// The same for an event with a class of its own.
+pub(super) fn is_event_of_c(event: &Event) -> bool {
+    event.options.custom || event.options.export
+}
