@@ -215,15 +215,18 @@ impl Reservation<'_> {
     /// not in NMIs.
     #[inline(never)]
     fn submit_for(self, count: u64, task: &Task) {
-        let _interrupts = local_interrupt_disable();
+        // Interrupts are not disabled in an NMI, which C warns about.
+        //
         // SAFETY: There are no requirements.
-        let task = match unsafe { bindings::trace_in_nmi() } {
-            true => ptr::null_mut(),
-            false => task.as_ptr(),
-        };
+        if unsafe { bindings::trace_in_nmi() } {
+            // SAFETY: There is no task.
+            return unsafe { self.submit_to(count, ptr::null_mut()) };
+        }
 
-        // SAFETY: The task is kept by the reference. This is no NMI if there is one.
-        unsafe { self.submit_to(count, task) };
+        let _interrupts = local_interrupt_disable();
+
+        // SAFETY: The task is kept by the reference. This is no NMI, and interrupts are disabled.
+        unsafe { self.submit_to(count, task.as_ptr()) };
     }
 
     /// # Safety
