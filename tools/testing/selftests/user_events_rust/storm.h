@@ -11,7 +11,7 @@
 #define STORM_PARTS_MAX	32
 
 /* How long a storm goes on for what has not succeeded in time, in seconds. */
-#define STORM_PATIENCE	60
+#define STORM_PATIENCE	150
 
 /* One for each of the names that a storm has for its operations. */
 static unsigned long *storm_counts;
