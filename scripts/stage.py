@@ -19,7 +19,7 @@ IDENT = re.compile(r'[A-Za-z_]\w*')
 MOD = re.compile(r'^(?:pub(?:\([^)]*\))? )?mod (\w+);$')
 USE = re.compile(r'^(\s*)((?:pub(?:\([^)]*\))?\s+)?)use\s+([^;]*);', re.M)
 UNUSED = """// The next changes add what uses the rest.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 """
 PATH = re.compile(r'(?<![\w:$])(?:[A-Za-z_]\w*::)+[A-Za-z_]\w*')

@@ -88,7 +88,7 @@ fn install(mm: &Mm, state: Arc<MmState>) -> bool {
 /// None: it is unsafe because C functions are.
 #[export]
 unsafe extern "C" fn user_events_rust_init() -> c_int {
-    kernel::error::from_result(|| super::init().map(|()| 0))
+    kernel::error::from_result(|| super::init::init().map(|()| 0))
 }
 
 /// The address space `oldmm` is about to be copied to `mm`.

@@ -44,7 +44,6 @@
 //! [`include/uapi/linux/user_events.h`](srctree/include/uapi/linux/user_events.h)
 
 use kernel::{
-    prelude::*,
     ModuleMetadata,
     ThisModule, //
 };
@@ -56,6 +55,7 @@ mod enabler;
 mod event;
 mod exports;
 mod file;
+mod init;
 mod ioctl;
 mod mm;
 mod num;
@@ -90,35 +90,4 @@ impl ModuleMetadata for LocalModule {
 /// A number that nobody can guess, for hash tables whose keys a process may choose.
 fn seed() -> u64 {
     kernel::random::get_u64()
-}
-
-/// Creates the files, the event kind and the sysctl. Called once, while the kernel boots.
-fn init() -> Result {
-    registry::init()?;
-
-    if let Err(e) = create_files() {
-        pr_warn!("could not register with tracefs\n");
-        return Err(e);
-    }
-
-    if dynevent::KIND.register().is_err() {
-        pr_warn!("could not register with dyn_events\n");
-    }
-
-    registry::init_sysctl();
-
-    Ok(())
-}
-
-/// Creates `user_events_data` and `user_events_status`, both or none.
-fn create_files() -> Result {
-    let data = file::create()
-        .inspect_err(|_| pr_warn!("Could not create tracefs 'user_events_data' entry\n"))?;
-    let status = status::create()
-        .inspect_err(|_| pr_warn!("Could not create tracefs 'user_events_status' entry\n"))?;
-
-    // They stay as long as the kernel runs.
-    core::mem::forget((data, status));
-
-    Ok(())
 }

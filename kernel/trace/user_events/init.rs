@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What is created while the kernel boots.
+
+use crate::{
+    dynevent,
+    file,
+    registry,
+    status, //
+};
+use kernel::prelude::*;
+
+/// Creates the files, the event kind and the sysctl. Called once, while the kernel boots.
+pub(crate) fn init() -> Result {
+    registry::init()?;
+
+    if let Err(e) = create_files() {
+        pr_warn!("could not register with tracefs\n");
+        return Err(e);
+    }
+
+    if dynevent::KIND.register().is_err() {
+        pr_warn!("could not register with dyn_events\n");
+    }
+
+    registry::init_sysctl();
+
+    Ok(())
+}
+
+/// Creates `user_events_data` and `user_events_status`, both or none.
+fn create_files() -> Result {
+    let data = file::create()
+        .inspect_err(|_| pr_warn!("Could not create tracefs 'user_events_data' entry\n"))?;
+    let status = status::create()
+        .inspect_err(|_| pr_warn!("Could not create tracefs 'user_events_status' entry\n"))?;
+
+    // They stay as long as the kernel runs.
+    core::mem::forget((data, status));
+
+    Ok(())
+}
