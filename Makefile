@@ -20,7 +20,7 @@ help:
 	@echo 'make test-debug          a part of the tests, failing allocations and a storm,'
 	@echo '                         under lockdep with kmemleak and under KASAN'
 	@echo 'make matrix              builds in many configurations, without a warning [ONLY=NAME[,NAME]]'
-	@echo 'make bench               C and Rust side by side'
+	@echo 'make bench               C and Rust side by side, with inlined helpers and with default options'
 	@echo 'make kernel              build the guest'\''s kernel       [IMPL=rust|c|patched] [CONFIG=...]'
 	@echo 'make series OUT=DIR      the work as a patch series for git am'
 	@echo '                         CHECK=build [FROM=N] [TO=N]: builds after each commit, too'
@@ -52,6 +52,7 @@ matrix: setup
 
 bench: setup
 	@scripts/kernel IMPL=rust
+	@[ '$(ARCH)' = arm64 ] || scripts/kernel IMPL=rust CONFIG=outline
 	@scripts/kernel IMPL=c
 	@scripts/bench
 

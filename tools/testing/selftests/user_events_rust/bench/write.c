@@ -45,10 +45,11 @@ static void write_parts(int fd, struct iovec *parts)
 		die("a write of %zd bytes failed", size);
 }
 
-static void write_marker(int fd, struct iovec *parts)
+/* All in one buffer. */
+static void write_one(int fd, struct iovec *parts)
 {
 	if (write(fd, parts[0].iov_base, parts[0].iov_len) != (ssize_t)parts[0].iov_len)
-		die("a write to trace_marker_raw failed");
+		die("a write of %zu bytes failed", parts[0].iov_len);
 }
 
 static void loop(void (*once)(int fd, struct iovec *parts), int fd, struct iovec *parts, int count)
@@ -102,8 +103,11 @@ static void take_down(int fd)
 	close(fd);
 }
 
-static void bench_ftrace(const struct payload *payload)
+/* Index and payload in two buffers, as most clients have them, or in one. */
+static void bench_ftrace(const struct payload *payload, bool in_one)
 {
+	void (*once)(int fd, struct iovec *parts) = in_one ? write_one : write_parts;
+	char whole[64];
 	unsigned long long before, taken;
 	struct iovec parts[2];
 	char metric[64];
@@ -115,10 +119,15 @@ static void bench_ftrace(const struct payload *payload)
 	if (!event_is_enabled(&word))
 		die("ftrace enabled the event, but its bit is not set");
 
-	loop(write_parts, fd, parts, WARM_UP);
+	if (in_one) {
+		memcpy(whole, &index, sizeof(index));
+		memcpy(whole + sizeof(index), payload->data, payload->size);
+		parts[0] = (struct iovec) { whole, sizeof(index) + payload->size };
+	}
+	loop(once, fd, parts, WARM_UP);
 	before = records_taken();
-	snprintf(metric, sizeof(metric), "write_ftrace%s", payload->suffix);
-	time_loops(metric, write_parts, fd, parts);
+	snprintf(metric, sizeof(metric), "write_ftrace%s%s", payload->suffix, in_one ? "_one" : "");
+	time_loops(metric, once, fd, parts);
 	taken = records_taken() - before;
 	if (taken != LOOPS * REPETITIONS)
 		die("ftrace took %llu of %d records", taken, LOOPS * REPETITIONS);
@@ -193,13 +202,14 @@ static void bench_floor(void)
 	if (fd < 0)
 		die("cannot open /dev/null");
 	time_loops("writev_devnull", write_parts, fd, parts);
+	time_loops("write_devnull", write_one, fd, &whole);
 	close(fd);
 
 	fd = open(TRACEFS "trace_marker_raw", O_WRONLY);
 	if (fd < 0)
 		die("cannot open " TRACEFS "trace_marker_raw");
-	loop(write_marker, fd, &whole, WARM_UP);
-	time_loops("trace_marker_raw", write_marker, fd, &whole);
+	loop(write_one, fd, &whole, WARM_UP);
+	time_loops("trace_marker_raw", write_one, fd, &whole);
 	close(fd);
 	write_file(TRACEFS "trace", "");
 }
@@ -220,8 +230,9 @@ void bench_write(void)
 	string.s = DYN_LOC(RECORD_HEADER + 8, sizeof(string.text));
 
 	bench_floor();
-	bench_ftrace(&plain);
-	bench_ftrace(&dynamic);
+	bench_ftrace(&plain, false);
+	bench_ftrace(&plain, true);
+	bench_ftrace(&dynamic, false);
 	bench_perf(&plain);
 	bench_perf(&dynamic);
 }
