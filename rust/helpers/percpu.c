@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -14,29 +15,9 @@ __rust_helper void *rust_helper_per_cpu_ptr(void __percpu *ptr, unsigned int cpu
 	return per_cpu_ptr(ptr, cpu);
 }
 
-__rust_helper void *rust_helper_this_cpu_ptr(void __percpu *ptr)
-{
-	return this_cpu_ptr(ptr);
-}
-
 __rust_helper void rust_helper_this_cpu_add_u64(u64 __percpu *ptr, u64 n)
 {
 	this_cpu_add(*ptr, n);
-}
-
-__rust_helper u32 rust_helper_this_cpu_read_u32(u32 __percpu *ptr)
-{
-	return this_cpu_read(*ptr);
-}
-
-__rust_helper u32 rust_helper_this_cpu_cmpxchg_u32(u32 __percpu *ptr, u32 old, u32 new)
-{
-	return this_cpu_cmpxchg(*ptr, old, new);
-}
-
-__rust_helper void rust_helper_this_cpu_and_u32(u32 __percpu *ptr, u32 mask)
-{
-	this_cpu_and(*ptr, mask);
 }
 
 __rust_helper bool rust_helper_cpu_possible(unsigned int cpu)
@@ -44,12 +25,31 @@ __rust_helper bool rust_helper_cpu_possible(unsigned int cpu)
 	return cpu_possible(cpu);
 }
 
-__rust_helper void rust_helper_percpu_preempt_disable(void)
+/*
+ * Takes the lowest level that is free on this CPU, of those that have memory in
+ * @levels, and disables preemption. A bit of @used is set for each one in use.
+ */
+__rust_helper void *rust_helper_percpu_level_enter(u32 __percpu *used,
+						   void __percpu *const *levels,
+						   u32 count, u32 *level)
 {
+	u32 bits;
+
 	preempt_disable_notrace();
+	do {
+		bits = this_cpu_read(*used);
+		*level = ffs(~bits) - 1;
+		if (*level >= count) {
+			preempt_enable_notrace();
+			return NULL;
+		}
+		/* An interrupt may have changed them, if it left a level in use. */
+	} while (this_cpu_cmpxchg(*used, bits, bits | BIT(*level)) != bits);
+	return this_cpu_ptr(levels[*level]);
 }
 
-__rust_helper void rust_helper_percpu_preempt_enable(void)
+__rust_helper void rust_helper_percpu_level_leave(u32 __percpu *used, u32 level)
 {
+	this_cpu_and(*used, ~BIT(level));
 	preempt_enable_notrace();
 }

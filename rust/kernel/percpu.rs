@@ -15,7 +15,6 @@ use crate::{
         code::*,
         Result, //
     },
-    ffi::c_void,
     sync::atomic::{
         Atomic,
         Relaxed, //
@@ -37,6 +36,7 @@ use core::{
 ///
 /// `ptr` is a per-CPU pointer that `alloc_percpu` returned for an array of `T`, and that has not
 /// been given to `free_percpu`.
+#[repr(transparent)]
 struct PerCpuArray<T> {
     ptr: NonNull<T>,
 }
@@ -66,13 +66,6 @@ impl<T> PerCpuArray<T> {
     #[inline]
     fn as_ptr(&self) -> *mut T {
         self.ptr.as_ptr()
-    }
-
-    /// The array of the CPU that this runs on, which is another one after a migration.
-    #[inline]
-    fn of_this_cpu(&self) -> *mut T {
-        // SAFETY: By the type invariants this is a per-CPU pointer.
-        unsafe { bindings::this_cpu_ptr(self.as_ptr().cast::<c_void>()) }.cast()
     }
 
     /// The arrays of all possible CPUs.
@@ -247,51 +240,27 @@ impl Pads {
     /// Returns `None` if all levels are in use.
     #[inline]
     pub fn enter(&self) -> Option<PadGuard<'_>> {
-        let pinned = Pinned::new();
-        let used = self.used.as_ptr();
+        let mut level = 0;
 
-        loop {
-            // SAFETY: This is a per-CPU pointer to a `u32`.
-            let bits = unsafe { bindings::this_cpu_read_u32(used) };
-            let level = bits.trailing_ones();
-            let memory = self.levels.get(level as usize)?;
-            let bit = 1u32.wrapping_shl(level);
+        // SAFETY: `used` is a per-CPU pointer to a `u32`, and there are so many levels, which are
+        // per-CPU pointers, as an array of which is represented like one of pointers.
+        let words = unsafe {
+            bindings::percpu_level_enter(
+                self.used.as_ptr(),
+                self.levels.as_ptr().cast(),
+                NESTING as u32, // CAST: It is small.
+                &mut level,
+            )
+        };
 
-            // An interrupt may have changed the bits, if it was left without dropping a guard.
-            //
-            // SAFETY: As above.
-            if unsafe { bindings::this_cpu_cmpxchg_u32(used, bits, bits | bit) } == bits {
-                // INVARIANT: The bit was clear and has been set by this call, and preemption is
-                // off.
-                return Some(PadGuard {
-                    pads: self,
-                    words: memory.of_this_cpu(),
-                    bit,
-                    _pinned: pinned,
-                });
-            }
-        }
-    }
-}
-
-/// Keeps preemption off.
-struct Pinned(NotThreadSafe);
-
-impl Pinned {
-    #[inline]
-    fn new() -> Self {
-        // SAFETY: `drop` undoes it. If it never runs, preemption stays off, which breaks no
-        // memory.
-        unsafe { bindings::percpu_preempt_disable() };
-        Self(NotThreadSafe)
-    }
-}
-
-impl Drop for Pinned {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: `new` has switched preemption off, on this CPU.
-        unsafe { bindings::percpu_preempt_enable() };
+        // INVARIANT: The bit of the level was clear and has been set by this call, which has also
+        // disabled preemption.
+        Some(PadGuard {
+            pads: self,
+            words: NonNull::new(words.cast())?,
+            level,
+            _not_sent: NotThreadSafe,
+        })
     }
 }
 
@@ -299,15 +268,14 @@ impl Drop for Pinned {
 ///
 /// # Invariants
 ///
-/// - This was made on the CPU that it is used on, since which preemption has been off.
-/// - Of the bits of `pads.used` that this CPU has, `bit` has been set for this guard alone; `words`
-///   is the memory of this CPU that belongs to it.
+/// - This was made on the CPU that it is used on, on which it keeps preemption disabled.
+/// - Of the bits of `pads.used` that this CPU has, that of `level` has been set for this guard
+///   alone; `words` is the memory of this CPU that belongs to it.
 pub struct PadGuard<'a> {
     pads: &'a Pads,
-    words: *mut u64,
-    bit: u32,
-    // Dropped last: see below.
-    _pinned: Pinned,
+    words: NonNull<u64>,
+    level: u32,
+    _not_sent: NotThreadSafe,
 }
 
 impl Deref for PadGuard<'_> {
@@ -317,7 +285,7 @@ impl Deref for PadGuard<'_> {
     fn deref(&self) -> &[u64] {
         // SAFETY: By the type invariants this is memory of `pads.words` initialized words that no
         // other guard refers to, for as long as this guard exists.
-        unsafe { slice::from_raw_parts(self.words, self.pads.words) }
+        unsafe { slice::from_raw_parts(self.words.as_ptr(), self.pads.words) }
     }
 }
 
@@ -325,7 +293,7 @@ impl DerefMut for PadGuard<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u64] {
         // SAFETY: As in `deref`, and `self` is borrowed mutably.
-        unsafe { slice::from_raw_parts_mut(self.words, self.pads.words) }
+        unsafe { slice::from_raw_parts_mut(self.words.as_ptr(), self.pads.words) }
     }
 }
 
@@ -333,7 +301,7 @@ impl Drop for PadGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: This is a per-CPU pointer to a `u32`. By the type invariants the bit of this CPU
-        // belongs to this guard; the memory is not used any more, and preemption is still off.
-        unsafe { bindings::this_cpu_and_u32(self.pads.used.as_ptr(), !self.bit) };
+        // belongs to this guard, which has preemption disabled; the memory is not used any more.
+        unsafe { bindings::percpu_level_leave(self.pads.used.as_ptr(), self.level) };
     }
 }
