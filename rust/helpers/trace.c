@@ -74,6 +74,13 @@ rust_helper_trace_event_module(struct trace_event_call *call)
 	return call->flags & TRACE_EVENT_FL_DYNAMIC ? NULL : call->module;
 }
 
+#ifndef CONFIG_JUMP_LABEL
+__rust_helper void rust_helper_static_key_enable(struct static_key *key)
+{
+	static_key_enable(key);
+}
+#endif
+
 __rust_helper struct srcu_ctr __percpu *rust_helper_tracepoint_read_lock(void)
 {
 	struct srcu_ctr __percpu *scp;
@@ -186,6 +193,46 @@ __rust_helper int rust_helper_tracepoint_preempt_count(void)
 __rust_helper bool rust_helper_trace_in_nmi(void)
 {
 	return in_nmi();
+}
+
+/* With one of these the record may not be put into the buffer at all, or not at once. */
+#define SPECIAL_FLAGS	(EVENT_FILE_FL_PID_FILTER | EVENT_FILE_FL_SOFT_DISABLED | \
+			 EVENT_FILE_FL_FILTERED)
+
+/* As trace_event_buffer_reserve(), with all that it calls for most files in one piece. */
+__rust_helper void *
+rust_helper_trace_event_reserve(struct trace_event_buffer *fbuffer,
+				struct trace_event_file *file,
+				unsigned long len)
+{
+	struct trace_buffer *buffer = file->tr->array_buffer.buffer;
+	unsigned long flags = READ_ONCE(file->flags);
+	struct ring_buffer_event *event;
+	unsigned int trace_ctx;
+
+	if (unlikely(flags & SPECIAL_FLAGS))
+		return trace_event_buffer_reserve(fbuffer, file, len);
+
+	/* Before the ring buffer disables preemption once more. */
+	trace_ctx = tracing_gen_ctx_dec();
+	event = ring_buffer_lock_reserve(buffer, len);
+	if (unlikely(!event)) {
+		if (!(flags & EVENT_FILE_FL_TRIGGER_COND))
+			return NULL;
+		buffer = trace_temp_buffer;
+		event = ring_buffer_lock_reserve(buffer, len);
+		if (!event)
+			return NULL;
+	}
+	fbuffer->buffer = buffer;
+	fbuffer->event = event;
+	fbuffer->trace_file = file;
+	fbuffer->entry = ring_buffer_event_data(event);
+	fbuffer->trace_ctx = trace_ctx;
+	fbuffer->regs = NULL;
+	tracing_generic_entry_update(fbuffer->entry,
+				     file->event_call->event.type, trace_ctx);
+	return fbuffer->entry;
 }
 
 __rust_helper void rust_helper_trace_event_discard(struct trace_event_buffer *fbuffer)

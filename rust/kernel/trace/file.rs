@@ -6,7 +6,6 @@
 
 use super::{
     ring_buffer::{
-        InSlot,
         Reservation,
         Slot, //
     },
@@ -66,7 +65,9 @@ impl File {
     /// happens.
     #[inline]
     pub fn is_recording(&self) -> bool {
-        self.flags() & ENABLED != 0 && self.wants_record()
+        let flags = self.flags();
+
+        flags & ENABLED != 0 && self.wants_record_with(flags)
     }
 
     /// Whether a record has to be written, for the probe of the file.
@@ -74,8 +75,12 @@ impl File {
     /// As [`is_recording`](Self::is_recording), for callers that know that the file is enabled.
     #[inline]
     pub(super) fn wants_record(&self) -> bool {
-        let flags = self.flags();
+        self.wants_record_with(self.flags())
+    }
 
+    /// [`wants_record`](Self::wants_record) with flags that were just read.
+    #[inline(always)]
+    fn wants_record_with(&self, flags: c_ulong) -> bool {
         // Triggers that need the record run when it is committed.
         if flags & CHECK == 0 || flags & TRIGGER_COND != 0 {
             return true;
@@ -104,7 +109,8 @@ impl File {
         max.saturating_sub(HEADER_SIZE)
     }
 
-    /// Reserves a record with room for `payload_len` bytes behind the header.
+    /// Reserves a record with room for `payload_len` bytes behind the header. `slot` is where C
+    /// keeps what the reservation is about.
     ///
     /// `None` if there is no room, tracing is off, the current process is filtered out, or this is
     /// a recursion. So it is if the buffer could never take such a record, even where C would first
@@ -114,6 +120,7 @@ impl File {
         &'g self,
         guard: &'g ReadGuard,
         payload_len: usize,
+        slot: &'g mut Slot,
     ) -> Option<Reservation<'g>> {
         if payload_len > ALWAYS_FITS
             && payload_len > self.max_payload()
@@ -122,7 +129,7 @@ impl File {
             return None;
         }
         // SAFETY: The file is valid during `'g` by the type invariant.
-        unsafe { Reservation::new(self.0.get(), guard, payload_len) }
+        unsafe { Reservation::new(self.0.get(), guard, payload_len, slot) }
     }
 
     /// Reserves a record of `len` bytes with the header, as C does for an event with a tracepoint.
@@ -138,12 +145,12 @@ impl File {
         &'g self,
         len: usize,
         slot: &'g mut Slot,
-    ) -> Option<InSlot<'g>> {
+    ) -> Option<Reservation<'g>> {
         if len < HEADER_SIZE {
             return None;
         }
         // SAFETY: The file is valid during `'g` by the type invariant; the rest is as the caller
         // promises and as was just checked.
-        unsafe { InSlot::new(self.0.get(), len, slot) }
+        unsafe { Reservation::new_in_probe(self.0.get(), len, slot) }
     }
 }

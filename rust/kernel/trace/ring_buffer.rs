@@ -10,13 +10,24 @@ use super::{
 };
 use crate::bindings;
 use core::{
-    marker::PhantomData,
     mem::{
-        self,
+        ManuallyDrop,
         MaybeUninit, //
     },
     slice, //
 };
+
+/// Memory for what C keeps about a record that is being written.
+pub struct Slot(MaybeUninit<bindings::trace_event_buffer>);
+
+impl Slot {
+    /// Creates a slot without a record.
+    #[expect(clippy::new_without_default, reason = "its contents are undefined")]
+    #[inline(always)]
+    pub const fn new() -> Self {
+        Self(MaybeUninit::uninit())
+    }
+}
 
 /// A record that is being written.
 ///
@@ -29,28 +40,64 @@ use core::{
 /// discarded, and its entry is a `struct trace_entry` at the start of `len` bytes that nobody else
 /// accesses. `len` is at least [`HEADER_SIZE`].
 #[must_use = "the record is discarded if it is not committed"]
-pub struct Reservation<'g> {
-    buffer: bindings::trace_event_buffer,
+pub struct Reservation<'s> {
+    // A reference, as moving the structure would copy it.
+    buffer: &'s mut bindings::trace_event_buffer,
     len: usize,
-    _guard: PhantomData<&'g ReadGuard>,
 }
 
-impl<'g> Reservation<'g> {
+impl<'s> Reservation<'s> {
+    /// Reserves a record with room for `payload_len` bytes after the header.
+    ///
     /// # Safety
     ///
-    /// `file` must be valid during `'g`.
-    #[inline]
+    /// `file` must be valid during `'s`.
+    #[inline(always)]
     pub(super) unsafe fn new(
         file: *mut bindings::trace_event_file,
-        _guard: &'g ReadGuard,
+        _guard: &'s ReadGuard,
         payload_len: usize,
+        slot: &'s mut Slot,
     ) -> Option<Self> {
         let len = payload_len.checked_add(HEADER_SIZE)?;
-        let mut buffer = MaybeUninit::uninit();
 
         // SAFETY: The caller promises a valid file, and the guard has preemption disabled. C does
-        // not keep the pointer to `buffer`.
-        let entry = unsafe { bindings::trace_event_buffer_reserve(buffer.as_mut_ptr(), file, len) };
+        // not keep the pointer to the slot.
+        let entry = unsafe { bindings::trace_event_reserve(slot.0.as_mut_ptr(), file, len) };
+
+        // SAFETY: C has just returned this entry for the slot and `len` bytes.
+        unsafe { Self::from_entry(entry, len, slot) }
+    }
+
+    /// Reserves a record of `len` bytes, with the header, in a probe.
+    ///
+    /// # Safety
+    ///
+    /// `file` must be valid, and preemption be disabled, during `'s`; `len` must be at least
+    /// [`HEADER_SIZE`].
+    #[inline(always)]
+    pub(super) unsafe fn new_in_probe(
+        file: *mut bindings::trace_event_file,
+        len: usize,
+        slot: &'s mut Slot,
+    ) -> Option<Self> {
+        // SAFETY: The caller promises a valid file and that preemption is disabled.
+        let entry = unsafe { bindings::trace_event_buffer_reserve(slot.0.as_mut_ptr(), file, len) };
+
+        // SAFETY: C has just returned this entry for the slot and `len` bytes.
+        unsafe { Self::from_entry(entry, len, slot) }
+    }
+
+    /// # Safety
+    ///
+    /// `entry` must be what `trace_event_buffer_reserve()` has returned for `slot` and `len` bytes,
+    /// which are no less than [`HEADER_SIZE`].
+    #[inline(always)]
+    unsafe fn from_entry(
+        entry: *mut crate::ffi::c_void,
+        len: usize,
+        slot: &'s mut Slot,
+    ) -> Option<Self> {
         if entry.is_null() {
             return None;
         }
@@ -59,22 +106,18 @@ impl<'g> Reservation<'g> {
         // they are this writer's until it commits.
         Some(Self {
             // SAFETY: C has set every field as it has returned an entry.
-            buffer: unsafe { buffer.assume_init() },
+            buffer: unsafe { slot.0.assume_init_mut() },
             len,
-            _guard: PhantomData,
         })
     }
 
-    /// What comes behind the header.
+    /// The payload, which follows the header.
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         // SAFETY: By the type invariant there are `len` bytes at the entry that are ours alone, the
         // header being the first; the borrow of `self` keeps it so.
         unsafe {
-            slice::from_raw_parts_mut(
-                self.buffer.entry.cast::<u8>().add(HEADER_SIZE),
-                self.len - HEADER_SIZE,
-            )
+            slice::from_raw_parts_mut(self.as_mut_ptr().add(HEADER_SIZE), self.len - HEADER_SIZE)
         }
     }
 
@@ -86,14 +129,20 @@ impl<'g> Reservation<'g> {
         unsafe { slice::from_raw_parts(self.buffer.entry.cast::<u8>(), self.len) }
     }
 
+    /// The start of the record.
+    #[inline(always)]
+    pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.buffer.entry.cast()
+    }
+
     /// Hands the record over: filters and triggers look at it, then it is for readers.
-    #[inline]
-    pub fn commit(mut self) {
+    #[inline(always)]
+    pub fn commit(self) {
+        let mut this = ManuallyDrop::new(self);
+
         // SAFETY: By the type invariant the record is reserved and neither committed nor discarded;
-        // `self` is not used or dropped any more.
-        unsafe { bindings::trace_event_buffer_commit(&mut self.buffer) };
-        // Only now, as moving it before would copy it.
-        mem::forget(self);
+        // `this` is not used or dropped any more.
+        unsafe { bindings::trace_event_buffer_commit(&mut *this.buffer) };
     }
 }
 
@@ -101,76 +150,7 @@ impl Drop for Reservation<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: By the type invariant the record is reserved and neither committed nor discarded.
-        unsafe { discard(&mut self.buffer) };
-    }
-}
-
-/// Where C keeps what a record is about that is being written.
-pub struct Slot(MaybeUninit<bindings::trace_event_buffer>);
-
-impl Slot {
-    /// A slot without record.
-    #[inline(always)]
-    pub(super) const fn new() -> Self {
-        Self(MaybeUninit::uninit())
-    }
-}
-
-/// A [`Reservation`] that is never moved, and so never copied.
-///
-/// # Invariants
-///
-/// As those of [`Reservation`] for `0`, of as many bytes as were asked for.
-#[must_use = "the record is discarded if it is not committed"]
-pub struct InSlot<'g>(&'g mut bindings::trace_event_buffer);
-
-impl<'g> InSlot<'g> {
-    /// Reserves a record of `len` bytes, which has to have room for the header.
-    ///
-    /// # Safety
-    ///
-    /// `file` must be valid, and preemption be disabled, during `'g`; `len` must be at least
-    /// [`HEADER_SIZE`].
-    #[inline(always)]
-    pub(super) unsafe fn new(
-        file: *mut bindings::trace_event_file,
-        len: usize,
-        slot: &'g mut Slot,
-    ) -> Option<Self> {
-        // SAFETY: The caller promises a valid file and that preemption is disabled.
-        let entry = unsafe { bindings::trace_event_buffer_reserve(slot.0.as_mut_ptr(), file, len) };
-        if entry.is_null() {
-            return None;
-        }
-
-        // INVARIANT: C has reserved `len` bytes at `entry`, which it has filled the header of.
-        //
-        // SAFETY: C has set every field as it has returned an entry.
-        Some(Self(unsafe { slot.0.assume_init_mut() }))
-    }
-
-    /// The start of the record.
-    #[inline(always)]
-    pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.0.entry.cast()
-    }
-
-    /// Hands the record over: filters and triggers look at it, then it is for readers.
-    #[inline(always)]
-    pub(super) fn commit(self) {
-        let mut this = mem::ManuallyDrop::new(self);
-
-        // SAFETY: By the type invariant the record is reserved and neither committed nor discarded;
-        // `this` is not used or dropped any more.
-        unsafe { bindings::trace_event_buffer_commit(&mut *this.0) };
-    }
-}
-
-impl Drop for InSlot<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: By the type invariant the record is reserved and neither committed nor discarded.
-        unsafe { discard(self.0) };
+        unsafe { discard(self.buffer) };
     }
 }
 

@@ -24,6 +24,7 @@ use super::{
         FieldDef,
         FilterKind, //
     },
+    ring_buffer::Slot,
     tracepoint::ReadGuard,
     HEADER_SIZE, //
 };
@@ -527,6 +528,7 @@ mod suite {
         enable(c"write", true)?;
         {
             let guard = ReadGuard::new();
+            let mut slot = Slot::new();
 
             for listener in event.event.listeners(&guard) {
                 let Listener::File(file) = listener else {
@@ -537,15 +539,15 @@ mod suite {
                     continue;
                 }
                 let max = file.max_payload();
-                if file.reserve(&guard, max + 1).is_some()
-                    || file.reserve(&guard, usize::MAX).is_some()
+                if file.reserve(&guard, max + 1, &mut slot).is_some()
+                    || file.reserve(&guard, usize::MAX, &mut slot).is_some()
                 {
                     continue;
                 }
                 // This one is taken back.
-                drop(file.reserve(&guard, 4));
+                drop(file.reserve(&guard, 4, &mut slot));
 
-                if let Some(mut record) = file.reserve(&guard, 4) {
+                if let Some(mut record) = file.reserve(&guard, 4, &mut slot) {
                     record.payload_mut().copy_from_slice(&[1, 2, 3, 4]);
                     if record.record().len() == HEADER_SIZE + 4
                         && record.record().get(HEADER_SIZE..) == Some(&[1, 2, 3, 4])

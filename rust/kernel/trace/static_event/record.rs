@@ -14,7 +14,7 @@ use super::{
     super::{
         file::File,
         ring_buffer::{
-            InSlot,
+            Reservation,
             Slot, //
         },
         tracepoint::ProbeGuard, //
@@ -117,12 +117,12 @@ impl<'g> ToFile<'g> {
 // SAFETY: A reservation in the ring buffer is for its writer alone until it is committed.
 unsafe impl<'g> Target for ToFile<'g> {
     type Room<'s>
-        = InSlot<'s>
+        = Reservation<'s>
     where
         Self: 's;
 
     #[inline(always)]
-    fn reserve<'s>(self, len: usize, slot: &'s mut Slot) -> Option<InSlot<'s>>
+    fn reserve<'s>(self, len: usize, slot: &'s mut Slot) -> Option<Reservation<'s>>
     where
         Self: 's,
     {
@@ -132,8 +132,8 @@ unsafe impl<'g> Target for ToFile<'g> {
     }
 }
 
-// SAFETY: By the invariant of `InSlot` there are as many bytes at the entry.
-unsafe impl Room for InSlot<'_> {
+// SAFETY: By the invariant of `Reservation` there are as many bytes at the entry.
+unsafe impl Room for Reservation<'_> {
     #[inline(always)]
     fn base(&mut self) -> *mut u8 {
         self.as_mut_ptr()
@@ -141,7 +141,7 @@ unsafe impl Room for InSlot<'_> {
 
     #[inline(always)]
     fn commit(self, _count: u64, _task: Option<&Task>) {
-        self.commit()
+        Reservation::commit(self)
     }
 }
 
