@@ -21,6 +21,8 @@ use super::{
     },
     trigger::Lists, //
 };
+#[cfg(CONFIG_JUMP_LABEL)]
+use crate::jump_label::arch_static_branch;
 use crate::{
     bindings,
     error::{
@@ -31,9 +33,12 @@ use crate::{
     prelude::*,
     seq_file::SeqFile,
     sync::atomic::{
+        Acquire,
         Atomic,
-        Relaxed, //
+        Relaxed,
+        Release, //
     },
+    types::Opaque, //
 };
 use core::{
     cell::UnsafeCell,
@@ -277,6 +282,7 @@ impl<T: EventText> Operations<T> {
         // SAFETY: The file is open, and is not released during the call.
         let reader = unsafe { Self::reader(Self::seq_file(file)) };
 
+        look_for_pollers();
         // SAFETY: The file is open.
         let events = unsafe {
             Self::with_event(file, |event, lists| {
@@ -447,25 +453,81 @@ impl<T: EventText> Reading<T> {
     }
 }
 
-/// Wakes those who poll a file of an event, as there was a hit. In any context that a trigger is
-/// hit in.
+/// Static key: on once a file of an event has been polled.
+///
+/// # Invariants
+///
+/// `key` is only changed by the C functions for static keys.
+#[doc(hidden)]
+#[repr(transparent)]
+pub struct PollKey {
+    key: Opaque<bindings::static_key>,
+}
+
+// SAFETY: By the type invariant C synchronises all changes.
+unsafe impl Sync for PollKey {}
+
+// INVARIANT: Zeroes are a key that is off.
+static POLLED: PollKey = PollKey {
+    key: Opaque::zeroed(),
+};
+
+/// All hits that have not seen [`POLLED`] on are over.
+static ALL_LOOK: Atomic<bool> = Atomic::new(false);
+
+/// Has hits look for those who wait. Sleeps.
+fn look_for_pollers() {
+    // Pairs with the store below: hits are waited for.
+    if ALL_LOOK.load(Acquire) {
+        return;
+    }
+    // SAFETY: By the type invariant it is a static key, and `POLLED` is one that C knows.
+    unsafe { bindings::static_key_enable(POLLED.key.get()) };
+    // A hit that has just passed the key was counted in the same section with preemption disabled,
+    // so the count is seen from here on. Later ones see the key.
+    //
+    // SAFETY: There are no requirements but a context that can sleep.
+    unsafe { bindings::synchronize_rcu() };
+    ALL_LOOK.store(true, Release);
+}
+
+/// Wakes those who poll a file of an event, as there was a hit.
 ///
 /// It must follow an atomic read-modify-write operation, and that the counting of the hit: such an
 /// operation is, with what is added here on some architectures, a full memory barrier. It pairs
-/// with the one of who polls, between announcing itself and looking at the count.
-// Not inlined, as the symbols that this uses are not exported to modules.
-#[inline(never)]
+/// with the one of who polls, between announcing itself and looking at the count. If no file has
+/// been polled yet, this is a single no-op.
+///
+/// # Context
+///
+/// Any that a trigger is hit in. The counting must be in the same section with preemption disabled.
+#[inline(always)]
 pub fn wake_pollers() {
-    // SAFETY: There are no requirements.
-    if !unsafe { bindings::hist_poll_idle() } {
+    #[cfg(CONFIG_JUMP_LABEL)]
+    // SAFETY: `POLLED` is a static key, which C finds by the address in the jump table.
+    let polled = unsafe { arch_static_branch!(POLLED, PollKey, key, false) };
+    // SAFETY: By the type invariant it is a static key, whose counter C accesses with atomic
+    // operations only.
+    #[cfg(not(CONFIG_JUMP_LABEL))]
+    let polled = unsafe { Atomic::<i32>::from_ptr(&raw mut (*POLLED.key.get()).enabled.counter) }
+        .load(Relaxed)
+        != 0;
+
+    if polled {
         wake();
     }
 }
 
+// Not inlined, as the symbols that this uses are not exported to modules.
 #[cold]
+#[inline(never)]
 fn wake() {
     // SAFETY: There are no requirements.
-    unsafe { bindings::hist_poll_wakeup() };
+    unsafe {
+        if !bindings::hist_poll_idle() {
+            bindings::hist_poll_wakeup();
+        }
+    }
 }
 
 /// Has who polls wait for hits.
