@@ -9,10 +9,7 @@ use super::{
     append_vec::AppendVec,
     event::EventUse,
     ioctl,
-    probe::{
-        self,
-        Payload, //
-    },
+    probe,
     seed,
     table::OpenTable, //
 };
@@ -39,7 +36,7 @@ use kernel::{
 const INDEX: usize = size_of::<i32>();
 
 /// Payloads up to so many bytes are copied to the stack: most of them.
-const SHORT: usize = 128;
+pub(crate) const SHORT: usize = 128;
 
 /// An open `user_events_data`.
 #[pin_data]
@@ -125,12 +122,12 @@ impl FileOps for DataFile {
             if payload.len() != len {
                 return Err(EFAULT);
             }
-            probe::deliver(event, Payload::Copied(payload))?;
+            probe::deliver(event, payload)?;
         } else {
             if !iov.fault_in_readable(len) {
                 return Err(EFAULT);
             }
-            probe::deliver(event, Payload::User(iov))?;
+            probe::deliver_long(event, iov)?;
         }
         Ok(total)
     }

@@ -26,8 +26,15 @@ use kernel::{
     iov::IovIterSource,
     prelude::*,
     trace::{
-        event::Listener,
-        ring_buffer,
+        event::{
+            Listener,
+            Listeners, //
+        },
+        file::File,
+        ring_buffer::{
+            Reservation,
+            Slot, //
+        },
         tracepoint::ReadGuard, //
     },
 };
@@ -54,122 +61,185 @@ pub(crate) fn listeners(event: &UserEvent) -> u32 {
     })
 }
 
-/// Where a payload is.
-pub(crate) enum Payload<'a, 'b> {
-    /// In the kernel.
-    Copied(&'a [u8]),
-    /// In the writer's memory, faulted in.
-    User(&'a IovIterSource<'b>),
-}
-
-impl Payload<'_, '_> {
-    #[inline]
-    fn len(&self) -> usize {
-        match self {
-            Self::Copied(bytes) => bytes.len(),
-            Self::User(iov) => iov.len(),
-        }
-    }
-
-    /// Copies it without faulting; `false` if not all of it could be.
-    #[inline]
-    fn copy_to(&self, to: &mut [u8]) -> bool {
-        match self {
-            Self::Copied(bytes) => copy(to, bytes),
-            Self::User(iov) => iov.with_snapshot(|iov| iov.copy_nofault(to)) == to.len(),
-        }
-    }
-}
-
 /// Copies a payload to where there is room for as much.
-#[inline]
+///
+/// Most payloads have few bytes: these are two words or four, which may overlap, in place of a call.
+#[inline(always)]
 fn copy(to: &mut [u8], from: &[u8]) -> bool {
     if to.len() != from.len() {
         return false;
     }
-    to.copy_from_slice(from);
+    match from.len() {
+        8..=16 => copy_ends::<8>(to, from),
+        17..=32 => copy_ends::<16>(to, from),
+        _ => to.copy_from_slice(from),
+    }
     true
 }
 
-/// Hands a record to the listeners of `event`.
+/// Copies the first and the last `N` bytes.
+#[inline(always)]
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk()) {
+        *to = *from;
+    }
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk()) {
+        *to = *from;
+    }
+}
+
+/// Hands a record with a payload of at most [`SHORT`](super::file::SHORT) bytes to the listeners of `event`.
+///
+/// Each record is committed before the next is begun. No listener refuses one for its length.
+///
+/// Not inlined: the stacks that triggers save leave out as many functions as C has between
+/// `trace_event_buffer_commit()` and the file operation, which are this and one more.
+///
+/// # Errors
+///
+/// `EFAULT` if the record is not valid. Nobody has got it then.
+#[inline(never)]
+pub(crate) fn deliver(event: &UserEvent, payload: &[u8]) -> Result {
+    let guard = ReadGuard::new();
+    let mut slot = Slot::new();
+    let mut delivered = false;
+    #[cfg(CONFIG_PERF_EVENTS)]
+    let mut perf = None;
+
+    for listener in event.trace().listeners(&guard) {
+        match listener {
+            Listener::File(file) if file.is_recording() => {
+                let Some(mut room) = file.reserve(&guard, payload.len(), &mut slot) else {
+                    continue;
+                };
+
+                copy(room.payload_mut(), payload);
+                if !delivered && !validate::record(event.validators(), room.record()) {
+                    return Err(EFAULT);
+                }
+                room.commit();
+                delivered = true;
+            }
+            #[cfg(CONFIG_PERF_EVENTS)]
+            Listener::Perf(listener) if listener.is_active() => perf = Some(listener),
+            _ => (),
+        }
+    }
+
+    #[cfg(CONFIG_PERF_EVENTS)]
+    if let Some(mut room) = perf.and_then(|perf| perf.reserve(payload.len())) {
+        copy(room.payload_mut(), payload);
+        if !delivered && !validate::record(event.validators(), room.record()) {
+            return Err(EFAULT);
+        }
+        room.commit();
+    }
+    Ok(())
+}
+
+/// Hands a record to the listeners of `event`, whose payload is what `iov` has left.
 ///
 /// # Errors
 ///
 /// `EFAULT` if the writer's memory cannot be read or the record is not valid, `E2BIG` if it is too
 /// long for everybody. Nobody has got it then.
-#[inline]
-pub(crate) fn deliver(event: &UserEvent, payload: Payload<'_, '_>) -> Result {
-    let len = payload.len();
+#[cold]
+#[inline(never)]
+pub(crate) fn deliver_long(event: &UserEvent, iov: &IovIterSource<'_>) -> Result {
+    let len = iov.len();
     let guard = ReadGuard::new();
-    // The first record, while the others are copied from it.
-    let mut source: Option<ring_buffer::Reservation<'_>> = None;
-    let mut delivered = false;
+    let mut listeners = Recording::new(event, &guard);
+    let mut slot = Slot::new();
     let mut too_long = false;
-    #[cfg(CONFIG_PERF_EVENTS)]
-    let mut perf = None;
 
-    for listener in event.trace().listeners(&guard) {
-        let file = match listener {
-            Listener::File(file) if file.is_recording() => file,
-            #[cfg(CONFIG_PERF_EVENTS)]
-            Listener::Perf(listener) if listener.is_active() => {
-                perf = Some(listener);
-                continue;
-            }
-            _ => continue,
-        };
-        let Some(mut room) = file.reserve(&guard, len) else {
-            too_long |= len > file.max_payload();
-            continue;
-        };
-
-        if let Some(source) = &mut source {
-            if !copy(room.payload_mut(), source.payload_mut()) {
-                continue;
-            }
-        } else {
-            if !payload.copy_to(room.payload_mut()) {
+    while let Some(file) = listeners.next_file() {
+        if let Some(mut room) = file.reserve(&guard, len, &mut slot) {
+            if !copy_user(room.payload_mut(), iov)
+                || !validate::record(event.validators(), room.record())
+            {
                 return Err(EFAULT);
             }
-            if !delivered && !validate::record(event.validators(), room.record()) {
-                return Err(EFAULT);
-            }
-            delivered = true;
-            if let Payload::User(_) = payload {
-                source = Some(room);
-                continue;
-            }
+            copy_to_others(room, listeners, &guard);
+            return Ok(());
         }
-        room.commit();
+        too_long |= len > file.max_payload();
     }
 
     #[cfg(CONFIG_PERF_EVENTS)]
-    if let Some(perf) = perf {
+    if let Some(perf) = listeners.perf {
         too_long |= len > perf::MAX_PAYLOAD;
 
         if let Some(mut room) = perf.reserve(len) {
-            let copied = match &mut source {
-                Some(source) => copy(room.payload_mut(), source.payload_mut()),
-                None => payload.copy_to(room.payload_mut()),
-            };
-            let valid =
-                copied && (delivered || validate::record(event.validators(), room.record()));
-
-            if valid {
-                room.commit();
-                delivered = true;
-            } else if !delivered {
+            if !copy_user(room.payload_mut(), iov)
+                || !validate::record(event.validators(), room.record())
+            {
                 return Err(EFAULT);
+            }
+            room.commit();
+            return Ok(());
+        }
+    }
+    if too_long {
+        Err(E2BIG)
+    } else {
+        Ok(())
+    }
+}
+
+/// Commits the first record, after the other listeners have got copies of it.
+#[inline(always)]
+fn copy_to_others(mut first: Reservation<'_>, mut listeners: Recording<'_>, guard: &ReadGuard) {
+    let mut slot = Slot::new();
+    let len = first.payload_mut().len();
+
+    while let Some(file) = listeners.next_file() {
+        if let Some(mut room) = file.reserve(guard, len, &mut slot) {
+            if copy(room.payload_mut(), first.payload_mut()) {
+                room.commit();
             }
         }
     }
-    if let Some(source) = source {
-        source.commit();
+    #[cfg(CONFIG_PERF_EVENTS)]
+    if let Some(mut room) = listeners.perf.and_then(|perf| perf.reserve(len)) {
+        if copy(room.payload_mut(), first.payload_mut()) {
+            room.commit();
+        }
+    }
+    first.commit();
+}
+
+/// The listeners of an event that want a record.
+struct Recording<'g> {
+    listeners: Listeners<'g>,
+    /// perf, once it was found.
+    #[cfg(CONFIG_PERF_EVENTS)]
+    perf: Option<perf::Listener<'g>>,
+}
+
+impl<'g> Recording<'g> {
+    fn new(event: &'g UserEvent, guard: &'g ReadGuard) -> Self {
+        Self {
+            listeners: event.trace().listeners(guard),
+            #[cfg(CONFIG_PERF_EVENTS)]
+            perf: None,
+        }
     }
 
-    if delivered || !too_long {
-        Ok(())
-    } else {
-        Err(E2BIG)
+    /// Returns the next file.
+    fn next_file(&mut self) -> Option<&'g File> {
+        loop {
+            match self.listeners.next()? {
+                Listener::File(file) if file.is_recording() => return Some(file),
+                #[cfg(CONFIG_PERF_EVENTS)]
+                Listener::Perf(listener) if listener.is_active() => self.perf = Some(listener),
+                _ => (),
+            }
+        }
     }
+}
+
+/// Copies a payload from the writer's memory without faulting. Returns `false` if not all of it
+/// could be read.
+fn copy_user(to: &mut [u8], iov: &IovIterSource<'_>) -> bool {
+    iov.with_snapshot(|iov| iov.copy_nofault(to)) == to.len()
 }
