@@ -227,7 +227,14 @@ mod tests {
         }
         let plain = EnableBit::new(0x1008, 5, Width::Bits32).ok_or(EINVAL)?;
 
-        for tag in [1u64 << 56, 1 << 57, 0x2a << 57, 1 << 62, 1 << 63, 0xff << 56] {
+        for tag in [
+            1u64 << 56,
+            1 << 57,
+            0x2a << 57,
+            1 << 62,
+            1 << 63,
+            0xff << 56,
+        ] {
             // CAST: A `usize` has as many bits here.
             let addr = 0x1008 | tag as usize;
             let bit = EnableBit::new(addr, 5, Width::Bits32);
