@@ -130,6 +130,44 @@ guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
 	return 0
 }
 
+# What decides about a result of the reference, as an id: the image of the kernel,
+# the guest's file system, and what is given.
+reference_id() { # KERNEL'S-FOLDER WORD|FILE|FOLDER...
+	local kernel=$1/$(kernel_image "$ARCH") word
+	shift
+	{
+		sha256sum <"$kernel"
+		cat "$CACHE/root.stamp" "$TOP/scripts/vm"
+		for word; do
+			if [ -d "$word" ]; then
+				(cd "$word" && find . -type f ! -name '*.log' -exec sha256sum {} + | sort)
+			elif [ -f "$word" ]; then
+				sha256sum <"$word"
+			else
+				printf '%s\n' "$word"
+			fi
+		done
+	} | sha256sum | cut -c1-32
+}
+
+# The reference is the same in every clone, and so are its results: those of a run
+# that went well are kept in the cache. TEST_FRESH=1 runs everything again.
+kept_result() { # ID OUTPUT: whether there was one
+	[ -z "${TEST_FRESH:-}" ] && [ -e "$CACHE/results/$1" ] || return 1
+	rm -rf "$2"
+	cp -a "$CACHE/results/$1" "$2"
+}
+
+keep_result() { # ID OUTPUT
+	mkdir -p "$CACHE/results"
+	rm -rf "$CACHE/results/$1.new"
+	cp -a "$2" "$CACHE/results/$1.new"
+	rm -rf "${CACHE:?}/results/$1"
+	mv "$CACHE/results/$1.new" "$CACHE/results/$1"
+	# Old ones are of other kernels or other tests.
+	find "$CACHE/results" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
+}
+
 # Text for the script of a guest: lets modprobe find the modules of the kernel.
 modules_script() { # KERNEL'S FOLDER
 	cat <<-END
