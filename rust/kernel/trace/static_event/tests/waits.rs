@@ -151,7 +151,10 @@ mod suite {
         let static_calls = cfg!(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86));
 
         assert_eq!(calls_the_probe::<rust_kunit_bare>()?, static_calls);
-        assert_eq!(calls_the_probe::<rust_kunit_bare_faultable>()?, static_calls);
+        assert_eq!(
+            calls_the_probe::<rust_kunit_bare_faultable>()?,
+            static_calls
+        );
         Ok(())
     }
 
