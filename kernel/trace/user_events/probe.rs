@@ -63,7 +63,8 @@ pub(crate) fn listeners(event: &UserEvent) -> u32 {
 
 /// Copies a payload to where there is room for as much.
 ///
-/// Most payloads have few bytes: these are two words or four, which may overlap, in place of a call.
+/// Most payloads have few bytes: these are two words or four, which may overlap, in place of a
+/// call.
 #[inline(always)]
 fn copy(to: &mut [u8], from: &[u8]) -> bool {
     if to.len() != from.len() {
@@ -88,7 +89,8 @@ fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Hands a record with a payload of at most [`SHORT`](super::file::SHORT) bytes to the listeners of `event`.
+/// Hands a record with a payload of at most [`SHORT`](super::file::SHORT) bytes to the listeners of
+/// `event`.
 ///
 /// Each record is committed before the next is begun. No listener refuses one for its length.
 ///

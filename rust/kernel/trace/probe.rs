@@ -44,8 +44,8 @@ pub use self::module_watch::{
 ///
 /// - It is one of C, or one of Rust that is declared with `export`.
 /// - Its prototype is that of C without the data in front: as many arguments, in this order, each
-///   of a type that is a [`CArgument`](super::CArgument) for the one in C. A pointer to `const` in C
-///   is a `const` reference: `name: const &Type`.
+///   of a type that is a [`CArgument`](super::CArgument) for the one in C. A pointer to `const`
+///   in C is a `const` reference: `name: const &Type`.
 /// - It is `faultable` if it is one in C (`TRACE_EVENT_SYSCALL()`), and not otherwise.
 /// - An argument that is a reference is never `NULL`, or it is an `Option`. What it refers to is a
 ///   valid value of the type, and is there and shared for the whole of the call, or for good if the

@@ -3,8 +3,8 @@
 //! Arguments of tracepoints that C has as well.
 //!
 //! With `CONFIG_CFI` an indirect call is checked by a hash of the types in the prototype of what is
-//! called. That of `&Task` is not that of `struct task_struct *`. So the functions that C calls, and
-//! the calls of functions of C, have the types of C, and the arguments are converted inside.
+//! called. That of `&Task` is not that of `struct task_struct *`. So the functions that C calls,
+//! and the calls of functions of C, have the types of C, and the arguments are converted inside.
 
 use crate::{
     bindings,
@@ -49,8 +49,8 @@ c_types! {
     Task => task_struct;
 }
 
-/// What can be an argument of a tracepoint that C has as well. `CONST` is whether it is a pointer to
-/// `const` there.
+/// An argument of a tracepoint that C has as well. `CONST` is whether it is a pointer to `const`
+/// there.
 ///
 /// # Safety
 ///
