@@ -151,11 +151,11 @@ type Node = bindings::ftrace_event_field;
 
 /// What `block` of a `List` is counted in.
 const WORD: usize = size_of::<u64>();
-/// Words of a node.
-const NODE: usize = size_of::<Node>() / WORD;
+/// Words that are enough for a node, which may end in the middle of one on a 32-bit kernel.
+const NODE: usize = size_of::<Node>().div_ceil(WORD);
 
-// Nodes can be one behind the other in words.
-static_assert!(size_of::<Node>() == NODE * WORD && align_of::<Node>() <= WORD);
+// The nodes follow one another from the beginning of a word.
+static_assert!(align_of::<Node>() <= WORD);
 
 /// How many strings the owner of a list keeps in it.
 const STRINGS: usize = 3;
