@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is created while the kernel boots.
+//! Initialization: the files, the kind of dynamic event and the sysctl.
 
 use crate::{
     dynevent,

@@ -29,7 +29,7 @@ use super::{
 /// Arguments of an `extern "C"` function.
 pub(super) struct CArgs<'a> {
     args: &'a [Arg],
-    /// Whether C has the tracepoint as well.
+    /// The tracepoint exists in C as well.
     of_c: bool,
 }
 
@@ -111,8 +111,8 @@ impl<'a> CArgs<'a> {
     }
 }
 
-/// Whether C has one of the tracepoints that a class is for. The probes of a class are those of all
-/// its events, so then all of them have the types of C.
+/// Returns `true` if C has one of the tracepoints of a class. All events of a class share its
+/// probes, so all of them have the types of C then.
 pub(super) fn is_of_c(class: &Class, items: &[Item]) -> bool {
     items.iter().any(|item| match item {
         Item::Event(event) => {

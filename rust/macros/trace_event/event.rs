@@ -140,7 +140,7 @@ struct Public<'a> {
     name: &'a Ident,
     args: &'a [Arg],
     options: &'a Options,
-    /// Whether the functions have the types of C.
+    /// The functions have the types of C.
     of_c: bool,
 }
 

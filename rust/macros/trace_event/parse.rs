@@ -74,7 +74,7 @@ pub(super) enum Item {
 /// An argument of a tracepoint.
 pub(super) struct Arg {
     pub(super) name: Ident,
-    /// Where it says that C has a pointer to `const`.
+    /// Span of the keyword for a pointer to `const` in C, if given.
     pub(super) constant: Option<Span>,
     pub(super) ty: Type,
 }
