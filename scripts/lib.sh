@@ -75,6 +75,29 @@ quietly() { # LOG COMMAND...
 	return "$rc"
 }
 
+# make, on fixed paths, so that the compiler cache serves every clone: the source at
+# /linux, where nothing can be written, and the output at /build. The fixed time and
+# names keep the version string, and all that depends on it, from changing with every
+# build. It takes the shell over, so that it does not outlive the caller.
+kernel_make() { # SOURCE OUTPUT ARCH clang|gcc ARG...
+	local linux=$1 out=$2 arch=$3 tools=(LLVM=1 'CC=ccache clang')
+	if [ "$4" = gcc ]; then tools=('CC=ccache gcc'); fi
+	shift 4
+	exec setpriv --pdeathsig KILL env IN_ROOT_BINDS="$linux:/linux:ro $out:/build" "$TOP/scripts/in-root" env -C /build \
+		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=user KBUILD_BUILD_HOST=host CCACHE_DEPEND=1 \
+		make -C /linux O=/build ARCH="${arch/x86_64/x86}" "${tools[@]}" "$@"
+}
+
+# Problems in a log of the console.
+problems() { # FILE
+	grep -aE -e 'Kernel panic|Oops|kernel BUG|BUG: |WARNING: |\[ cut here \]' \
+		-e 'INFO: (task .* blocked|rcu|trying to register|lockdep)|possible .* lock|suspicious RCU|inconsistent lock' \
+		-e 'rcu.*(stall|detected expedited)|(soft|hard) (lockup|LOCKUP)|LOCKUP|sleeping function called' \
+		-e 'KASAN|UBSAN|KCSAN|unreferenced object .*\(size [0-9]+\)|refcount_t:|(list_add|list_del) corruption|general protection' \
+		-e 'Unable to handle kernel|unable to handle|ODEBUG:|rust_kernel: panicked|Bad page|scheduling while atomic' \
+		"$1"
+}
+
 # Takes a lock in the cache, so that two clones do not set it up at once.
 cache_lock() {
 	mkdir -p "$CACHE"
