@@ -104,3 +104,25 @@ cache_lock() {
 	exec 9>"$CACHE/lock"
 	flock 9
 }
+
+# The configurations of scripts/matrix, which says what their settings are.
+MATRIX=$TOP/configs/matrix
+
+# The value of a setting of one, or the default.
+setting() { # NAME SETTING [DEFAULT]
+	local value
+	value=$(sed -n "s/^# $2: //p" "$MATRIX/$1.config")
+	printf '%s\n' "${value:-${3:-}}"
+}
+
+# Options, the later of two winning.
+merged() {
+	grep '^CONFIG_' | tac | awk -F= '!seen[$1]++' | tac
+}
+
+# The options that a configuration asks for.
+asked() { # NAME
+	local part files=("$TOP/configs/rust.config")
+	for part in $(setting "$1" with); do files+=("$MATRIX/with/$part.config"); done
+	cat "${files[@]}" "$MATRIX/$1.config" | merged
+}
