@@ -10,7 +10,7 @@ STATE=$BUILD/.overlay
 # Runs a command where the source and the build are at the paths that the
 # command lines of the build have, and with the environment it was given.
 in_tree() {
-	IN_ROOT_BINDS="$LINUX:/linux $BUILD/rust:/build" "$TOP/scripts/in-root" \
+	IN_ROOT_BINDS="$LINUX:/linux:ro $BUILD/rust:/build" "$TOP/scripts/in-root" \
 		env RUSTC_BOOTSTRAP=1 CLIPPY_CONF_DIR=/linux "$@"
 }
 
