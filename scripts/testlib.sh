@@ -25,12 +25,19 @@ BOOT_TRIGGERS+=',initcall_level.hist:keys=level,initcall_level.hist:keys=level t
 RUST_TRACE_BOOT='tp_printk tp_printk_stop_on_boot trace_event=rust_kunit:rust_kunit_gaps'
 
 # Why cases of ours may be skipped on the Rust kernel, as a regular expression;
-# whatever else is skipped there has failed. Allocations are made to fail under
-# lockdep and KASAN, and KUnit has the tags of addresses. Debian's trace-cmd is
-# built without sqlhist, as long as that is so.
-EXPECTED_SKIPS='no fault injection in this kernel.*|there is no fault injection'
-EXPECTED_SKIPS+='|no event happens in NMIs here'
-EXPECTED_SKIPS+='|the processor has no address tags.*|this trace-cmd has no sqlhist'
+# whatever else is skipped there has failed. KUnit has the tags of addresses, where
+# the processor has none. Debian's trace-cmd is built without sqlhist, as long as
+# that is so.
+SKIPS='no event happens in NMIs here|this trace-cmd has no sqlhist'
+if [ "$ARCH" = x86_64 ]; then SKIPS+='|the processor has no address tags.*'; fi
+
+# The same for the kernel that the next guests have, by its configuration.
+expect_skips_of() { # KERNEL'S-FOLDER
+	EXPECTED_SKIPS=$SKIPS
+	if ! grep -qx CONFIG_FAULT_INJECTION=y "$1/.config"; then
+		EXPECTED_SKIPS+='|no fault injection in this kernel.*|there is no fault injection'
+	fi
+}
 
 # Results: one line per case, "ok N - PART: CASE" or "not ok N - ...", with what
 # there is to say about it before it, behind a #.
@@ -138,6 +145,7 @@ reference_id() { # KERNEL'S-FOLDER WORD|FILE|FOLDER...
 	{
 		sha256sum <"$kernel"
 		cat "$CACHE/root.stamp" "$TOP/scripts/vm"
+		[ "$ARCH" = x86_64 ] || cat "$ROOT-$ARCH/etc/root.stamp"
 		for word; do
 			if [ -d "$word" ]; then
 				(cd "$word" && find . -type f ! -name '*.log' -exec sha256sum {} + | sort)

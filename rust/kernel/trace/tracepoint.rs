@@ -319,9 +319,8 @@ impl Tracepoint {
 
     /// What the first probe has to be called with.
     ///
-    /// The target of the static call is for this data in a section of a `CallGuard`, which C waits
-    /// for when it changes both. It does not wait for those of a `FaultableGuard`, so the target is
-    /// always the iterator there, which does not use it.
+    /// The target of the static call is for this data in a section of a `CallGuard` or of a
+    /// `FaultableGuard`: C waits for both when it changes the two.
     ///
     /// # Safety
     ///

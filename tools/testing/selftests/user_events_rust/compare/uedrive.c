@@ -404,10 +404,10 @@ static void run1(char *s)
 		mem[ret] = number(s);
 	} else if (!strcmp(cmd, "prot")) {
 		ret = number(word(&s));
-		mprotect((char *)mem + 4096 * ret, 4096, *s != 'r' ? PROT_NONE :
+		mprotect((char *)mem + getpagesize() * ret, getpagesize(), *s != 'r' ? PROT_NONE :
 			 s[1] == 'w' ? PROT_READ | PROT_WRITE : PROT_READ);
 	} else if (!strcmp(cmd, "drop")) {
-		madvise((char *)mem + 4096 * number(s), 4096, MADV_DONTNEED);
+		madvise((char *)mem + getpagesize() * number(s), getpagesize(), MADV_DONTNEED);
 	} else if (!strcmp(cmd, "put")) {
 		arg = word(&s);
 		unescape(s);
@@ -511,7 +511,7 @@ static void start(void)
 	for (int i = 0; i < FILES; i++)
 		files[i] = -1;
 	cur = 0;
-	mem = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mem = mmap(NULL, 4 * getpagesize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mem == MAP_FAILED)
 		abort();
 }
