@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Counters with a part for each CPU.
+//!
+//! Where words have 64 bits: elsewhere an addition is of two halves, which an NMI or another CPU
+//! can see apart.
+//!
+//! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
+
+use super::PerCpuArray;
+use crate::{
+    bindings,
+    cpu,
+    error::Result,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    }, //
+};
+
+impl<T> PerCpuArray<T> {
+    /// The arrays of all possible CPUs.
+    fn of_all_cpus(&self) -> impl Iterator<Item = *mut T> + '_ {
+        (0..cpu::nr_cpu_ids())
+            // SAFETY: The function only looks at a bit, and there is one for each CPU below the
+            // number of CPUs.
+            .filter(|&cpu| unsafe { bindings::cpu_possible(cpu) })
+            // SAFETY: By the type invariants this is a per-CPU pointer, and the CPU is possible.
+            .map(|cpu| unsafe { bindings::per_cpu_ptr(self.as_ptr().cast(), cpu) }.cast())
+    }
+}
+
+/// A counter with a part for each CPU.
+///
+/// Adding to it writes memory of this CPU only. The count is the sum of all parts, modulo 2^64.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::percpu::Counter;
+///
+/// let counter = Counter::new()?;
+/// assert_eq!(counter.sum(), 0);
+///
+/// counter.add(1);
+/// counter.add(41);
+/// assert_eq!(counter.sum(), 42);
+///
+/// counter.add(0u64.wrapping_sub(2));
+/// assert_eq!(counter.sum(), 40);
+///
+/// counter.reset();
+/// assert_eq!(counter.sum(), 0);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Counter {
+    parts: PerCpuArray<u64>,
+}
+
+impl Counter {
+    /// Creates a counter of 0. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            parts: PerCpuArray::new(1)?,
+        })
+    }
+
+    /// Adds `n`, in any context.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        // SAFETY: This is a per-CPU pointer to a `u64`, all accesses to which are atomic in respect
+        // of the CPU that it belongs to, and of single copies in respect of others.
+        unsafe { bindings::this_cpu_add_u64(self.parts.as_ptr(), n) };
+    }
+
+    /// The count. What is added meanwhile may or may not be in it.
+    pub fn sum(&self) -> u64 {
+        self.atomics()
+            .fold(0, |sum, part| sum.wrapping_add(part.load(Relaxed)))
+    }
+
+    /// Sets the count to 0.
+    ///
+    /// What is added meanwhile may be lost, or undo the reset of the part of a CPU.
+    pub fn reset(&self) {
+        self.atomics().for_each(|part| part.store(0, Relaxed));
+    }
+
+    fn atomics(&self) -> impl Iterator<Item = &Atomic<u64>> {
+        self.parts.of_all_cpus().map(|part| {
+            // SAFETY: This points to a `u64` that lives as long as `self`; it is only accessed by
+            // atomic operations and by `this_cpu_add`, which does not race with them.
+            unsafe { Atomic::from_ptr(part) }
+        })
+    }
+}
