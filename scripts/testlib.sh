@@ -391,3 +391,17 @@ read_kunit() { # PART OUTPUT KERNEL'S FOLDER [CONFIG]
 		grep -rhoP 'kunit_tests\(\K\w+' "$TOP/kernel" "$TOP/rust"
 	} | sort -u)
 }
+
+# Triggers of the command line, and of a boot configuration.
+boot_triggers() { # PART WHAT IMPL RESULTS TIMEOUT VM-OPTION...
+	local part=$1 what=$2 impl=$3 results=$4 timeout=$5 cases option
+	shift 5
+	for cases in cmdline bootconfig; do
+		option=(--append "$BOOT_TRIGGERS")
+		if [ "$cases" = bootconfig ]; then option=(--bootconfig "$HIST_TESTS/bootconfig"); fi
+		guest "triggers at boot ($cases), $what" "$results/hist-$cases" "$timeout" \
+			"$(section hist_boot "cd '$HIST_TESTS' && UEDRIVE='$OUT/user_events_rust/compare/uedrive' ./boot_test.sh $cases")" \
+			--impl "$impl" "${option[@]}" "$@"
+		read_tap "$part" "$results/hist-$cases" "$impl"
+	done
+}
