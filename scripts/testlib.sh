@@ -30,6 +30,7 @@ RUST_TRACE_BOOT='tp_printk tp_printk_stop_on_boot trace_event=rust_kunit:rust_ku
 # that is so.
 SKIPS='no event happens in NMIs here|this trace-cmd has no sqlhist'
 if [ "$ARCH" = x86_64 ]; then SKIPS+='|the processor has no address tags.*'; fi
+EXPECTED_SKIPS=$SKIPS
 
 # The same for the kernel that the next guests have, by its configuration.
 expect_skips_of() { # KERNEL'S-FOLDER
