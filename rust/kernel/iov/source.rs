@@ -7,14 +7,21 @@
 //! sleeping is fine, then [`copy_nofault`] where it is not. The second step may still fail, as the
 //! memory can be taken away in between.
 //!
+//! A short record is quicker to read as a whole, to where sleeping is fine: [`peek_short`].
+//!
 //! C header: [`include/linux/uio.h`](srctree/include/linux/uio.h).
 //!
 //! [`fault_in_readable`]: IovIterSource::fault_in_readable
 //! [`copy_nofault`]: IovIterSource::copy_nofault
+//! [`peek_short`]: IovIterSource::peek_short
 
 use super::IovIterSource;
 use crate::bindings;
-use core::ptr;
+use core::{
+    mem::MaybeUninit,
+    ptr,
+    slice, //
+};
 
 impl IovIterSource<'_> {
     /// Makes the next `len` bytes of user memory present, so that they can be read without a page
@@ -96,6 +103,69 @@ impl IovIterSource<'_> {
         unsafe { bindings::pagefault_enable() };
 
         copied
+    }
+
+    /// Reads all of this IO vector to `out`, without advancing it, with `N` zeroes in front.
+    ///
+    /// This is for short records, which it reads in few steps. Returns the zeroes and what was
+    /// read. It is `None` if there is more data than fits in `out`, if the source is not user
+    /// memory, if some of it cannot be read, or on a machine where it would not be quicker: then
+    /// [`copy_from_iter`] reads what there is.
+    ///
+    /// # Context
+    ///
+    /// May sleep.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use kernel::bindings;
+    /// use core::mem::MaybeUninit;
+    /// use kernel::iov::IovIterSource;
+    ///
+    /// fn first(iov: &mut IovIterSource<'_>) -> u8 {
+    ///     if let Some([0, 0, first, ..]) = iov.peek_short::<2>(&mut [MaybeUninit::uninit(); 16]) {
+    ///         return *first;
+    ///     }
+    ///     let mut out = [0; 1];
+    ///
+    ///     iov.copy_from_iter(&mut out);
+    ///     out[0]
+    /// }
+    ///
+    /// # let mut data = *b"abcdef";
+    /// # let kvec = bindings::kvec {
+    /// #     iov_base: data.as_mut_ptr().cast(),
+    /// #     iov_len: data.len(),
+    /// # };
+    /// # let mut iter = bindings::iov_iter::default();
+    /// # let len = data.len();
+    /// # // SAFETY: `kvec` and the bytes that it points at outlive `iter`.
+    /// # unsafe { bindings::iov_iter_kvec(&mut iter, bindings::ITER_SOURCE, &kvec, 1, len) };
+    /// # // SAFETY: `iter` is a valid source, only accessed through the reference.
+    /// # let iov = unsafe { IovIterSource::from_raw(&mut iter) };
+    /// assert_eq!(first(iov), b'a');
+    /// ```
+    ///
+    /// [`copy_from_iter`]: IovIterSource::copy_from_iter
+    #[inline(always)]
+    pub fn peek_short<'o, const N: usize>(
+        &self,
+        out: &'o mut [MaybeUninit<u8>],
+    ) -> Option<&'o mut [u8]> {
+        let len = self.len();
+        let (zeroes, room) = out.split_first_chunk_mut()?;
+        let room = room.get_mut(..len)?;
+
+        *zeroes = [MaybeUninit::new(0); N];
+        // SAFETY: By the type invariants, `self.iov` is a valid IO vector, which this call only
+        // reads. There is room for as many bytes as it has.
+        if !unsafe { bindings::iov_iter_peek_short(room.as_mut_ptr().cast(), self.iov.get()) } {
+            return None;
+        }
+        // SAFETY: There are so many bytes, as was just checked. The first `N` of them were just
+        // written, and the others by C.
+        Some(unsafe { slice::from_raw_parts_mut(out.as_mut_ptr().cast(), N + len) })
     }
 
     /// Runs `f` on a copy of this IO vector, which itself does not advance.

@@ -29,7 +29,10 @@ mod user_memory {
             UserSlice, //
         }, //
     };
-    use core::ptr;
+    use core::{
+        mem::MaybeUninit,
+        ptr, //
+    };
 
     /// Maps a new page, which is not present yet, and returns its address.
     fn map_page() -> Result<usize> {
@@ -158,6 +161,86 @@ mod user_memory {
         with_iov(UserPtr::from_addr(0), 8, |iov| {
             assert!(!iov.fault_in_readable(8));
             assert_eq!(iov.copy_nofault(&mut buf), 0);
+        })
+    }
+
+    /// Reads `sizes` bytes one after the other, from `ptr` on, by one call.
+    fn peek_segments(ptr: UserPtr, sizes: &[usize], out: &mut [MaybeUninit<u8>]) -> Option<usize> {
+        let mut segments = [const {
+            bindings::iovec {
+                iov_base: ptr::null_mut(),
+                iov_len: 0,
+            }
+        }; 4];
+        let mut iter = bindings::iov_iter::default();
+        let mut len = 0;
+
+        for (segment, size) in segments.iter_mut().zip(sizes) {
+            segment.iov_base = ptr.wrapping_byte_add(len).as_mut_ptr();
+            segment.iov_len = *size;
+            len += size;
+        }
+        // SAFETY: `iter` is valid for writes, and the segments outlive it. User memory is checked
+        // on each access.
+        unsafe {
+            bindings::iov_iter_init(
+                &mut iter,
+                bindings::ITER_SOURCE,
+                segments.as_ptr(),
+                segments.len(),
+                len,
+            )
+        };
+        // SAFETY: `iov_iter_init()` has made `iter` a valid source of user memory, which may be
+        // read from at any time. It is only accessed through the reference.
+        let iov = unsafe { IovIterSource::from_raw(&mut iter) };
+        let record = iov.peek_short::<4>(out)?;
+
+        assert_eq!(iov.len(), len);
+        assert_eq!(record.len(), 4 + len);
+        assert_eq!(record[..4], [0; 4]);
+        // Each byte is one more than the one before it.
+        assert!(record[4..].iter().zip(1..).all(|(byte, n)| *byte == n));
+        Some(len)
+    }
+
+    #[test]
+    fn peek_short_reads_all() -> Result {
+        let bytes: [u8; 64] = core::array::from_fn(|i| i as u8 + 1);
+        let ptr = map_bytes(&bytes)?;
+        let out = &mut [MaybeUninit::uninit(); 4 + 40];
+
+        if !cfg!(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) {
+            assert_eq!(peek_segments(ptr, &[4], out), None);
+            return Ok(());
+        }
+        for size in 0..=40 {
+            assert_eq!(peek_segments(ptr, &[size], out), Some(size));
+            assert_eq!(
+                peek_segments(ptr, &[0, size / 3, 0, size / 2], out),
+                Some(size / 3 + size / 2)
+            );
+        }
+        // More than there is room for.
+        assert_eq!(peek_segments(ptr, &[41], out), None);
+        assert_eq!(peek_segments(ptr, &[40, 1], out), None);
+        // Nothing is mapped at the address 0.
+        assert_eq!(peek_segments(UserPtr::from_addr(0), &[1], out), None);
+        assert_eq!(peek_segments(UserPtr::from_addr(0), &[0], out), Some(0));
+        #[cfg(CONFIG_X86_64)]
+        assert_eq!(
+            peek_segments(UserPtr::from_addr(usize::MAX - 63), &[8], out),
+            None
+        );
+
+        // As by `write(2)`, and after something was read.
+        with_iov(ptr, 8, |iov| {
+            assert!(iov
+                .peek_short::<0>(out)
+                .is_some_and(|read| *read == bytes[..8]));
+            assert_eq!(iov.copy_from_iter(&mut [0; 1]), 1);
+            assert!(iov.peek_short::<0>(out).is_none());
+            assert_eq!(iov.len(), 7);
         })
     }
 
