@@ -199,6 +199,33 @@ __rust_helper bool rust_helper_trace_in_nmi(void)
 #define SPECIAL_FLAGS	(EVENT_FILE_FL_PID_FILTER | EVENT_FILE_FL_SOFT_DISABLED | \
 			 EVENT_FILE_FL_FILTERED)
 
+/*
+ * As tracing_gen_ctx_dec(), at once in the context of a task about which there is
+ * nothing to say but how often preemption was disabled, and whether interrupts are.
+ */
+static __always_inline unsigned int trace_ctx_dec(void)
+{
+	unsigned int depth = preempt_count();
+
+	if (!IS_ENABLED(CONFIG_PREEMPTION) || unlikely(depth - 1 >= 0xf) ||
+	    unlikely(read_thread_flags() & (_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)) ||
+	    unlikely(test_preempt_need_resched()))
+		return tracing_gen_ctx_dec();
+#ifdef CONFIG_SMP
+	if (unlikely(current->migration_disabled))
+		return tracing_gen_ctx_dec();
+#endif
+	return (irqs_disabled() ? TRACE_FLAG_IRQS_OFF << 16 : 0) | (depth - 1);
+}
+
+/* As ring_buffer_event_data(), at once for a short record without a time stamp. */
+static __always_inline void *trace_event_data(struct ring_buffer_event *event)
+{
+	if (likely(event->type_len - 1U < RINGBUF_TYPE_DATA_TYPE_LEN_MAX))
+		return event->array;
+	return ring_buffer_event_data(event);
+}
+
 /* As trace_event_buffer_reserve(), with all that it calls for most files in one piece. */
 __rust_helper void *
 rust_helper_trace_event_reserve(struct trace_event_buffer *fbuffer,
@@ -208,13 +235,14 @@ rust_helper_trace_event_reserve(struct trace_event_buffer *fbuffer,
 	struct trace_buffer *buffer = file->tr->array_buffer.buffer;
 	unsigned long flags = READ_ONCE(file->flags);
 	struct ring_buffer_event *event;
+	struct trace_entry *entry;
 	unsigned int trace_ctx;
 
 	if (unlikely(flags & SPECIAL_FLAGS))
 		return trace_event_buffer_reserve(fbuffer, file, len);
 
 	/* Before the ring buffer disables preemption once more. */
-	trace_ctx = tracing_gen_ctx_dec();
+	trace_ctx = trace_ctx_dec();
 	event = ring_buffer_lock_reserve(buffer, len);
 	if (unlikely(!event)) {
 		if (!(flags & EVENT_FILE_FL_TRIGGER_COND))
@@ -227,12 +255,21 @@ rust_helper_trace_event_reserve(struct trace_event_buffer *fbuffer,
 	fbuffer->buffer = buffer;
 	fbuffer->event = event;
 	fbuffer->trace_file = file;
-	fbuffer->entry = ring_buffer_event_data(event);
+	fbuffer->entry = entry = trace_event_data(event);
 	fbuffer->trace_ctx = trace_ctx;
 	fbuffer->regs = NULL;
-	tracing_generic_entry_update(fbuffer->entry,
-				     file->event_call->event.type, trace_ctx);
-	return fbuffer->entry;
+	tracing_generic_entry_update(entry, file->event_call->event.type, trace_ctx);
+	return entry;
+}
+
+__rust_helper void rust_helper_trace_event_nest(struct trace_event_file *file)
+{
+	ring_buffer_nest_start(file->tr->array_buffer.buffer);
+}
+
+__rust_helper void rust_helper_trace_event_unnest(struct trace_event_file *file)
+{
+	ring_buffer_nest_end(file->tr->array_buffer.buffer);
 }
 
 __rust_helper void rust_helper_trace_event_discard(struct trace_event_buffer *fbuffer)
@@ -308,6 +345,21 @@ rust_helper_trace_event_perf_head(struct trace_event_call *call)
 __rust_helper void rust_helper_perf_fetch_caller_regs(struct pt_regs *regs)
 {
 	perf_fetch_caller_regs(regs);
+}
+
+/* As perf_trace_buf_alloc() and perf_tp_event(), for a record that needs no buffer. */
+__rust_helper void rust_helper_perf_event_record(struct trace_event_call *call,
+						 void *record, int len,
+						 struct hlist_head *head)
+{
+	int context = perf_swevent_get_recursion_context();
+	struct pt_regs *regs;
+
+	if (context < 0)
+		return;
+	regs = this_cpu_ptr(&__perf_regs[context]);
+	perf_fetch_caller_regs(regs);
+	perf_tp_event(call->event.type, 1, record, len, regs, head, context, NULL);
 }
 #endif
 

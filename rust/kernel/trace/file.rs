@@ -12,6 +12,8 @@ use super::{
     tracepoint::ReadGuard,
     HEADER_SIZE, //
 };
+#[cfg(CONFIG_SYNTH_EVENTS)]
+use crate::types::NotThreadSafe;
 use crate::{
     bindings,
     ffi::c_ulong,
@@ -118,7 +120,7 @@ impl File {
     #[inline]
     pub fn reserve<'g>(
         &'g self,
-        guard: &'g ReadGuard,
+        _guard: &'g ReadGuard,
         payload_len: usize,
         slot: &'g mut Slot,
     ) -> Option<Reservation<'g>> {
@@ -128,8 +130,40 @@ impl File {
         {
             return None;
         }
-        // SAFETY: The file is valid during `'g` by the type invariant.
-        unsafe { Reservation::new(self.0.get(), guard, payload_len, slot) }
+        // SAFETY: The file is valid during `'g` by the type invariant, and the guard has preemption
+        // disabled.
+        unsafe { Reservation::new(self.0.get(), payload_len, slot) }
+    }
+
+    /// [`reserve`](Self::reserve) in a section without a guard. If the buffer could never take such
+    /// a record this is as in C.
+    ///
+    /// # Safety
+    ///
+    /// Preemption must be disabled during `'g`.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    #[inline(always)]
+    pub(super) unsafe fn reserve_unguarded<'g>(
+        &'g self,
+        payload_len: usize,
+        slot: &'g mut Slot,
+    ) -> Option<Reservation<'g>> {
+        // SAFETY: The file is valid during `'g` by the type invariant; the rest is as the caller
+        // promises.
+        unsafe { Reservation::new(self.0.get(), payload_len, slot) }
+    }
+
+    /// Allows to make a record while another one is being made in this context.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    #[inline(always)]
+    pub(super) fn nest(&self) -> Nested<'_> {
+        // SAFETY: The file is valid by the type invariant, and so is its instance.
+        unsafe { bindings::trace_event_nest(self.0.get()) };
+        // INVARIANT: Just done. It was this CPU, as C has disabled preemption.
+        Nested {
+            file: self,
+            _not_sent: NotThreadSafe,
+        }
     }
 
     /// Reserves a record of `len` bytes with the header, as C does for an event with a tracepoint.
@@ -152,5 +186,26 @@ impl File {
         // SAFETY: The file is valid during `'g` by the type invariant; the rest is as the caller
         // promises and as was just checked.
         unsafe { Reservation::new_in_probe(self.0.get(), len, slot) }
+    }
+}
+
+/// Records can be nested in the buffer of a file while this exists. Has preemption disabled.
+///
+/// # Invariants
+///
+/// The buffer was told so for this instance, by this CPU.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+#[must_use = "records can only be nested while this exists"]
+pub(super) struct Nested<'f> {
+    file: &'f File,
+    _not_sent: NotThreadSafe,
+}
+
+#[cfg(CONFIG_SYNTH_EVENTS)]
+impl Drop for Nested<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant this ends what was begun. The file is valid.
+        unsafe { bindings::trace_event_unnest(self.file.0.get()) };
     }
 }

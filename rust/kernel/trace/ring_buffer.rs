@@ -4,10 +4,7 @@
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
-use super::{
-    tracepoint::ReadGuard,
-    HEADER_SIZE, //
-};
+use super::HEADER_SIZE;
 use crate::bindings;
 use core::{
     mem::{
@@ -51,18 +48,17 @@ impl<'s> Reservation<'s> {
     ///
     /// # Safety
     ///
-    /// `file` must be valid during `'s`.
+    /// `file` must be valid, and preemption be disabled, during `'s`.
     #[inline(always)]
     pub(super) unsafe fn new(
         file: *mut bindings::trace_event_file,
-        _guard: &'s ReadGuard,
         payload_len: usize,
         slot: &'s mut Slot,
     ) -> Option<Self> {
         let len = payload_len.checked_add(HEADER_SIZE)?;
 
-        // SAFETY: The caller promises a valid file, and the guard has preemption disabled. C does
-        // not keep the pointer to the slot.
+        // SAFETY: The caller promises a valid file and that preemption is disabled. C does not keep
+        // the pointer to the slot.
         let entry = unsafe { bindings::trace_event_reserve(slot.0.as_mut_ptr(), file, len) };
 
         // SAFETY: C has just returned this entry for the slot and `len` bytes.

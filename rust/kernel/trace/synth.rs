@@ -12,6 +12,7 @@
 
 mod builder;
 mod declare;
+mod record;
 mod trace;
 
 pub use self::{
@@ -56,9 +57,11 @@ mod record_tests;
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_64BIT))]
 mod tests;
 
+use self::record::Records;
 use super::{
     event_file::EventFile,
     event_mutex::Held,
+    file::File,
     static_event::cpu_is_online,
     tracepoint::{
         CallGuard,
@@ -197,11 +200,13 @@ const RELEASED: u32 = 2;
 ///   is there. Hits that have seen `KEPT` are over when it becomes that.
 /// - `state` changes with `event_mutex` held only.
 /// - `n_fields` is the number of its fields, and `kinds` are theirs.
+/// - `records` is that of this event.
 pub struct EventRef {
     event: NonNull<bindings::synth_event>,
     state: Atomic<u32>,
     n_fields: usize,
     kinds: [ValueKind; MAX_FIELDS],
+    records: Option<Records>,
 }
 
 // SAFETY: All that changes in an event is its count, with `event_mutex` held.
@@ -258,6 +263,8 @@ impl EventRef {
             state: Atomic::new(KEPT),
             n_fields: fields.len().min(MAX_FIELDS),
             kinds,
+            // SAFETY: The event is registered, and kept by the reference.
+            records: unsafe { Records::new(raw) },
         })
     }
 
@@ -389,10 +396,11 @@ impl EventRef {
         for (i, (word, kind)) in words.iter_mut().zip(&self.kinds).enumerate() {
             *word = value(i).word(*kind);
         }
-        // SAFETY: It is the tracepoint of a synthetic event that has as many fields as there are
-        // words, each of which is what C takes for a field of its kind. What they are the addresses
-        // of is borrowed for longer than this call. A hit has preemption disabled.
-        unsafe { call(tracepoint, words) };
+        // SAFETY: It is the tracepoint of this event, which has as many fields as there are words,
+        // each of which is what C takes for a field of its kind; strings have `TEXT_WORDS` words.
+        // What they are the addresses of is borrowed for longer than this call. A hit has
+        // preemption disabled.
+        unsafe { call(tracepoint, words, self.records.as_ref()) };
     }
 }
 
@@ -486,12 +494,15 @@ type Probe = unsafe extern "C" fn(*mut c_void, *mut u64, *mut c_uint);
 
 /// Calls the probes, which do not write to the values. On a CPU that is offline there are none.
 ///
+/// Records that `records` can write are written by it.
+///
 /// # Safety
 ///
 /// `tracepoint` must be that of a synthetic event, and `words` have what C takes for each of its
-/// fields. Preemption must be disabled.
+/// fields. Preemption must be disabled. `records` must be that of the event, and what `words` has
+/// for strings then be addresses of [`TEXT_WORDS`] words.
 #[inline]
-unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64]) {
+unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64], records: Option<&Records>) {
     // What keeps the trigger of a hit need not keep probes.
     let _guard = CallGuard::new();
 
@@ -500,6 +511,12 @@ unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64]) {
     }
     // SAFETY: The guard keeps them.
     for probe in unsafe { tracepoint.probes_unguarded() } {
+        if let Some(records) = records.filter(|records| records.are_made_by(probe.func)) {
+            // SAFETY: It is the probe of the event for an instance, whose data is its file, which C
+            // keeps until its readers are gone. The caller promises the rest.
+            unsafe { records.write(File::from_raw(probe.data.cast()), words) };
+            continue;
+        }
         // SAFETY: All probes of the tracepoint of a synthetic event have this type: those of its
         // class, and the stub that C puts in place of one that goes.
         unsafe {

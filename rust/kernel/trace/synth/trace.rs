@@ -261,7 +261,7 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
     // SAFETY: There are as many values as the event has fields, and each is what C takes for its
     // field: numbers, and addresses of strings, which are borrowed for longer than this call. The
     // guard is such a section. The caller promises the rest.
-    unsafe { call(tracepoint, words) };
+    unsafe { call(tracepoint, words, None) };
     drop(level);
     drop(guard);
     Ok(())
