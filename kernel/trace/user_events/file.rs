@@ -7,9 +7,16 @@
 
 use super::{
     append_vec::AppendVec,
-    event::EventUse,
+    event::{
+        EventUse,
+        UserEvent, //
+    },
     ioctl,
-    probe,
+    probe::{
+        self,
+        Buffer,
+        SHORT, //
+    },
     seed,
     table::OpenTable, //
 };
@@ -26,17 +33,21 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::Mutex,
-    trace::tracefs::{
-        self,
-        FileOps, //
+    trace::{
+        tracefs::{
+            self,
+            FileOps, //
+        },
+        HEADER_SIZE, //
     },
 };
 
 /// Bytes of the index that a record begins with.
 const INDEX: usize = size_of::<i32>();
 
-/// Payloads up to so many bytes are copied to the stack: most of them.
-pub(crate) const SHORT: usize = 128;
+/// A short record is copied to the stack so that its payload is where that of a complete record is.
+/// The index has so many bytes before it, and the header takes the place of both.
+const BEFORE: usize = HEADER_SIZE - INDEX;
 
 /// An open `user_events_data`.
 #[pin_data]
@@ -71,6 +82,62 @@ impl DataFile {
         self.events.set(usize::from(i), event);
         Ok(())
     }
+
+    /// The event of a record whose payload has `len` bytes, if somebody listens to it.
+    #[inline(always)]
+    fn listened(&self, index: [u8; INDEX], len: usize) -> Result<&UserEvent> {
+        let index = usize::try_from(i32::from_ne_bytes(index)).map_err(|_| EINVAL)?;
+        let event = self.events.get(index).ok_or(ENOENT)?;
+
+        if len < event.min_size() {
+            return Err(EINVAL);
+        }
+        if !event.trace().is_enabled() {
+            return Err(EBADF);
+        }
+        Ok(event)
+    }
+
+    /// Writes a record that was read to a [`Buffer`]: [`BEFORE`] bytes, the index, and the payload.
+    ///
+    /// Not inlined, as [`write_any`](Self::write_any): the stacks that triggers save leave out as
+    /// many functions as C has between `trace_event_buffer_commit()` and the file operation, which
+    /// are one of these and one more.
+    #[inline(never)]
+    fn write_short(&self, record: &mut [u8]) -> Result {
+        let (head, payload) = record.split_first_chunk::<HEADER_SIZE>().ok_or(EFAULT)?;
+        let index = head.last_chunk().ok_or(EFAULT)?;
+        let event = self.listened(*index, payload.len())?;
+
+        probe::deliver(event, record)
+    }
+
+    /// Writes a record that is long, or that was not read as a whole.
+    #[cold]
+    #[inline(never)]
+    fn write_any(&self, iov: &mut IovIterSource<'_>) -> Result {
+        let total = iov.len();
+        let mut buffer = Buffer([0; HEADER_SIZE + SHORT]);
+        // All of a short record at once, of a longer one the index only.
+        let wanted = if total <= INDEX + SHORT { total } else { INDEX };
+        let record = buffer.0.get_mut(..BEFORE + wanted).ok_or(EFAULT)?;
+        let (_, data) = record.split_first_chunk_mut::<BEFORE>().ok_or(EFAULT)?;
+        let got = iov.copy_from_iter(data);
+        let index = data.first_chunk().filter(|_| got >= INDEX).ok_or(EFAULT)?;
+        let len = total - INDEX;
+        let event = self.listened(*index, len)?;
+
+        if wanted == total {
+            if got != total {
+                return Err(EFAULT);
+            }
+            return probe::deliver(event, record);
+        }
+        if !iov.fault_in_readable(len) {
+            return Err(EFAULT);
+        }
+        probe::deliver_long(event, iov)
+    }
 }
 
 #[vtable]
@@ -95,39 +162,19 @@ impl FileOps for DataFile {
     /// and if the record is not valid; `EINVAL` for a negative index or less than the fields need;
     /// `ENOENT` for an index that has not been given out; `EBADF` if nobody listens; `E2BIG` if
     /// nobody who listens has room for it.
+    #[inline(always)]
     fn write_iter(kiocb: Kiocb<'_, Self::Data>, iov: &mut IovIterSource<'_>) -> Result<usize> {
         if kiocb.ki_pos() != 0 {
             return Err(EFAULT);
         }
 
-        let total = iov.len();
-        let mut buffer = [MaybeUninit::uninit(); INDEX + SHORT];
-        // All of a short record at once, of a longer one the index only.
-        let wanted = if total <= buffer.len() { total } else { INDEX };
-        let head = iov.copy_from_iter_raw(buffer.get_mut(..wanted).ok_or(EFAULT)?);
-        let (index, payload) = head.split_first_chunk::<INDEX>().ok_or(EFAULT)?;
-        let index = usize::try_from(i32::from_ne_bytes(*index)).map_err(|_| EINVAL)?;
-
         let file = kiocb.file().get_ref();
-        let event = file.events.get(index).ok_or(ENOENT)?;
-        let len = total - INDEX;
-        if len < event.min_size() {
-            return Err(EINVAL);
-        }
-        if !event.trace().is_enabled() {
-            return Err(EBADF);
-        }
+        let total = iov.len();
+        let mut buffer = Buffer([MaybeUninit::uninit(); HEADER_SIZE + SHORT]);
 
-        if wanted == total {
-            if payload.len() != len {
-                return Err(EFAULT);
-            }
-            probe::deliver(event, payload)?;
-        } else {
-            if !iov.fault_in_readable(len) {
-                return Err(EFAULT);
-            }
-            probe::deliver_long(event, iov)?;
+        match iov.peek_short::<BEFORE>(&mut buffer.0) {
+            Some(record) => file.write_short(record)?,
+            None => file.write_any(iov)?,
         }
         Ok(total)
     }

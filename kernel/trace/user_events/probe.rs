@@ -20,7 +20,10 @@ use super::{
         listens,
         UserEvent, //
     },
-    validate, //
+    validate::{
+        self,
+        Validator, //
+    },
 };
 use kernel::{
     iov::IovIterSource,
@@ -35,7 +38,8 @@ use kernel::{
             Reservation,
             Slot, //
         },
-        tracepoint::ReadGuard, //
+        tracepoint::ReadGuard,
+        HEADER_SIZE, //
     },
 };
 
@@ -89,38 +93,36 @@ fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Hands a record with a payload of at most [`SHORT`](super::file::SHORT) bytes to the listeners of
-/// `event`.
+/// Payloads up to so many bytes are copied to the stack: most of them.
+pub(crate) const SHORT: usize = 128;
+
+/// Memory for a record with a short payload, aligned as the records of perf are.
+#[repr(C, align(8))]
+pub(crate) struct Buffer<T>(pub(crate) [T; HEADER_SIZE + SHORT]);
+
+/// Hands a record with a short payload to the listeners of `event`. It is in a [`Buffer`], without
+/// values in its header.
 ///
 /// Each record is committed before the next is begun. No listener refuses one for its length.
-///
-/// Not inlined: the stacks that triggers save leave out as many functions as C has between
-/// `trace_event_buffer_commit()` and the file operation, which are this and one more.
 ///
 /// # Errors
 ///
 /// `EFAULT` if the record is not valid. Nobody has got it then.
-#[inline(never)]
-pub(crate) fn deliver(event: &UserEvent, payload: &[u8]) -> Result {
+#[inline(always)]
+pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
     let guard = ReadGuard::new();
-    let mut slot = Slot::new();
-    let mut delivered = false;
+    let mut checks = event.validators();
     #[cfg(CONFIG_PERF_EVENTS)]
     let mut perf = None;
 
     for listener in event.trace().listeners(&guard) {
         match listener {
             Listener::File(file) if file.is_recording() => {
-                let Some(mut room) = file.reserve(&guard, payload.len(), &mut slot) else {
-                    continue;
-                };
-
-                copy(room.payload_mut(), payload);
-                if !delivered && !validate::record(event.validators(), room.record()) {
-                    return Err(EFAULT);
+                match deliver_to(file, &guard, record, checks) {
+                    Some(true) => checks = &[],
+                    Some(false) => (),
+                    None => return Err(EFAULT),
                 }
-                room.commit();
-                delivered = true;
             }
             #[cfg(CONFIG_PERF_EVENTS)]
             Listener::Perf(listener) if listener.is_active() => perf = Some(listener),
@@ -129,14 +131,32 @@ pub(crate) fn deliver(event: &UserEvent, payload: &[u8]) -> Result {
     }
 
     #[cfg(CONFIG_PERF_EVENTS)]
-    if let Some(mut room) = perf.and_then(|perf| perf.reserve(payload.len())) {
-        copy(room.payload_mut(), payload);
-        if !delivered && !validate::record(event.validators(), room.record()) {
+    if let Some(perf) = perf {
+        if !validate::record(checks, record) {
             return Err(EFAULT);
         }
-        room.commit();
+        perf.send(record);
     }
     Ok(())
+}
+
+/// Writes a record to a file if there is room. `None` if it does not pass the checks.
+///
+/// Not inlined: see [`write_short`](super::file::DataFile).
+#[inline(never)]
+fn deliver_to(file: &File, guard: &ReadGuard, record: &[u8], checks: &[Validator]) -> Option<bool> {
+    let payload = record.get(HEADER_SIZE..)?;
+    let mut slot = Slot::new();
+    let Some(mut room) = file.reserve(guard, payload.len(), &mut slot) else {
+        return Some(false);
+    };
+
+    copy(room.payload_mut(), payload);
+    if !validate::record(checks, room.record()) {
+        return None;
+    }
+    room.commit();
+    Some(true)
 }
 
 /// Hands a record to the listeners of `event`, whose payload is what `iov` has left.

@@ -4,7 +4,7 @@
 //!
 //! perf has one listener for all its events of a trace event. A record is put together in a buffer
 //! of the CPU, one for each of task, softirq, hardirq and NMI, and handed to every perf event that
-//! wants it.
+//! wants it. One that is complete elsewhere is handed to them from there.
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
@@ -110,6 +110,36 @@ impl<'g> Listener<'g> {
         let len = HEADER_SIZE + payload_len;
 
         self.alloc(len, len.next_multiple_of(size_of::<u64>()))
+    }
+
+    /// Hands a record to the perf events of this CPU from where it is, in place of
+    /// [`reserve`](Self::reserve) and [`commit`](Reservation::commit).
+    ///
+    /// The first [`HEADER_SIZE`] bytes are for the header, which perf writes to them. The record
+    /// has to be aligned to 8 bytes, and its payload to be no longer than [`MAX_PAYLOAD`].
+    /// Otherwise nothing is done, nor if a record is being put together in this context.
+    ///
+    /// Not inlined, as modules cannot have what it calls, and as the address that the sample is for
+    /// is the one that this returns to.
+    #[inline(never)]
+    pub fn send(self, record: &mut [u8]) {
+        if !(HEADER_SIZE..=MAX_RECORD).contains(&record.len()) {
+            return;
+        }
+        if !record.as_ptr().cast::<u64>().is_aligned() {
+            return;
+        }
+        // SAFETY: By the type invariant the call is valid, and the perf events of the head are kept
+        // by the disabled preemption. The record is ours to write to, and its length fits in an
+        // `int`. C does not keep a pointer to it.
+        unsafe {
+            bindings::perf_event_record(
+                self.call,
+                record.as_mut_ptr().cast(),
+                record.len() as c_int,
+                self.head(),
+            )
+        };
     }
 
     /// Starts a record of at least `len` bytes, with the header, whose length makes the sample
