@@ -181,6 +181,26 @@ impl Map {
         }
     }
 
+    /// Counts a hit of a key of one word, if it has an element already, whose first sum is how many
+    /// there were. Otherwise this is `false`, and nothing is counted.
+    ///
+    /// [`Map::insert_u64`] and [`Element::add`] for what is most frequent.
+    #[inline(always)]
+    pub(crate) fn count_u64(&self, key: u64) -> bool {
+        let hash = self.seed.hash_word(key);
+
+        if !self.may_enter(1) {
+            return false;
+        }
+        let sum = self.find_word(hash, |index| self.slab.word_if(index, key, self.shape.sums));
+
+        if let Ok(sum) = sum {
+            sum.add(1, Relaxed);
+            self.hits.add(1);
+        }
+        sum.is_ok()
+    }
+
     /// Like [`Map::insert_u64`], for keys of any size.
     #[inline(always)]
     pub(crate) fn insert(&self, key: &[u64], comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
@@ -308,6 +328,15 @@ impl Map {
     /// The element with the key that has this hash, or the free slot at which the search ended.
     #[inline(always)]
     fn find(&self, hash: u64, is_it: impl Fn(Element<'_>) -> bool) -> Result<Element<'_>, usize> {
+        self.find_word(hash, |index| {
+            self.element(index).filter(|element| is_it(*element))
+        })
+    }
+
+    /// What `it` gives for the element with the key that has this hash, and for no other one; or
+    /// the free slot at which the search ended.
+    #[inline(always)]
+    fn find_word<T>(&self, hash: u64, it: impl Fn(u32) -> Option<T>) -> Result<T, usize> {
         let mut at = self.table.start(hash);
 
         // There are twice as many slots as elements, so there is a free one.
@@ -317,10 +346,8 @@ impl Map {
             if slot.is_free() {
                 return Err(at);
             }
-            if let Some(element) = slot.index_if(hash).and_then(|index| self.element(index)) {
-                if is_it(element) {
-                    return Ok(element);
-                }
+            if let Some(found) = slot.index_if(hash).and_then(&it) {
+                return Ok(found);
             }
             at = self.table.after(at);
         }

@@ -66,11 +66,19 @@ use kernel::trace::{
 pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
     let hist: &Hist = &data.hist;
 
-    // One test for what is most frequent.
-    if let Shape::Plain(key) = hist.program.shape {
-        return plain(hist, key, hit);
+    // What is most frequent needs neither memory nor many registers.
+    if hist.program.counts_only {
+        if let (Shape::Plain(key), Some(record)) = (hist.program.shape, hit.short_record()) {
+            if hist.map.count_u64(load(key, record)) {
+                return wake_pollers();
+            }
+        }
     }
+    // What has an address is in memory: a copy, made now, leaves the original in registers.
+    let hit = &hit.clone();
+
     match hist.program.shape {
+        Shape::Plain(key) => plain(hist, key, hit),
         Shape::Small => small(hist, hit),
         _ => large(hist, hit),
     }

@@ -72,6 +72,17 @@ impl Slab {
         self.words.get(start..start.wrapping_add(self.size))
     }
 
+    /// The word at `at` of an element, if that exists and its first word is `first`.
+    #[inline(always)]
+    pub(super) fn word_if(&self, index: u32, first: u64, at: usize) -> Option<&Atomic<u64>> {
+        let start = self.size.wrapping_mul(index as usize);
+
+        if self.words.get(start)?.load(Relaxed) != first {
+            return None;
+        }
+        self.words.get(start.wrapping_add(at))
+    }
+
     /// Takes an element, which is zero but for its key and its comm.
     ///
     /// If there is none, this writes nothing, so that CPUs do not fight for the memory.

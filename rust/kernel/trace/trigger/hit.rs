@@ -32,6 +32,7 @@ const WORD: usize = size_of::<u32>();
 /// - `instance` is there.
 /// - Preemption is disabled, and this CPU is in a section that tracepoints, events and triggers are
 ///   kept for.
+#[derive(Clone)]
 pub struct Hit<'a> {
     buffer: *mut bindings::trace_buffer,
     event: *mut bindings::ring_buffer_event,
@@ -107,6 +108,26 @@ impl<'a> Hit<'a> {
         // SAFETY: By the type invariant the record is complete, and its header says that it has
         // `len` bytes.
         unsafe { slice::from_raw_parts(data, len) }
+    }
+
+    /// [`record`](Self::record) if it is short, as most are, and has no time stamp of its own in
+    /// front: then no function has to be called for it. `None` otherwise.
+    #[inline(always)]
+    pub fn short_record(&self) -> Option<&'a [u8]> {
+        if self.event.is_null() {
+            return None;
+        }
+        // SAFETY: By the type invariant the record has a header.
+        let words = unsafe { kind(self.event) };
+
+        if words.wrapping_sub(1) >= MAX_SMALL {
+            return None;
+        }
+        // SAFETY: The kind of a record that is short is the number of its words, which follow the
+        // header. CAST: It has a few bits.
+        Some(unsafe {
+            slice::from_raw_parts(self.event.byte_add(WORD).cast(), words as usize * WORD)
+        })
     }
 
     /// The time stamp of the record, by the clock of the instance.
