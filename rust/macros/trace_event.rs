@@ -127,6 +127,7 @@ fn class_above<'a>(classes: &[&'a Class], name: &Ident) -> Result<&'a Class> {
 
 /// Expands `trace_event!`.
 pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
+    let system = input.system.value();
     let mut out = TokenStream::new();
     let mut classes: Vec<&Class> = Vec::new();
 
@@ -161,11 +162,11 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
                         (class, c_args::is_of_c(class, &input.items))
                     }
                 };
-                made.extend(event::event(event, class, of_c)?);
+                made.extend(event::event(&system, event, class, of_c)?);
                 out.extend(with_attrs(&event.attrs, made)?);
             }
             Item::Tracepoint(tracepoint) => {
-                let made = event::tracepoint(tracepoint)?;
+                let made = event::tracepoint(&system, tracepoint)?;
                 out.extend(with_attrs(&tracepoint.attrs, made)?);
             }
         }

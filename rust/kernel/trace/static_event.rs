@@ -62,8 +62,6 @@ pub use super::tracepoint_str::{
     Listed,
     TracepointStr, //
 };
-#[cfg(all(CONFIG_X86, CONFIG_OBJTOOL))]
-pub use crate::bindings::ANNOTYPE_NOENDBR;
 pub use crate::{
     bindings::{
         perf_event as RawPerfEvent,

@@ -135,6 +135,7 @@ fn implementation(
 
 /// What is there about a tracepoint whether events are configured or not.
 struct Public<'a> {
+    system: &'a str,
     attrs: &'a [Attribute],
     vis: &'a Visibility,
     name: &'a Ident,
@@ -164,6 +165,7 @@ fn exported(symbol: &str, when: &TokenStream) -> TokenStream {
 /// The tracepoint and what hits it.
 fn hit(public: Public<'_>) -> Result<TokenStream> {
     let Public {
+        system,
         attrs,
         vis,
         name: of,
@@ -183,9 +185,15 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     let (pointer, string_static) = (name("tracepoint_ptr", of), name("tpstrtab", of));
     let check =
         format!("\t.pushsection \"__tracepoint_check\", \"a\"\n\t.asciz \"{text}\"\n\t.popsection");
+    // The linker and objtool know them by their names, and each system has names of its own.
+    let call = if options.export {
+        text.to_owned()
+    } else {
+        format!("{}__{text}", system.replace('-', "_"))
+    };
     let (key, trampoline) = (
-        Ident::new(&format!("__SCK__tp_func_{text}"), of.span()),
-        Ident::new(&format!("__SCT__tp_func_{text}"), of.span()),
+        Ident::new(&format!("__SCK__tp_func_{call}"), of.span()),
+        Ident::new(&format!("__SCT__tp_func_{call}"), of.span()),
     );
     let (declared_args, passed_args) = (declared(args), passed(args));
     let (declared_c, taken_c, passed_c) = (c_args.declared(), c_args.taken(), c_args.passed());
@@ -204,16 +212,6 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     let asm = format!(
         "\t.section \"__tracepoints_ptrs\", \"a\"\n\t.balign 4\n\t.long {{tp}} - .\n\t.previous"
     );
-    let tramp_begin = format!(
-        "\t.pushsection .static_call.text, \"ax\"\n\t.align 4\n\t.globl {trampoline}\n{trampoline}:"
-    );
-    let tramp_end = format!(
-        "\t.byte 0xe9\n\t.long {{iter}} - (. + 4)\n\t.byte 0x0f, 0xb9, 0xcc\n\
-         \t.type {trampoline}, @function\n\t.size {trampoline}, . - {trampoline}\n\t.popsection"
-    );
-    let annotate = "911:\t.pushsection .discard.annotate_insn, \"M\", @progbits, 8\n\
-                    \t.long 911b - ., {noendbr}\n\t.popsection";
-
     // As in C, what may fault is not called where a CPU comes or goes, and need not look.
     let condition = options
         .condition
@@ -275,7 +273,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         );
         let when = quote!(CONFIG_EVENT_TRACING);
         let always = [&tracepoint, &iterator].map(|symbol| exported(symbol, &when));
-        let when = quote!(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL, CONFIG_X86);
+        let when = quote!(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL);
         let called = [&key, &trampoline].map(|symbol| exported(&symbol.to_string(), &when));
         (
             Some(quote!(#[export_name = #tracepoint])),
@@ -298,8 +296,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         options,
         quote!(Ok(#root::Found::own(&#tracepoint))),
     );
-    let static_call = quote!(#[cfg(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86))]);
-    let no_static_call = quote!(#[cfg(not(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86)))]);
+    let static_call = quote!(#[cfg(CONFIG_HAVE_STATIC_CALL)]);
+    let no_static_call = quote!(#[cfg(not(CONFIG_HAVE_STATIC_CALL))]);
 
     Ok(quote! {
         #hidden
@@ -380,16 +378,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
             fn #trampoline(data: *mut #root::c_void, #declared_c);
         }
 
-        #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL, CONFIG_X86, CONFIG_OBJTOOL))]
-        ::core::arch::global_asm!(
-            #tramp_begin,
-            #annotate,
-            #tramp_end,
-            iter = sym #iterator,
-            noendbr = const #root::ANNOTYPE_NOENDBR,
-        );
-        #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL, CONFIG_X86, not(CONFIG_OBJTOOL)))]
-        ::core::arch::global_asm!(#tramp_begin, #tramp_end, iter = sym #iterator);
+        #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_HAVE_STATIC_CALL))]
+        #root::__tracepoint_trampoline!(#trampoline, #iterator);
 
         #exports
 
@@ -483,7 +473,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
 }
 
 /// Makes an event of a class, which was made before. `of_c` is whether C has tracepoints of that.
-pub(super) fn event(event: &Event, class: &Class, of_c: bool) -> Result<TokenStream> {
+pub(super) fn event(system: &str, event: &Event, class: &Class, of_c: bool) -> Result<TokenStream> {
     let root = root();
     let hidden = hidden();
     let of = &event.name;
@@ -496,6 +486,7 @@ pub(super) fn event(event: &Event, class: &Class, of_c: bool) -> Result<TokenStr
         (quote!(Custom(#string)), custom::custom(event, &call)?)
     } else {
         let public = Public {
+            system,
             attrs: &event.attrs,
             vis: &event.vis,
             name: of,
@@ -537,8 +528,9 @@ pub(super) fn event(event: &Event, class: &Class, of_c: bool) -> Result<TokenStr
 }
 
 /// Makes a tracepoint without event.
-pub(super) fn tracepoint(tracepoint: &Tracepoint) -> Result<TokenStream> {
+pub(super) fn tracepoint(system: &str, tracepoint: &Tracepoint) -> Result<TokenStream> {
     hit(Public {
+        system,
         attrs: &tracepoint.attrs,
         vis: &tracepoint.vis,
         name: &tracepoint.name,

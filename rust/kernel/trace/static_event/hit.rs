@@ -88,3 +88,22 @@ macro_rules! __tracepoint_branch {
     }};
 }
 pub use __tracepoint_branch;
+
+/// Defines the trampoline of the static call of a tracepoint, which first calls `$target`.
+#[cfg(CONFIG_HAVE_STATIC_CALL)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tracepoint_trampoline {
+    ($trampoline:path, $target:path) => {
+        ::core::arch::global_asm!(
+            include!(concat!(
+                env!("OBJTREE"),
+                "/rust/kernel/generated_arch_static_call_asm.rs"
+            )),
+            trampoline = sym $trampoline,
+            target = sym $target,
+        );
+    };
+}
+#[cfg(CONFIG_HAVE_STATIC_CALL)]
+pub use __tracepoint_trampoline;

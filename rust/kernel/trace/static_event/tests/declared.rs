@@ -76,6 +76,23 @@ trace_event! {
     tracepoint rust_kunit_configured(number: NoSuchType);
 }
 
+/// What has the same names, in another system.
+mod other {
+    use crate::trace::trace_event;
+
+    trace_event! {
+        system: "rust_kunit-other";
+
+        /// Of this name there is one in the other system.
+        pub(super) event rust_kunit_configured(number: u32) {
+            fields {
+                number: u32 = number,
+            }
+            print("number=%u", number)
+        }
+    }
+}
+
 #[macros::kunit_tests(rust_kernel_static_event_declared)]
 mod suite {
     use super::*;
@@ -101,6 +118,24 @@ mod suite {
         trace_rust_kunit_configured(3);
         trace_rust_kunit_configured(1_000_000);
         assert_eq!(SUM.load(Relaxed), 3);
+        Ok(())
+    }
+
+    /// Built-in code shares the symbols of the linker.
+    #[test]
+    fn systems_can_have_the_same_names() -> Result {
+        static SUM: Atomic<u32> = Atomic::new(0);
+
+        let _probe = probe::<rust_kunit_configured, _>(|(number,)| {
+            SUM.fetch_add(number, Relaxed);
+        })?;
+        let _other = probe::<other::rust_kunit_configured, _>(|(number,)| {
+            SUM.fetch_add(number * 100, Relaxed);
+        })?;
+
+        trace_rust_kunit_configured(1);
+        other::trace_rust_kunit_configured(2);
+        assert_eq!(SUM.load(Relaxed), 201);
         Ok(())
     }
 }

@@ -148,7 +148,7 @@ mod suite {
     fn the_only_probe_is_called_directly() -> Result {
         let _ordinary = probe::<rust_kunit_bare, _>(|_| ())?;
         let _faultable = probe::<rust_kunit_bare_faultable, _>(|_| ())?;
-        let static_calls = cfg!(all(CONFIG_HAVE_STATIC_CALL, CONFIG_X86));
+        let static_calls = cfg!(CONFIG_HAVE_STATIC_CALL);
 
         assert_eq!(calls_the_probe::<rust_kunit_bare>()?, static_calls);
         assert_eq!(
