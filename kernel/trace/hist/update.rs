@@ -77,8 +77,11 @@ pub(crate) fn hit(data: &TriggerData, hit: &Hit<'_>) {
     // What has an address is in memory: a copy, made now, leaves the original in registers.
     let hit = &hit.clone();
 
+    // One test for what is next.
+    if let Shape::Plain(key) = hist.program.shape {
+        return plain(hist, key, hit);
+    }
     match hist.program.shape {
-        Shape::Plain(key) => plain(hist, key, hit),
         Shape::Small => small(hist, hit),
         _ => large(hist, hit),
     }
