@@ -106,6 +106,8 @@ guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
 	local part=$1 output=$2 limit=$3 script=$4 rc=0 name try
 	shift 4
 	mkdir -p "$(dirname "$output")"
+	# bpftrace compiles with the kernel's headers, which the root of arm64 has not got.
+	if [ "$ARCH" = arm64 ]; then script="export CPATH='$OUT/headers/usr/include'"$'\n'$script; fi
 	printf '%s\n' 'set -u' "$script" >"$output.sh"
 	for try in 1 2; do
 		rc=0
