@@ -7,7 +7,7 @@ IMPL ?= rust
 CONFIG ?= lean
 
 .DELETE_ON_ERROR:
-.PHONY: help setup kernel run shell test test-debug matrix bench series apply doc lint clean
+.PHONY: help setup kernel run shell test test-debug matrix bench deb series apply doc lint clean
 
 help:
 	@echo 'make setup               fetch the toolchain and the kernel source (once, outside of this folder)'
@@ -22,6 +22,8 @@ help:
 	@echo 'make matrix              builds in many configurations, without a warning [ONLY=NAME[,NAME]]'
 	@echo 'make bench               C and Rust side by side, with inlined helpers and with default options'
 	@echo 'make kernel              build the guest'\''s kernel       [IMPL=rust|c|patched] [CONFIG=...]'
+	@echo 'make deb                 packages for a machine with Debian: linux-image and linux-headers'
+	@echo '                         [KCONFIG=FILE] (default: Debian'\''s configuration) [LOCALVERSION=-NAME]'
 	@echo 'make series OUT=DIR      the work as a patch series for git am'
 	@echo '                         CHECK=build [FROM=N] [TO=N]: builds after each commit, too'
 	@echo 'make apply LINUX=DIR     the work onto a Linux 7.3 tree of your own'
@@ -55,6 +57,9 @@ bench: setup
 	@[ '$(ARCH)' = arm64 ] || scripts/kernel IMPL=rust CONFIG=outline
 	@scripts/kernel IMPL=c
 	@scripts/bench
+
+deb: setup
+	@scripts/deb $(if $(KCONFIG),'KCONFIG=$(KCONFIG)') $(if $(LOCALVERSION),'LOCALVERSION=$(LOCALVERSION)')
 
 series: setup
 	@scripts/series "OUT=$(OUT)" "CHECK=$(CHECK)" "FROM=$(FROM)" "TO=$(TO)"

@@ -78,13 +78,16 @@ quietly() { # LOG COMMAND...
 # make, on fixed paths, so that the compiler cache serves every clone: the source at
 # /linux, where nothing can be written, and the output at /build. The fixed time and
 # names keep the version string, and all that depends on it, from changing with every
-# build. It takes the shell over, so that it does not outlive the caller.
+# build. It takes the shell over, so that it does not outlive the caller. In /tmp the
+# job servers of two makes would have the same name.
 kernel_make() { # SOURCE OUTPUT ARCH clang|gcc ARG...
 	local linux=$1 out=$2 arch=$3 tools=(LLVM=1 'CC=ccache clang')
 	if [ "$4" = gcc ]; then tools=('CC=ccache gcc'); fi
 	shift 4
+	rm -rf "$out/.tmp"
+	mkdir -p "$out/.tmp"
 	exec setpriv --pdeathsig KILL env IN_ROOT_BINDS="$linux:/linux:ro $out:/build" "$TOP/scripts/in-root" env -C /build \
-		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=user KBUILD_BUILD_HOST=host CCACHE_DEPEND=1 \
+		TMPDIR=/build/.tmp KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=user KBUILD_BUILD_HOST=host CCACHE_DEPEND=1 \
 		make -C /linux O=/build ARCH="${arch/x86_64/x86}" "${tools[@]}" "$@"
 }
 
