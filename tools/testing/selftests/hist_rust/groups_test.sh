@@ -147,17 +147,22 @@ fields_refused() {
 # Modifiers: each one's row, exactly.
 
 modifiers_of_keys() {
-	local m
+	local m call
 	fresh || return
+	# Whose number 39 is.
+	case $(uname -m) in
+	x86_64) call=sys_getpid ;;
+	*) call=sys_umount ;;
+	esac
 	while IFS='|' read -r m row; do
 		ok num "hist:keys=total.$m" && q num 1 0 39 a && rows_are num "$row" || return
 		drop num
-	done <<-'END'
+	done <<-END
 		hex|{ total: 27 } hitcount:          1
 		log2|{ total: ~ 2^6  } hitcount:          1
 		buckets=10|{ total: ~ 30-39 } hitcount:          1
 		bucket=0x10|{ total: ~ 32-47 } hitcount:          1
-		syscall|{ total: sys_getpid                    [ 39] } hitcount:          1
+		syscall|{ total: $call                    [ 39] } hitcount:          1
 		usecs|{ total:         39 } hitcount:          1
 		sym|{ total: [27] 0x27                                          } hitcount:          1
 		sym-offset|{ total: [27] 0x27                                                    } hitcount:          1
