@@ -98,14 +98,18 @@ dev_no_addresses__save_of_a_stack() {
 
 # Behind the outermost function there is nothing left over from a deeper stack.
 dev_no_addresses__save_of_a_shorter_stack() {
-	local e=events/sched/sched_switch n h='hist:keys=common_pid:x1=common_timestamp:onmax($x1).save(common_stacktrace)'
+	local e=events/sched/sched_switch n last h='hist:keys=common_pid:x1=common_timestamp:onmax($x1).save(common_stacktrace)'
 	fresh && on $e "$h" || return
 	for n in 1 2 3 4 5; do q sh -c 'cat /proc/self/status; sleep 0.05'; done
 	rows $e >"$tmp/log"
 	on $e "!$h" || return
-	awk '/^\{/ { outermost = 0 }
+	case $(uname -m) in
+	x86_64) last='entry_SYSCALL_64_after_hwframe|ret_from_fork_asm|common_startup_64' ;;
+	*) last='el0t_64_sync|ret_from_fork|__primary_switched|__secondary_switched' ;;
+	esac
+	awk -v last="^ {9}($last)[+]" '/^\{/ { outermost = 0 }
 		/^ {9}/ { if (outermost) { print; bad = 1 } n++ }
-		/^ {9}(entry_SYSCALL_64_after_hwframe|ret_from_fork_asm|common_startup_64)\+/ { outermost = 1; ends++ }
+		$0 ~ last { outermost = 1; ends++ }
 		END { exit bad || n < 50 || ends < 5 }' "$tmp/log"
 }
 
@@ -171,10 +175,16 @@ dev_named_layout__of_actions() {
 	done
 }
 
-# The lower half is the number of read().
+# The lower half is the number of a system call.
 dev_syscall_number__of_64_bits() {
+	local call
+	# Whose number 0 is.
+	case $(uname -m) in
+	x86_64) call=sys_read ;;
+	*) call=io_setup ;;
+	esac
 	fresh && ok pair hist:keys=total.syscall:sort=total && q pair 1 0 0 1 0 4294967296 || return
-	same "$(rows $E/pair | grep -o '[a-z]*_[a-z]* *\[' | tr -d ' [' | tr '\n' ' ')" 'sys_read unknown_syscall '
+	same "$(rows $E/pair | grep -o '[a-z]*_[a-z]* *\[' | tr -d ' [' | tr '\n' ' ')" "$call unknown_syscall "
 }
 
 # A variable of an array that is full.
