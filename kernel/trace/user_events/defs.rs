@@ -71,12 +71,15 @@ pub(crate) const DIAG_IOCSUNREG: u32 = _IOW::<UserPtr>(DIAG_IOC_MAGIC, 2);
 
 /// [`DIAG_IOCSREG`] of a 32-bit task on a 64-bit kernel. The numbers have the size of a pointer in
 /// them; the structures are the same.
+#[cfg(CONFIG_COMPAT)]
 pub(crate) const COMPAT_DIAG_IOCSREG: u32 = _IOWR::<u32>(DIAG_IOC_MAGIC, 0);
 
 /// [`DIAG_IOCSDEL`] of a 32-bit task on a 64-bit kernel.
+#[cfg(CONFIG_COMPAT)]
 pub(crate) const COMPAT_DIAG_IOCSDEL: u32 = _IOW::<u32>(DIAG_IOC_MAGIC, 1);
 
 /// [`DIAG_IOCSUNREG`] of a 32-bit task on a 64-bit kernel.
+#[cfg(CONFIG_COMPAT)]
 pub(crate) const COMPAT_DIAG_IOCSUNREG: u32 = _IOW::<u32>(DIAG_IOC_MAGIC, 2);
 
 /// `struct user_reg`: the request to register an event.

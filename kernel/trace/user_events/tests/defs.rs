@@ -12,9 +12,6 @@ mod tests {
         UserReg,
         UserUnreg,
         Width,
-        COMPAT_DIAG_IOCSDEL,
-        COMPAT_DIAG_IOCSREG,
-        COMPAT_DIAG_IOCSUNREG,
         DIAG_IOCSDEL,
         DIAG_IOCSREG,
         DIAG_IOCSUNREG, //
@@ -51,6 +48,17 @@ mod tests {
         assert_eq!(DIAG_IOCSREG, 0xc000_2a00 | size);
         assert_eq!(DIAG_IOCSDEL, 0x4000_2a01 | size);
         assert_eq!(DIAG_IOCSUNREG, 0x4000_2a02 | size);
+    }
+
+    #[cfg(CONFIG_COMPAT)]
+    #[test]
+    fn ioctl_numbers_of_32_bits() {
+        use crate::defs::{
+            COMPAT_DIAG_IOCSDEL,
+            COMPAT_DIAG_IOCSREG,
+            COMPAT_DIAG_IOCSUNREG, //
+        };
+
         assert_eq!(COMPAT_DIAG_IOCSREG, 0xc004_2a00);
         assert_eq!(COMPAT_DIAG_IOCSDEL, 0x4004_2a01);
         assert_eq!(COMPAT_DIAG_IOCSUNREG, 0x4004_2a02);
