@@ -211,6 +211,9 @@ static __always_inline unsigned int trace_ctx_dec(void)
 	    unlikely(read_thread_flags() & (_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)) ||
 	    unlikely(test_preempt_need_resched()))
 		return tracing_gen_ctx_dec();
+	/* With PREEMPT_RT this is a count of the task, which preempt_count() has not got. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && unlikely(softirq_count()))
+		return tracing_gen_ctx_dec();
 #ifdef CONFIG_SMP
 	if (unlikely(current->migration_disabled))
 		return tracing_gen_ctx_dec();
