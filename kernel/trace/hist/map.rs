@@ -333,8 +333,8 @@ impl Map {
         })
     }
 
-    /// What `it` gives for the element with the key that has this hash, and for no other one; or
-    /// the free slot at which the search ended.
+    /// Calls `it` for the elements whose keys have this hash, until it gives something, which is
+    /// returned; or returns the free slot at which the search ended.
     #[inline(always)]
     fn find_word<T>(&self, hash: u64, it: impl Fn(u32) -> Option<T>) -> Result<T, usize> {
         let mut at = self.table.start(hash);

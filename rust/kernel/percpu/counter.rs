@@ -2,8 +2,8 @@
 
 //! Counters with a part for each CPU.
 //!
-//! Where words have 64 bits: elsewhere an addition is of two halves, which an NMI or another CPU
-//! can see apart.
+//! They exist on 64-bit kernels only: elsewhere an addition is of two halves, which an NMI or
+//! another CPU can see apart.
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
@@ -85,7 +85,7 @@ impl Counter {
 
     /// Sets the count to 0.
     ///
-    /// What is added meanwhile may be lost, or undo the reset of the part of a CPU.
+    /// An addition at the same time may be lost, or undo the reset of the part of a CPU.
     pub fn reset(&self) {
         self.atomics().for_each(|part| part.store(0, Relaxed));
     }

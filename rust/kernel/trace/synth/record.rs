@@ -29,7 +29,7 @@ const WORD: usize = size_of::<u64>();
 /// In place of the bits of a number that are not used: it is a string.
 const STRING: u8 = u8::MAX;
 
-/// How the records of an event are written, which has only numbers and strings of fixed size.
+/// The layout of the records of an event that has only numbers and strings of fixed size.
 ///
 /// # Invariants
 ///
@@ -84,7 +84,7 @@ impl Records {
         })
     }
 
-    /// Whether a probe is what writes these records.
+    /// Returns `true` if these records are written by `probe`.
     #[inline(always)]
     pub(super) fn are_made_by(&self, probe: *mut c_void) -> bool {
         self.probe == probe
@@ -112,7 +112,8 @@ impl Records {
             return;
         };
 
-        // SAFETY: Promised by the caller.
+        // SAFETY: `words` has a word for each field, and the address of `TEXT_WORDS` words for each
+        // string, by the requirements of this function, which are the same.
         if unsafe { self.fill(room.payload_mut(), words) }.is_some() {
             room.commit();
         }

@@ -76,7 +76,7 @@ trace_event! {
     tracepoint rust_kunit_configured(number: NoSuchType);
 }
 
-/// What has the same names, in another system.
+/// An event of the same name in another system.
 mod other {
     use crate::trace::trace_event;
 
