@@ -3,16 +3,29 @@
  * The events of the test module that are defined in C.
  *
  * The module starts in Rust, so the files of this part are module parameters:
- * fire_c, pointers_c, cost_c and hooks_c in /sys/module/rust_event_test/parameters.
+ * fire_c, pointers_c, contexts, cost_c and hooks_c in
+ * /sys/module/rust_event_test/parameters.
  */
+#include <linux/bottom_half.h>
+#include <linux/completion.h>
 #include <linux/in.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/socket.h>
 #include <linux/stdarg.h>
+#include <linux/timer.h>
+#include <linux/tracepoint.h>
 #include <linux/workqueue.h>
+
+/* Declared in Rust. */
+DECLARE_TRACE_EVENT(r_exported,
+	TP_PROTO(int left, int right),
+	TP_ARGS(left, right));
 
 #define CREATE_TRACE_POINTS
 #include "event_test.h"
@@ -163,6 +176,95 @@ static int fire_task_c(const char *val, const struct kernel_param *kp)
 
 static const struct kernel_param_ops fire_task_ops = { .set = fire_task_c };
 module_param_cb(fire_task_c, &fire_task_ops, NULL, 0200);
+
+/* The number is the context's. */
+static void hit_both(int n)
+{
+	trace_c_pair_first(n, 0);
+	trace_r_exported(n, 0);
+}
+
+static void hit_in_hardirq(struct irq_work *work)
+{
+	hit_both(20);
+}
+
+struct soft_hit {
+	struct timer_list timer;
+	struct completion done;
+};
+
+static void hit_in_softirq(struct timer_list *timer)
+{
+	struct soft_hit *hit = container_of(timer, struct soft_hit, timer);
+
+	hit_both(21);
+	complete(&hit->done);
+}
+
+static void hit_in_interrupts(void)
+{
+	struct irq_work hard = IRQ_WORK_INIT_HARD(hit_in_hardirq);
+	struct soft_hit soft;
+
+	irq_work_queue(&hard);
+	irq_work_sync(&hard);
+
+	init_completion(&soft.done);
+	timer_setup_on_stack(&soft.timer, hit_in_softirq, 0);
+	mod_timer(&soft.timer, jiffies + 1);
+	wait_for_completion(&soft.done);
+	timer_delete_sync(&soft.timer);
+	timer_destroy_on_stack(&soft.timer);
+}
+
+/* Hits c_pair_first and r_exported in each context that the flags of a record tell. */
+static int contexts(const char *val, const struct kernel_param *kp)
+{
+	unsigned long flags;
+	int i;
+
+	hit_both(0);
+	for (i = 1; i <= 3; i++) {
+		preempt_disable();
+		hit_both(i);
+	}
+	while (--i)
+		preempt_enable();
+
+	local_bh_disable();
+	hit_both(4);
+	preempt_disable();
+	hit_both(5);
+	preempt_enable();
+	local_bh_enable();
+
+	migrate_disable();
+	hit_both(6);
+	preempt_disable();
+	hit_both(7);
+	preempt_enable();
+	migrate_enable();
+
+	local_bh_disable();
+	local_irq_save(flags);
+	hit_both(8);
+	local_irq_restore(flags);
+	local_bh_enable();
+
+	local_irq_save(flags);
+	hit_both(9);
+	set_need_resched_current();
+	hit_both(10);
+	local_irq_restore(flags);
+	cond_resched();
+
+	hit_in_interrupts();
+	return 0;
+}
+
+static const struct kernel_param_ops contexts_ops = { .set = contexts };
+module_param_cb(contexts, &contexts_ops, NULL, 0200);
 
 /* What a hit costs, of the events c_cost and c_cost_string, in ps. */
 static int cost_c(char *buffer, const struct kernel_param *kp)

@@ -11,6 +11,7 @@
 //! | fire `pointers` | `pointers` | `pointers_c` |
 //! | fire `masks` with this number | `masks` | |
 //! | fire `big` with so many bytes | `big` | |
+//! | fire `exported` and `c_pair_first` in each context that flags tell | | `contexts` |
 //! | fire `exported` and `passed` | `fire_exported` | `fire` of `rust_event_user` |
 //! | fire `counted` in another task, for the one that writes | | `fire_task_c` |
 //! | fire `counted` for the task that wrote 0 | `fire_task` | |

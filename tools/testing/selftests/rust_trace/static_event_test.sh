@@ -360,6 +360,31 @@ exported: left=1 right=-1' || rc=1
 	return $rc
 }
 
+# What the records of an event say about interrupts, preemption and migration.
+context_flags() { # NAME
+	sed -n "s/.*\] \([^ ]*\) .*: $1: left=\([0-9]*\) .*/\2 \1/p" trace
+}
+
+# It is the same of both. (A tick between the two hits can ask for a switch.)
+contexts() {
+	local try
+	load || return
+	for try in 1 2 3; do
+		fresh || return
+		echo 1 >$C/c_pair_first/enable
+		echo 1 >$R/r_exported/enable
+		echo 1 >$PARAM/contexts
+		echo 0 >$R/enable
+		echo 0 >$C/enable
+		[ "$(context_flags r_exported)" != "$(context_flags c_pair_first)" ] || break
+	done
+	same "$(context_flags r_exported)" "$(context_flags c_pair_first)" || return
+	same "$(context_flags c_pair_first | grep -c .)" 13 || return
+	# They are not all alike.
+	[ "$(context_flags c_pair_first | cut -d' ' -f2 | sort -u | grep -c .)" -ge 6 ] ||
+		same "$(context_flags c_pair_first)" 'six kinds of flags or more'
+}
+
 # The same with references, and from C with pointers.
 passed() {
 	local user=/sys/module/rust_event_user/parameters rc=0 pid=$BASHPID
@@ -922,7 +947,7 @@ event_is_kept() {
 }
 
 run_tests enabled_at_boot event_is_kept formats event_escapes__in_formats output event_bitmask_text__in_a_line output_fields filters filter_types hist triggers condition hooks arguments probes \
-	faultable exported passed custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk tp_printk_injected injected_strings used_only:readelf \
+	faultable exported contexts passed custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk tp_printk_injected injected_strings used_only:readelf \
 	perf_records:perf perf_addresses:perf perf_counts:perf counted_in_nmi:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
 	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \
 	unload_empty unload_with_records unload_while_perf:perf unload_while_fired \
