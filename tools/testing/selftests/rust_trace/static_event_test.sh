@@ -331,12 +331,19 @@ probes() {
 pair_first: left=1 right=2'
 }
 
+# A hit takes as long as a probe on it sleeps, 20 ms. (That counts ticks, which an
+# emulator makes up for in a burst when it was late: by the clock it can be 18.)
+slept() {
+	local ms
+	ms=$(cat $DEBUG/sleep)
+	[ "$ms" -ge 10 ] || same "$ms" '10 ms or more'
+}
+
 # A probe that sleeps, and the event itself beside it.
 faultable() {
-	fresh || return
-	[ "$(cat $DEBUG/sleep)" -ge 20 ] || return
+	fresh && slept || return
 	echo 1 >$R/r_faultable/enable
-	[ "$(cat $DEBUG/sleep)" -ge 20 ] || return
+	slept || return
 	same "$(records)" 'faultable: n=7 name=(null)'
 }
 
