@@ -28,7 +28,7 @@
 //!
 //! # Clearing
 //!
-//! [`Map::close`], then wait until no hit can be inside, [`Map::wipe`], [`Map::open`].
+//! [`Map::clear`] closes the map, waits until no hit can be inside, wipes it, and opens it again.
 
 use kernel::{
     new_mutex,
@@ -117,20 +117,19 @@ pub(crate) struct Map {
 impl Map {
     /// Makes a map of `2^bits` elements.
     pub(crate) fn new(bits: u32, layout: Layout) -> Result<Self> {
+        if !(BITS_MIN..=BITS_MAX).contains(&bits) {
+            return Err(EINVAL);
+        }
         Self::with_hash(bits, layout, Seed::new())
     }
 
-    /// Makes a map whose hash is known.
+    /// Creates a map whose hash is known. It may be smaller than other maps.
     #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
     pub(crate) fn with_seed(bits: u32, layout: Layout, start: u64, factor: u64) -> Result<Self> {
         Self::with_hash(bits, layout, Seed::from_numbers(start, factor))
     }
 
     fn with_hash(bits: u32, layout: Layout, seed: Seed) -> Result<Self> {
-        if !(BITS_MIN..=BITS_MAX).contains(&bits) {
-            return Err(EINVAL);
-        }
-
         let shape = Shape::new(layout)?;
         let keys = if shape.long_keys {
             Some(Keys::new(1 << bits, layout.key_words)?)
@@ -277,6 +276,16 @@ impl Map {
         // CAST: A key is not that large: there would be no memory for the elements.
         self.entrance
             .store(self.shape.layout.key_words as u32, Release);
+    }
+
+    /// Empties the map. `synchronize` must wait for all hits that have begun.
+    ///
+    /// Until this returns, hits find nothing and are not counted.
+    pub(crate) fn clear(&self, synchronize: impl FnOnce()) {
+        self.close();
+        synchronize();
+        self.wipe();
+        self.open();
     }
 
     /// Makes the map empty, as it was when it was new.

@@ -195,8 +195,5 @@ fn end_actions<'a>(specs: impl Iterator<Item = &'a Spec> + Clone, held: Held<'_>
 
 /// Empties the map of a histogram. Hits that happen meanwhile are not counted. Sleeps.
 pub(super) fn clear(hist: &Hist) {
-    hist.map.close();
-    synchronize();
-    hist.map.wipe();
-    hist.map.open();
+    hist.map.clear(synchronize);
 }
