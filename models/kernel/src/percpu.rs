@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Counters with a part for each CPU.
+
+use crate::{
+    error::Result,
+    model,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        rcu::CPUS, //
+    },
+};
+
+pub struct Counter([Atomic<u64>; CPUS]);
+
+impl Counter {
+    pub fn new() -> Result<Self> {
+        Ok(Self([const { Atomic::new(0) }; CPUS]))
+    }
+
+    #[track_caller]
+    pub fn add(&self, n: u64) {
+        self.0[model::cpu() as usize].add(n, Relaxed);
+    }
+
+    #[track_caller]
+    pub fn sum(&self) -> u64 {
+        self.0.iter().map(|part| part.load(Relaxed)).sum()
+    }
+
+    #[track_caller]
+    pub fn reset(&self) {
+        for part in &self.0 {
+            part.store(0, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The map of a histogram: publishing elements, the free list, long keys, clearing.
+
+use crate::map::{
+    Layout,
+    Map, //
+};
+use kernel::{
+    model::{
+        self,
+        random,
+        shared,
+        spawn,
+        Check::{
+            All,
+            Every,
+            Random, //
+        },
+        Model, //
+    },
+    sync::{
+        rcu,
+        Arc, //
+    },
+};
+
+pub(crate) const MODELS: &[Model] = &[
+    Model::new("map_same_key", All(4), same_key),
+    Model::new("map_other_key", All(3), other_key),
+    Model::new("map_copy", Every, copy),
+    Model::new("map_free_list", All(2), free_list),
+    Model::new("map_free_list_take", All(2), free_list_take),
+    Model::new("map_free_list_again", All(2), free_list_again),
+    Model::new("map_full", All(2), full),
+    Model::new("map_long_keys", All(2), long_keys),
+    Model::new("map_late_keys", All(2), late_keys),
+    Model::with_cases("map_clear", All(3), 2, clear),
+    Model::with_cases("map_interrupt", Every, 30, interrupt),
+    Model::new("map_storm", Random(40_000), storm),
+    Model::new("map_storm_long_keys", Random(20_000), storm_long_keys),
+    Model::new("map_storm_clear", Random(20_000), storm_clear),
+];
+
+/// Keys of so many words, a hit count, nothing else.
+pub(crate) const fn plain(key_words: usize) -> Layout {
+    Layout {
+        key_words,
+        n_sums: 1,
+        n_vars: 0,
+        string_slots: 0,
+        comm: false,
+    }
+}
+
+/// A map of `2^bits` elements. A key of one word is its own hash: its high bits are the slot.
+pub(crate) fn map(bits: u32, layout: Layout) -> Arc<Map> {
+    shared(Map::with_seed(bits, layout, 0, 1).expect("there is memory"))
+}
+
+/// Counts a hit of a key. Whether it has an element.
+fn hit(map: &Map, key: &[u64]) -> bool {
+    let element = match key {
+        [word] => {
+            if map.count_u64(*word) {
+                return true;
+            }
+            map.insert_u64(*word, |_| ())
+        }
+        _ => map.insert(key, |_| ()),
+    };
+
+    if let Some(element) = element {
+        element.add(0, 1);
+    }
+    element.is_some()
+}
+
+/// The keys and sums.
+fn contents(map: &Map) -> Vec<(Vec<u64>, u64)> {
+    let snapshot = map.snapshot().expect("there is memory");
+    let mut rows: Vec<_> = snapshot
+        .rows()
+        .map(|row| (row.key().to_vec(), row.sum(0)))
+        .collect();
+
+    rows.sort();
+    rows
+}
+
+/// When all threads are done: no key is there twice, and what is counted is what there was.
+fn check(map: &Map, hits: u64, drops: u64) {
+    let rows = contents(map);
+
+    // No key is zero.
+    assert!(rows.iter().all(|(key, _)| key[0] != 0), "{rows:?}");
+    assert!(rows.windows(2).all(|two| two[0].0 != two[1].0), "{rows:?}");
+    assert_eq!(rows.iter().map(|(_, n)| n).sum::<u64>(), hits, "{rows:?}");
+    assert_eq!((map.hits(), map.drops()), (hits, drops));
+}
+
+/// Two insert the same key of several words: there is one element.
+fn same_key() {
+    const KEY: [u64; 2] = [5, 6];
+    let map = map(1, plain(2));
+    let its_map = map.clone();
+    let other = spawn(1, move || assert!(hit(&its_map, &KEY)));
+
+    assert!(hit(&map, &KEY));
+    other.join();
+    check(&map, 2, 0);
+    // One of them may have prepared an element in vain.
+    assert!(hit(&map, &[7, 8]));
+    check(&map, 3, 0);
+}
+
+/// Two insert keys that want the same slot, and look for that of the other.
+fn other_key() {
+    // Four elements, as one of three may be prepared in vain for a moment.
+    let map = map(2, plain(1));
+    let its_map = map.clone();
+    let other = spawn(1, move || {
+        assert!(hit(&its_map, &[1]));
+        hit(&its_map, &[2])
+    });
+
+    assert!(hit(&map, &[2]));
+    if let Some(element) = map.lookup_u64(1) {
+        assert_eq!(element.key_word(0), 1);
+    }
+    assert!(other.join());
+    assert_eq!(contents(&map), [(vec![1], 1), (vec![2], 2)]);
+    check(&map, 3, 0);
+}
+
+/// A copy that is made meanwhile has whole keys and names.
+fn copy() {
+    const KEY: [u64; 2] = [5, 6];
+    let map = map(
+        1,
+        Layout {
+            comm: true,
+            ..plain(2)
+        },
+    );
+    let its_map = map.clone();
+    let other = spawn(1, move || {
+        assert!(its_map.insert(&KEY, |comm| comm.fill(b'x')).is_some());
+    });
+
+    for row in map.snapshot().expect("there is memory").rows() {
+        assert_eq!(row.key(), KEY);
+        assert_eq!(row.comm(), [b'x'; 16]);
+    }
+    other.join();
+    assert_eq!(map.len(), 1);
+}
+
+/// Elements that were prepared in vain are given back and taken by others: two threads for one
+/// element that is free, with a link in its key word, and no element is lost or used twice.
+fn free_list() {
+    let map = map(1, plain(1));
+    let job = |map: Arc<Map>, own: u64| {
+        move || {
+            hit(&map, &[9]);
+            hit(&map, &[own])
+        }
+    };
+    let first = spawn(1, job(map.clone(), 1));
+    let second = spawn(2, job(map.clone(), 2));
+    let hits = u64::from(first.join()) + u64::from(second.join());
+
+    // 9 has one of the two elements; the other one is that of 1 or 2, unless it was prepared for 9
+    // both times.
+    let (all, drops) = (map.hits(), map.drops());
+
+    assert!(hits <= 1);
+    assert_eq!(all + drops, 4);
+    check(&map, all, drops);
+    hit(&map, &[3]);
+    assert_eq!(map.len(), 2);
+}
+
+/// A key whose search begins at a slot of its own, in a map of 8 elements.
+const fn apart(n: u64) -> [u64; 1] {
+    [n << 60 | 1]
+}
+
+/// Inserts a key. When an element is prepared for it, an interrupt comes, which calls `f` and then
+/// inserts the same key; so the element is given back after that.
+fn in_vain(map: &Arc<Map>, key: u64, f: impl FnOnce(&Arc<Map>) + 'static) {
+    let its_map = map.clone();
+
+    // The free slot is the next that is accessed.
+    model::interrupt(9, move || {
+        f(&its_map);
+        assert!(hit(&its_map, &apart(key)));
+    });
+    assert!(hit(map, &apart(key)));
+    assert!(!model::interrupt_is_due());
+}
+
+/// All elements are there, and each is for one key.
+fn check_all(map: &Map) {
+    let hits = map.hits();
+
+    check(map, hits, 0);
+    let before = map.len();
+
+    for n in 1..=8 {
+        hit(map, &apart(n));
+    }
+    assert_eq!(map.len(), 8);
+    check(map, hits + 8, 0);
+    assert!(before < 8);
+}
+
+/// An element is taken when it has just been given back by another thread.
+fn free_list_take() {
+    let map = map(3, plain(1));
+
+    in_vain(&map, 1, |_| ());
+    let its_map = map.clone();
+    let other = spawn(1, move || in_vain(&its_map, 2, |_| ()));
+
+    assert!(hit(&map, &apart(3)));
+    assert!(hit(&map, &apart(4)));
+    other.join();
+    check_all(&map);
+}
+
+/// An element is taken and given back, with another link, while another thread is about to take it.
+fn free_list_again() {
+    let map = map(3, plain(1));
+
+    in_vain(&map, 1, |map| in_vain(map, 2, |_| ()));
+    let its_map = map.clone();
+    let other = spawn(1, move || {
+        in_vain(&its_map, 3, |map| assert!(hit(map, &apart(4))));
+    });
+
+    assert!(hit(&map, &apart(5)));
+    assert!(hit(&map, &apart(6)));
+    other.join();
+    check_all(&map);
+}
+
+/// More keys than elements.
+fn full() {
+    let map = map(1, plain(1));
+    let jobs: Vec<_> = [[1, 2], [3, 1]]
+        .into_iter()
+        .zip(1..)
+        .map(|(keys, cpu)| {
+            let map = map.clone();
+
+            spawn(cpu, move || keys.map(|key| u64::from(hit(&map, &[key]))))
+        })
+        .collect();
+    let hits: u64 = jobs.into_iter().flat_map(|job| job.join()).sum();
+
+    check(&map, hits, 4 - hits);
+    for key in 1..4 {
+        hit(&map, &[key]);
+    }
+    assert_eq!(map.len(), 2);
+}
+
+/// A key of nine words whose first ones say which one it is.
+fn long(n: u64, len: usize) -> [u64; 9] {
+    let mut key = [0; 9];
+
+    key[..len].fill(n);
+    key
+}
+
+/// Two insert the same long key, of which a part is not stored.
+fn long_keys() {
+    let map = map(1, plain(9));
+    let its_map = map.clone();
+    let other = spawn(1, move || assert!(hit(&its_map, &long(5, 2))));
+
+    assert!(hit(&map, &long(5, 2)));
+    other.join();
+    check(&map, 2, 0);
+}
+
+/// The second part of the memory is allocated while keys are inserted into it and looked for.
+fn late_keys() {
+    let map = map(1, plain(9));
+    let its_map = map.clone();
+
+    // This uses more than half of the first part, which requests the second one.
+    assert!(hit(&map, &long(4, 8)));
+    let worker = spawn(1, || model::run_work());
+    let other = spawn(2, move || hit(&its_map, &long(5, 2)));
+    let mine = hit(&map, &long(5, 2));
+    let theirs = other.join();
+
+    worker.join();
+    while model::run_work() {}
+    let hits = 1 + u64::from(mine) + u64::from(theirs);
+
+    check(&map, hits, 3 - hits);
+    assert!(hit(&map, &long(5, 2)));
+    check(&map, hits + 1, 3 - hits);
+}
+
+/// A map is cleared while there are hits, of a key that it has or of that and a new one.
+fn clear(case: usize) {
+    let map = map(1, plain(1));
+
+    hit(&map, &[1]);
+    let its_map = map.clone();
+    let other = spawn(1, move || {
+        for key in 1..=1 + case as u64 {
+            let guard = rcu::read_lock();
+
+            hit(&its_map, &[key]);
+            drop(guard);
+        }
+    });
+
+    map.clear(rcu::synchronize_rcu);
+    other.join();
+    let (hits, drops) = (map.hits(), map.drops());
+
+    assert!(hits <= 2 && drops == 0);
+    check(&map, hits, drops);
+}
+
+/// An insertion is interrupted, anywhere, by one of the same key or of another one.
+fn interrupt(case: usize) {
+    let (after, key) = (case / 2, [1, 2][case % 2]);
+    let map = map(1, plain(1));
+    let its_map = map.clone();
+
+    model::interrupt(after, move || assert!(hit(&its_map, &[key])));
+    assert!(hit(&map, &[1]));
+    let mut all = 2;
+
+    while model::interrupt_is_due() {
+        // It comes later.
+        assert!(hit(&map, &[1]));
+        all += 1;
+    }
+    check(&map, all, 0);
+}
+
+/// Five keys and four elements, in the hands of three threads and their interrupts.
+fn storm() {
+    storm_of(1, |_| 0);
+}
+
+fn storm_long_keys() {
+    storm_of(9, |n| if n % 2 == 0 { 3 } else { 8 });
+}
+
+fn storm_of(words: usize, len: fn(u64) -> usize) {
+    let map = map(2, plain(words));
+    let key = move |n: u64| match words {
+        1 => vec![n],
+        _ => long(n, len(n)).to_vec(),
+    };
+    let jobs: Vec<_> = (1..4)
+        .map(|cpu| {
+            let map = map.clone();
+
+            spawn(cpu, move || {
+                let mut hits = 0;
+                let its_map = map.clone();
+
+                model::interrupt(random(60) as usize, move || {
+                    hit(&its_map, &key(1 + random(5)));
+                });
+                for _ in 0..5 {
+                    hits += u64::from(hit(&map, &key(1 + random(5))));
+                }
+                while model::interrupt_is_due() {
+                    hit(&map, &key(1));
+                }
+                hits
+            })
+        })
+        .collect();
+    let worker = spawn(4, || {
+        for _ in 0..20 {
+            model::run_work();
+        }
+    });
+    let hits: u64 = jobs.into_iter().map(|job| job.join()).sum();
+
+    worker.join();
+    while model::run_work() {}
+    assert!(map.hits() >= hits && map.hits() + map.drops() >= 18);
+    check(&map, map.hits(), map.drops());
+    if words == 1 {
+        // No element is lost.
+        for n in 1..6 {
+            hit(&map, &key(n));
+        }
+        assert_eq!(map.len(), 4);
+    }
+}
+
+fn storm_clear() {
+    let map = map(2, plain(1));
+    let jobs: Vec<_> = (1..4)
+        .map(|cpu| {
+            let map = map.clone();
+
+            spawn(cpu, move || {
+                for _ in 0..6 {
+                    let guard = rcu::read_lock();
+
+                    hit(&map, &[1 + random(5)]);
+                    drop(guard);
+                }
+            })
+        })
+        .collect();
+
+    for _ in 0..2 {
+        map.clear(rcu::synchronize_rcu);
+    }
+    for job in jobs {
+        job.join();
+    }
+    check(&map, map.hits(), map.drops());
+    for n in 1..6 {
+        hit(&map, &[n]);
+    }
+    assert_eq!(map.len(), 4);
+}

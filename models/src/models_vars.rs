@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The variables of an element and their lock.
+
+use crate::{
+    map::{
+        Busy,
+        Element,
+        Layout,
+        Map,
+        Marks,
+        STRING_WORDS, //
+    },
+    models_map::{
+        map,
+        plain, //
+    },
+};
+use kernel::{
+    model::{
+        self,
+        random,
+        spawn,
+        Check::{
+            All,
+            Every,
+            Random, //
+        },
+        Model, //
+    },
+    sync::Arc,
+};
+
+pub(crate) const MODELS: &[Model] = &[
+    Model::new("vars_read", All(3), read),
+    Model::new("vars_write", All(3), write),
+    Model::new("vars_copy", All(2), copy),
+    Model::new("vars_take", All(2), take),
+    Model::new("vars_untake", All(2), untake),
+    Model::with_cases("vars_interrupt", All(2), 24, interrupt),
+    Model::new("vars_storm", Random(40_000), storm),
+];
+
+const VARS: Layout = Layout {
+    n_vars: 2,
+    ..plain(1)
+};
+
+/// A map with one element, and two variables that belong together.
+fn with_vars() -> Arc<Map> {
+    let map = map(1, VARS);
+
+    assert!(map.insert_u64(1, |_| ()).is_some());
+    set(&map, 1);
+    map
+}
+
+fn element(map: &Map) -> Element<'_> {
+    map.lookup_u64(1).expect("it is there")
+}
+
+/// Sets both variables. Whether there was no need to give up.
+fn set(map: &Map, n: u64) -> bool {
+    let Some(mut writer) = element(map).write() else {
+        return false;
+    };
+
+    writer.set_var(0, n);
+    writer.set_var(1, !n);
+    true
+}
+
+/// Reads both variables.
+fn get(map: &Map) -> Option<u64> {
+    let (a, b) = element(map).read(|vars| (vars.var(0), vars.var(1)))?;
+
+    assert_eq!(a.map(|a| !a), b);
+    a
+}
+
+/// Who reads while somebody writes gets what belongs together.
+fn read() {
+    let map = with_vars();
+    let its_map = map.clone();
+    let other = spawn(1, move || assert!(set(&its_map, 2)));
+
+    assert!(get(&map).is_some_and(|n| n == 1 || n == 2));
+    other.join();
+    assert_eq!(get(&map), Some(2));
+}
+
+/// Two keep a maximum and count.
+fn write() {
+    let map = with_vars();
+    let add = |map: &Map| {
+        let element = element(map);
+        let mut writer = element.write().expect("the other one comes to its end");
+        let n = writer.var(0);
+
+        assert_eq!(writer.var(1), !n);
+        writer.set_var(0, n + 1);
+        writer.set_var(1, !(n + 1));
+    };
+    let its_map = map.clone();
+    let other = spawn(1, move || add(&its_map));
+
+    add(&map);
+    other.join();
+    assert_eq!(get(&map), Some(3));
+}
+
+/// A copy of the map has what belongs together.
+fn copy() {
+    let map = with_vars();
+    let its_map = map.clone();
+    let other = spawn(1, move || assert!(set(&its_map, 2)));
+
+    for row in map.snapshot().expect("there is memory").rows() {
+        assert_eq!(row.var(0).map(|a| !a), row.var(1));
+    }
+    other.join();
+}
+
+fn both() -> Marks {
+    Marks::NONE.with(0).with(1)
+}
+
+fn take_both(map: &Map) -> Option<u64> {
+    let (a, b) = element(map)
+        .take(both(), |vars| Some((vars.var(0)?, vars.var(1)?)))
+        .expect("the other one comes to its end")?;
+
+    assert_eq!(!a, b);
+    Some(a)
+}
+
+/// What is set is taken once.
+fn take() {
+    let map = with_vars();
+    let its_map = map.clone();
+    let writer = spawn(1, move || assert!(set(&its_map, 2)));
+    let its_map = map.clone();
+    let other = spawn(2, move || take_both(&its_map));
+    let mut taken = vec![take_both(&map), other.join()];
+
+    writer.join();
+    taken.push(take_both(&map));
+    let mut taken: Vec<_> = taken.into_iter().flatten().collect();
+
+    taken.sort();
+    assert!(taken == [2] || taken == [1, 2], "{taken:?}");
+    assert_eq!(get(&map), None);
+}
+
+/// What was taken and put back is not there if there was a write meanwhile.
+fn untake() {
+    let map = with_vars();
+    let its_map = map.clone();
+    let writer = spawn(1, move || {
+        assert!(set(&its_map, 2));
+        take_both(&its_map)
+    });
+    let taken = element(&map).take(both(), |vars| Some((vars.var(0)?, vars.version())));
+
+    if let Ok(Some((n, version))) = taken {
+        assert!(n == 1 || n == 2);
+        element(&map).untake(both(), version);
+    }
+    let theirs = writer.join();
+    let rest = get(&map);
+
+    // 1 is gone if 2 was written after it was taken.
+    assert!(
+        matches!((theirs, rest), (Some(2), None) | (None, Some(2))),
+        "{theirs:?} {rest:?}"
+    );
+}
+
+/// A write is interrupted, anywhere, by a read and a write, while another CPU reads.
+fn interrupt(after: usize) {
+    let map = with_vars();
+    let its_map = map.clone();
+
+    model::interrupt(after, move || {
+        let read = element(&its_map).read(|vars| (vars.var(0), vars.var(1)));
+        let written = set(&its_map, 3);
+
+        // Both give up if what is interrupted has the lock.
+        assert_eq!(read.is_some(), written);
+        if let Some((a, b)) = read {
+            assert_eq!(a.map(|a| !a), b);
+        }
+    });
+    let its_map = map.clone();
+    let other = spawn(1, move || get(&its_map));
+
+    assert!(set(&map, 2));
+    assert!(other.join().is_some());
+    while model::interrupt_is_due() {
+        assert!(get(&map).is_some());
+    }
+    assert!(get(&map).is_some());
+}
+
+/// Writers, readers, and interrupts of both.
+fn storm() {
+    let map = with_vars();
+    let jobs: Vec<_> = (1..4)
+        .map(|cpu| {
+            let map = map.clone();
+
+            spawn(cpu, move || {
+                let its_map = map.clone();
+
+                model::interrupt(random(80) as usize, move || {
+                    if random(2) == 0 {
+                        set(&its_map, 100 + random(100));
+                    } else {
+                        get(&its_map);
+                    }
+                });
+                for n in 0..5 {
+                    match random(3) {
+                        0 => drop(set(&map, n)),
+                        1 => drop(get(&map)),
+                        _ => drop(
+                            element(&map).take(both(), |vars| Some((vars.var(0)?, vars.var(1)?))),
+                        ),
+                    }
+                }
+                while model::interrupt_is_due() {
+                    get(&map);
+                }
+            })
+        })
+        .collect();
+
+    for job in jobs {
+        job.join();
+    }
+    assert!(set(&map, 7));
+    assert_eq!(get(&map), Some(7));
+}
