@@ -47,7 +47,12 @@ impl<T> AppendVec<T> {
         self.chunks.get(chunk)?.as_ref()?.get(at)?.as_ref()
     }
 
-    /// Sees to it that there is memory for the element at `i`. May sleep.
+    /// Allocates memory for the element at `i`. May sleep.
+    ///
+    /// # Locking
+    ///
+    /// The caller excludes concurrent calls of this function and of [`AppendVec::set`]. Readers need
+    /// no lock.
     ///
     /// # Errors
     ///
@@ -65,12 +70,13 @@ impl<T> AppendVec<T> {
         for _ in 0..len {
             elements.push(SetOnce::new(), GFP_KERNEL_ACCOUNT)?;
         }
-        // Another thread may have been faster: its chunk serves as well.
+        // The slot was free, and no other thread populates it.
         slot.populate(elements);
         Ok(())
     }
 
-    /// Sets the element at `i`, for which there is memory; `false` if it is set already.
+    /// Sets the element at `i`, for which memory was [reserved](AppendVec::reserve); `false` if it is
+    /// set already. Locking is as there.
     pub(crate) fn set(&self, i: usize, value: T) -> bool {
         let (chunk, at) = position(i);
 
