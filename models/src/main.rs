@@ -10,8 +10,10 @@
 #![allow(dead_code, unused_imports)]
 
 mod map;
+mod user_events;
 
 mod models_map;
+mod models_user_events;
 mod models_vars;
 
 use kernel::model::{
@@ -30,9 +32,13 @@ use std::{
 const WORD: usize = size_of::<u64>();
 
 fn all() -> impl Iterator<Item = &'static Model> {
-    [models_map::MODELS, models_vars::MODELS]
-        .into_iter()
-        .flatten()
+    [
+        models_map::MODELS,
+        models_vars::MODELS,
+        models_user_events::MODELS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn run(model: &'static Model) -> bool {

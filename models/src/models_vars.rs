@@ -37,7 +37,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("vars_copy", All(2), copy),
     Model::new("vars_take", All(2), take),
     Model::new("vars_untake", All(2), untake),
-    Model::with_cases("vars_interrupt", All(2), 24, interrupt),
+    Model::with_cases("vars_interrupt", All(1), 24, interrupt),
     Model::new("vars_storm", Random(40_000), storm),
 ];
 

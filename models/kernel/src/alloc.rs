@@ -103,8 +103,20 @@ impl<T> KVec<T> {
         }
     }
 
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
+        Self {
+            items: Vec::new(),
+            checked: Checked(None),
+        }
+    }
+
+    /// An empty vector that is checked, unlike that of [`Self::new`], which can be a constant.
+    pub fn new_checked() -> Self {
         Self::from_vec(Vec::new())
+    }
+
+    pub fn push_within_capacity(&mut self, item: T) -> Result {
+        self.push(item, flags::GFP_NOWAIT)
     }
 
     pub fn with_capacity(n: usize, _: Flags) -> Result<Self> {
@@ -211,6 +223,12 @@ impl<T> KBox<T> {
     pub fn pin_init(init: impl Init<T>, flags: Flags) -> Result<Pin<Self>> {
         // SAFETY: What is in a box does not move.
         Ok(unsafe { Pin::new_unchecked(Self::new(init.make()?, flags)?) })
+    }
+}
+
+impl<T: ?Sized> From<Box<T>> for KBox<T> {
+    fn from(value: Box<T>) -> Self {
+        Self(value)
     }
 }
 

@@ -4,7 +4,7 @@
 //! crate that it uses. Atomics, locks, grace periods and work items are those of a model checker,
 //! see [`model`]; the rest is as simple as it can be.
 
-#![allow(missing_docs, clippy::all)]
+#![allow(missing_docs, dead_code, non_snake_case, clippy::all)]
 
 extern crate self as kernel;
 
@@ -12,14 +12,18 @@ pub mod alloc;
 pub mod error;
 pub mod init;
 pub mod irq_work;
+pub mod mm;
 pub mod model;
 pub mod percpu;
+pub mod rbtree;
 pub mod sync;
+pub mod trace;
 pub mod workqueue;
 
 pub use macros;
 
 pub mod prelude {
+    pub use crate::uaccess::UserPtr;
     pub use crate::{
         alloc::{
             flags::*,
@@ -49,7 +53,8 @@ pub mod prelude {
     };
     pub use macros::{
         pin_data,
-        vtable, //
+        vtable,
+        Zeroable, //
     };
     pub use zerocopy::{
         FromBytes,
@@ -86,10 +91,71 @@ pub mod random {
     }
 }
 
-pub mod trace {
-    pub mod context {
-        /// Size of the name of a task.
-        pub const COMM_LEN: usize = 16;
+pub mod uaccess {
+    /// An address of a process.
+    pub struct UserPtr(usize);
+}
+
+pub mod page {
+    pub const PAGE_SIZE: usize = 4096;
+}
+
+pub mod time {
+    #[derive(Clone, Copy)]
+    pub struct Delta(i64);
+
+    impl Delta {
+        pub const fn from_micros(n: i64) -> Self {
+            Self(n)
+        }
+
+        pub const fn from_millis(n: i64) -> Self {
+            Self(1000 * n)
+        }
+    }
+
+    pub mod delay {
+        /// Others may run, but need not: in an exhaustive model this is no different from any other
+        /// place.
+        pub fn fsleep(_: super::Delta) {
+            crate::model::before_access();
+        }
+    }
+}
+
+pub mod ioctl {
+    pub const fn _IOW<T>(_: u32, nr: u32) -> u32 {
+        nr
+    }
+
+    pub const fn _IOWR<T>(_: u32, nr: u32) -> u32 {
+        nr
+    }
+}
+
+pub mod transmute {
+    /// # Safety
+    ///
+    /// All bytes are valid.
+    pub unsafe trait FromBytes {}
+}
+
+pub mod str {
+    /// A string of bytes.
+    #[repr(transparent)]
+    pub struct BStr([u8]);
+
+    impl BStr {
+        pub fn from_bytes(bytes: &[u8]) -> &Self {
+            // SAFETY: It has the same layout.
+            unsafe { &*(core::ptr::from_ref(bytes) as *const Self) }
+        }
+    }
+
+    impl core::fmt::Display for BStr {
+        fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            f.write_str(&String::from_utf8_lossy(&self.0))
+        }
     }
 }
 
@@ -107,6 +173,10 @@ macro_rules! pr_err {
 #[macro_export]
 macro_rules! pr_warn {
     ($($all:tt)*) => { ::std::eprint!($($all)*) };
+}
+#[macro_export]
+macro_rules! pr_warn_once {
+    ($($all:tt)*) => { $crate::model::remark(&::std::format!($($all)*)) };
 }
 #[macro_export]
 macro_rules! pr_info {

@@ -53,11 +53,13 @@ struct State {
     /// Atomics that were created by the first thread before any other, with value 0.
     pool: Rc<Vec<loom::sync::atomic::AtomicU64>>,
     used: usize,
-    /// What makes the loads of each of them depend on each other: see [`before_load`].
-    points: Vec<Rc<loom::sync::Mutex<()>>>,
+    /// What makes the loads of each of them depend on each other: see [`point`].
+    points: Vec<Rc<Point>>,
     cpus: HashMap<Thread, u32>,
     interrupts: HashMap<Thread, (usize, Box<dyn FnOnce()>)>,
     work: VecDeque<Box<dyn FnOnce()>>,
+    /// Passed by each access to the queue.
+    work_point: Option<Rc<Point>>,
 }
 
 thread_local! {
@@ -152,14 +154,41 @@ fn with_run<R>(f: impl FnOnce(&mut State) -> R) -> R {
     STATE.with_borrow_mut(|run| f(run.as_mut().expect("a model runs")))
 }
 
+/// A scheduling point of loom, which orders nothing: a lock that is never free. Two attempts to
+/// take it matter to each other, so loom tries both orders.
+pub(crate) struct Point(loom::sync::Mutex<()>);
+
+impl Point {
+    pub(crate) fn new() -> Self {
+        loom::stop_exploring();
+        let lock = loom::sync::Mutex::new(());
+
+        std::mem::forget(lock.try_lock());
+        loom::explore();
+        Self(lock)
+    }
+
+    pub(crate) fn pass(&self) {
+        assert!(self.0.try_lock().is_err());
+    }
+
+    /// Passes the point, then calls `f`, in which no other thread runs.
+    ///
+    /// loom has a thread that is about to try to take a lock wait for it if another thread takes
+    /// the lock first. So nothing may come between the two.
+    pub(crate) fn then<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.pass();
+        loom::stop_exploring();
+        let result = f();
+
+        loom::explore();
+        result
+    }
+}
+
 /// The number of an atomic of the pool that nothing uses yet.
 pub(crate) fn take_atomic() -> usize {
-    loom::stop_exploring();
-    let point = loom::sync::Mutex::new(());
-
-    // It is never given back, so that nobody gets it.
-    std::mem::forget(point.try_lock());
-    loom::explore();
+    let point = Point::new();
 
     with_run(|run| {
         run.used += 1;
@@ -173,17 +202,14 @@ pub(crate) fn pool() -> Rc<Vec<loom::sync::atomic::AtomicU64>> {
     with_run(|run| run.pool.clone())
 }
 
-/// Called before a load of an atomic of the pool.
+/// The point that belongs to an atomic of the pool, which each load passes.
 ///
 /// Of the accesses to an atomic loom remembers the last one only, when it looks for those whose
 /// order matters, and loads do not matter to each other. So a thread that loads and then stores
-/// hides a load of another thread in front of its own: the store is not tried before that. Here each
-/// load is preceded by an attempt to take a lock that is never free. That orders nothing, and such
-/// attempts do matter to each other.
-pub(crate) fn before_load(number: usize) {
-    let point = with_run(|run| run.points[number].clone());
-
-    assert!(point.try_lock().is_err());
+/// would hide a load of another thread in front of its own: the store would not be tried before
+/// that.
+pub(crate) fn point(number: usize) -> Rc<Point> {
+    with_run(|run| run.points[number].clone())
 }
 
 /// The CPU of this thread.
@@ -198,7 +224,7 @@ pub(crate) fn cpu() -> u32 {
 
 /// Called before each access to shared memory: an interrupt may come here, and in a random model
 /// other threads may run. Exhaustive models have a scheduling point in the access.
-pub(crate) fn before_access() {
+pub fn before_access() {
     if ARMED.get() && engine() != Engine::None {
         let thread = thread();
         let interrupt = with_run(|run| {
@@ -261,6 +287,7 @@ fn begin(engine: Engine, pool: usize) {
         cpus: HashMap::new(),
         interrupts: HashMap::new(),
         work: VecDeque::new(),
+        work_point: (engine == Engine::Loom).then(|| Rc::new(Point::new())),
     };
 
     // What an execution that failed has left behind must not run here.
@@ -352,12 +379,22 @@ pub fn random(n: u64) -> u64 {
 
 /// Puts a work item onto the one queue that there is.
 pub(crate) fn queue_work(work: Box<dyn FnOnce()>) {
+    pass_queue();
     with_run(|run| run.work.push_back(work));
+}
+
+fn pass_queue() {
+    before_access();
+    if engine() == Engine::Loom {
+        with_run(|run| run.work_point.clone())
+            .expect("loom runs")
+            .pass();
+    }
 }
 
 /// Runs the next work item of the queue, if there is one.
 pub fn run_work() -> bool {
-    before_access();
+    pass_queue();
     let work = with_run(|run| run.work.pop_front());
 
     match work {

@@ -10,7 +10,10 @@ include!(concat!(env!("OUT_DIR"), "/set_once.rs"));
 
 pub use lock::{
     Guard,
-    Mutex, //
+    Mutex,
+    RwLock,
+    RwReadGuard,
+    RwWriteGuard, //
 };
 pub use set_once::SetOnce;
 
@@ -96,6 +99,49 @@ impl<T: ?Sized> Deref for Arc<T> {
 
     fn deref(&self) -> &T {
         &self.0
+    }
+}
+
+/// A borrowed [`Arc`].
+pub struct ArcBorrow<'a, T>(&'a Arc<T>);
+
+impl<T> Arc<T> {
+    /// Borrows it.
+    pub fn as_arc_borrow(&self) -> ArcBorrow<'_, T> {
+        ArcBorrow(self)
+    }
+}
+
+impl<T> From<ArcBorrow<'_, T>> for Arc<T> {
+    fn from(borrowed: ArcBorrow<'_, T>) -> Self {
+        borrowed.0.clone()
+    }
+}
+
+impl<T> Deref for ArcBorrow<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0
+    }
+}
+
+pub mod aref {
+    /// A reference to what counts its references itself.
+    pub struct ARef<T>(T);
+
+    impl<T> ARef<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(value)
+        }
+    }
+
+    impl<T> std::ops::Deref for ARef<T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            &self.0
+        }
     }
 }
 

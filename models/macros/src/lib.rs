@@ -21,6 +21,12 @@ pub fn vtable(_: TokenStream, item: TokenStream) -> TokenStream {
     item
 }
 
+/// Derives nothing.
+#[proc_macro_derive(Zeroable)]
+pub fn zeroable(_: TokenStream) -> TokenStream {
+    TokenStream::new()
+}
+
 fn without_pin(tokens: TokenStream) -> TokenStream {
     let mut out: Vec<TokenTree> = Vec::new();
 

@@ -10,13 +10,15 @@
 
 use crate::model::{
     self,
-    Engine, //
+    Engine,
+    Point, //
 };
 use std::{
     cell::{
         Cell,
         UnsafeCell, //
     },
+    rc::Rc,
     sync::atomic::Ordering, //
 };
 
@@ -135,6 +137,9 @@ unsafe impl<T> Sync for Atomic<T> {}
 
 const UNUSED: usize = usize::MAX;
 
+/// A value that no atomic has; it does no harm if one has.
+const UNLIKELY: u64 = 0x5eed_0ff5_0dd5_ba11;
+
 impl<T> Atomic<T> {
     /// An atomic with this value.
     pub const fn new(value: T) -> Self {
@@ -168,8 +173,7 @@ impl<T: AtomicType> Atomic<T> {
     /// not weak.
     fn access<R>(
         &self,
-        is_load: bool,
-        loom: impl FnOnce(&loom::sync::atomic::AtomicU64) -> R,
+        loom: impl FnOnce(&loom::sync::atomic::AtomicU64, Rc<Point>) -> R,
         plain: impl FnOnce(&Self) -> R,
     ) -> R {
         if model::engine() == Engine::None {
@@ -193,18 +197,17 @@ impl<T: AtomicType> Atomic<T> {
             number = model::take_atomic();
             self.slot.set((model::execution(), number));
         }
-        if is_load {
-            model::before_load(number);
-        }
-        loom(&model::pool()[number])
+        loom(&model::pool()[number], model::point(number))
     }
 
     /// Loads the value.
     #[track_caller]
     pub fn load<O: LoadOrdering>(&self, _: O) -> T {
         let value = self.access(
-            true,
-            |atomic| self.decode(atomic.load(O::ORDER)),
+            |atomic, point| {
+                point.pass();
+                self.decode(atomic.load(O::ORDER))
+            },
             |this| T::from_bits(this.last()),
         );
 
@@ -216,8 +219,20 @@ impl<T: AtomicType> Atomic<T> {
     #[track_caller]
     pub fn store<O: StoreOrdering>(&self, value: T, _: O) {
         self.access(
-            false,
-            |atomic| atomic.store(self.encode(value), O::ORDER),
+            |atomic, point| {
+                // loom lets a later read-modify-write operation find a store of another thread,
+                // even if that was one that has not seen this store. An exchange that fails brings
+                // the stores to one atomic into the order in which they are executed.
+                point.then(|| {
+                    let _ = atomic.compare_exchange(
+                        UNLIKELY,
+                        UNLIKELY,
+                        Ordering::Relaxed,
+                        Ordering::Relaxed,
+                    );
+                    atomic.store(self.encode(value), O::ORDER);
+                });
+            },
             |_| (),
         );
         self.last.set(Some(value.to_bits()));
@@ -233,8 +248,7 @@ impl<T: AtomicType> Atomic<T> {
     ) -> T {
         full_barrier::<O>();
         let old = self.access(
-            false,
-            |atomic| self.decode(loom(atomic)),
+            |atomic, _| self.decode(loom(atomic)),
             |this| T::from_bits(this.last()),
         );
         let new = next(old);
@@ -258,8 +272,7 @@ impl<T: AtomicType> Atomic<T> {
     pub fn cmpxchg<O: RmwOrdering>(&self, old: T, new: T, _: O) -> Result<T, T> {
         full_barrier::<O>();
         let result = self.access(
-            false,
-            |atomic| {
+            |atomic, _| {
                 atomic
                     .compare_exchange(
                         self.encode(old),

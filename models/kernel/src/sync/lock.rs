@@ -4,7 +4,8 @@
 
 use crate::model::{
     self,
-    Engine, //
+    Engine,
+    Point, //
 };
 use std::{
     cell::UnsafeCell,
@@ -22,7 +23,7 @@ pub struct Mutex<T: ?Sized> {
 
 enum Raw {
     None,
-    Loom(loom::sync::Mutex<()>),
+    Loom(loom::sync::Mutex<()>, Point),
     Shuttle(shuttle::sync::Mutex<()>),
 }
 
@@ -44,7 +45,7 @@ impl<T> Mutex<T> {
         Self {
             raw: match model::engine() {
                 Engine::None => Raw::None,
-                Engine::Loom => Raw::Loom(loom::sync::Mutex::new(())),
+                Engine::Loom => Raw::Loom(loom::sync::Mutex::new(()), Point::new()),
                 Engine::Shuttle => Raw::Shuttle(shuttle::sync::Mutex::new(())),
             },
             value: UnsafeCell::new(value),
@@ -57,7 +58,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> Guard<'_, T> {
         let raw = match (&self.raw, model::engine()) {
-            (Raw::Loom(raw), Engine::Loom) => RawGuard::Loom(raw.lock().expect("not poisoned")),
+            (Raw::Loom(raw, _), Engine::Loom) => RawGuard::Loom(raw.lock().expect("not poisoned")),
             (Raw::Shuttle(raw), Engine::Shuttle) => {
                 RawGuard::Shuttle(raw.lock().expect("not poisoned"))
             }
@@ -72,7 +73,9 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         let raw = match (&self.raw, model::engine()) {
-            (Raw::Loom(raw), Engine::Loom) => raw.try_lock().ok().map(RawGuard::Loom),
+            (Raw::Loom(raw, point), Engine::Loom) => {
+                point.then(|| raw.try_lock().ok().map(RawGuard::Loom))
+            }
             (Raw::Shuttle(raw), Engine::Shuttle) => raw.try_lock().ok().map(RawGuard::Shuttle),
             _ => Some(RawGuard::None),
         };
@@ -105,6 +108,94 @@ impl<T: ?Sized> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: The lock is held.
         unsafe { &mut *self.mutex.value.get() }
+    }
+}
+
+/// A lock for readers and writers, of nothing.
+pub struct RwLock(RawRw);
+
+enum RawRw {
+    None,
+    Loom(loom::sync::RwLock<()>, Point),
+    Shuttle(shuttle::sync::RwLock<()>),
+}
+
+/// Held for reading.
+#[allow(dead_code, reason = "they are dropped")]
+pub enum RwReadGuard<'a> {
+    #[doc(hidden)]
+    None,
+    #[doc(hidden)]
+    Loom(loom::sync::RwLockReadGuard<'a, ()>),
+    #[doc(hidden)]
+    Shuttle(shuttle::sync::RwLockReadGuard<'a, ()>),
+}
+
+/// Held for writing.
+#[allow(dead_code, reason = "they are dropped")]
+pub enum RwWriteGuard<'a> {
+    #[doc(hidden)]
+    None,
+    #[doc(hidden)]
+    Loom(loom::sync::RwLockWriteGuard<'a, ()>),
+    #[doc(hidden)]
+    Shuttle(shuttle::sync::RwLockWriteGuard<'a, ()>),
+}
+
+impl RwLock {
+    #[doc(hidden)]
+    pub fn new() -> Self {
+        Self(match model::engine() {
+            Engine::None => RawRw::None,
+            Engine::Loom => RawRw::Loom(loom::sync::RwLock::new(()), Point::new()),
+            Engine::Shuttle => RawRw::Shuttle(shuttle::sync::RwLock::new(())),
+        })
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self) -> RwReadGuard<'_> {
+        let guard = match (&self.0, model::engine()) {
+            (RawRw::Loom(raw, _), Engine::Loom) => {
+                RwReadGuard::Loom(raw.read().expect("not poisoned"))
+            }
+            (RawRw::Shuttle(raw), Engine::Shuttle) => {
+                RwReadGuard::Shuttle(raw.read().expect("not poisoned"))
+            }
+            _ => RwReadGuard::None,
+        };
+
+        model::note(|| "read lock".into());
+        guard
+    }
+
+    #[track_caller]
+    pub(crate) fn try_read(&self) -> Option<RwReadGuard<'_>> {
+        let guard = match (&self.0, model::engine()) {
+            (RawRw::Loom(raw, point), Engine::Loom) => {
+                point.then(|| raw.try_read().ok().map(RwReadGuard::Loom))
+            }
+            (RawRw::Shuttle(raw), Engine::Shuttle) => raw.try_read().ok().map(RwReadGuard::Shuttle),
+            _ => Some(RwReadGuard::None),
+        };
+
+        model::note(|| format!("read trylock: {}", guard.is_some()));
+        guard
+    }
+
+    #[track_caller]
+    pub(crate) fn write(&self) -> RwWriteGuard<'_> {
+        let guard = match (&self.0, model::engine()) {
+            (RawRw::Loom(raw, _), Engine::Loom) => {
+                RwWriteGuard::Loom(raw.write().expect("not poisoned"))
+            }
+            (RawRw::Shuttle(raw), Engine::Shuttle) => {
+                RwWriteGuard::Shuttle(raw.write().expect("not poisoned"))
+            }
+            _ => RwWriteGuard::None,
+        };
+
+        model::note(|| "write lock".into());
+        guard
     }
 }
 

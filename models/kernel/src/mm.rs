@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Address spaces of one page with one word.
+
+use crate::{
+    error::{
+        code::EFAULT,
+        Result, //
+    },
+    model,
+    sync::{
+        aref::ARef,
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        RwLock,
+        RwReadGuard,
+        RwWriteGuard, //
+    },
+};
+use std::{
+    cell::Cell,
+    ops::Deref,
+    sync::Arc, //
+};
+
+/// What an address space has.
+struct Space {
+    mmap_lock: RwLock,
+    word: Atomic<u64>,
+    /// The page is there, and can be written.
+    present: Cell<bool>,
+    /// The page comes if it is faulted in.
+    mapped: Cell<bool>,
+}
+
+/// An address space, which may be on its way out.
+pub struct Mm(Arc<Space>);
+
+/// An address space that has a user.
+pub struct MmWithUser(Mm);
+
+/// The same, given back elsewhere.
+pub struct MmWithUserAsync(MmWithUser);
+
+impl Mm {
+    /// A new one. Its page is there, the word is 0.
+    pub fn create() -> ARef<MmWithUser> {
+        ARef::new(MmWithUser(Self(Arc::new(Space {
+            mmap_lock: RwLock::new(),
+            word: Atomic::new(0),
+            present: Cell::new(true),
+            mapped: Cell::new(true),
+        }))))
+    }
+
+    pub fn mmget_not_zero(&self) -> Option<ARef<MmWithUser>> {
+        Some(ARef::new(MmWithUser(Self(self.0.clone()))))
+    }
+
+    pub fn as_raw(&self) -> *const () {
+        Arc::as_ptr(&self.0).cast()
+    }
+
+    pub fn to_ref(&self) -> ARef<Mm> {
+        ARef::new(Self(self.0.clone()))
+    }
+
+    /// The word, for the model.
+    #[track_caller]
+    pub fn word(&self) -> u64 {
+        self.0.word.load(Relaxed)
+    }
+
+    /// Takes the page away until it is faulted in.
+    pub fn swap_out(&self) {
+        self.0.present.set(false);
+    }
+
+    /// Calls `f` with both address spaces locked for writing, as a fork does, and copies the page.
+    pub fn dup<R>(&self, to: &Mm, f: impl FnOnce() -> R) -> R {
+        let _from: RwWriteGuard<'_> = self.0.mmap_lock.write();
+        let _to = to.0.mmap_lock.write();
+        let result = f();
+
+        to.0.word.store(self.0.word.load(Relaxed), Relaxed);
+        to.0.present.set(self.0.present.get());
+        result
+    }
+}
+
+impl MmWithUser {
+    pub fn into_mmput_async(this: ARef<Self>) -> ARef<MmWithUserAsync> {
+        ARef::new(MmWithUserAsync(MmWithUser(Mm(this.0 .0.clone()))))
+    }
+
+    #[track_caller]
+    pub fn mmap_read_lock(&self) -> MmapReadGuard<'_> {
+        MmapReadGuard {
+            space: &self.0 .0,
+            _guard: self.0 .0.mmap_lock.read(),
+        }
+    }
+
+    #[track_caller]
+    pub fn mmap_read_trylock(&self) -> Option<MmapReadGuard<'_>> {
+        Some(MmapReadGuard {
+            space: &self.0 .0,
+            _guard: self.0 .0.mmap_lock.try_read()?,
+        })
+    }
+}
+
+impl Deref for MmWithUser {
+    type Target = Mm;
+
+    fn deref(&self) -> &Mm {
+        &self.0
+    }
+}
+
+impl Deref for MmWithUserAsync {
+    type Target = MmWithUser;
+
+    fn deref(&self) -> &MmWithUser {
+        &self.0
+    }
+}
+
+pub struct MmapReadGuard<'a> {
+    space: &'a Arc<Space>,
+    _guard: RwReadGuard<'a>,
+}
+
+impl MmapReadGuard<'_> {
+    pub fn pin_page_nofault(&self, _: usize) -> Option<gup::PinnedPage> {
+        self.space
+            .present
+            .get()
+            .then(|| gup::PinnedPage(self.space.clone()))
+    }
+
+    pub fn fault_in_writeable(&mut self, _: usize) -> Result {
+        model::remark("fault");
+        if !self.space.mapped.get() {
+            return Err(EFAULT);
+        }
+        self.space.present.set(true);
+        Ok(())
+    }
+}
+
+pub mod gup {
+    use super::*;
+
+    pub struct PinnedPage(pub(super) Arc<Space>);
+
+    impl PinnedPage {
+        /// There is one bit.
+        #[track_caller]
+        pub fn set_bit(&mut self, _: usize, _: u32, on: bool) -> Result {
+            self.0.word.store(on.into(), Relaxed);
+            Ok(())
+        }
+    }
+}

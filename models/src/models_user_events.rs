@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! user_events: the vector that grows while it is read, and no change of an enable bit being lost.
+
+use crate::user_events::{
+    append_vec::AppendVec,
+    defs::{
+        EnableBit,
+        Width, //
+    },
+    event::{
+        Description,
+        UserEvent, //
+    },
+    event_use,
+    mm::MmState,
+    parse::Layout, //
+};
+use kernel::{
+    mm::{
+        Mm,
+        MmWithUser, //
+    },
+    model::{
+        self,
+        random,
+        shared,
+        spawn,
+        Check::{
+            All,
+            Every,
+            Random, //
+        },
+        Model, //
+    },
+    prelude::*,
+    sync::{
+        aref::ARef,
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        Mutex, //
+    },
+    trace::{
+        event::Operations,
+        event_mutex::Held, //
+    },
+};
+use std::rc::Rc;
+
+pub(crate) const MODELS: &[Model] = &[
+    Model::new("vec_append", All(3), vec_append),
+    Model::new("vec_two_writers", All(3), vec_two_writers),
+    Model::new("event_uses", Every, event_uses),
+    Model::new("mm_switch", All(4), mm_switch),
+    Model::new("mm_switch_absent", All(4), mm_switch_absent),
+    Model::new("mm_register", All(4), mm_register),
+    Model::new("mm_fork", All(4), mm_fork),
+    Model::new("mm_fork_pending", All(4), mm_fork_pending),
+    Model::new("mm_storm", Random(20_000), mm_storm),
+];
+
+/// A reader of a vector that grows sees an element as a whole, or none.
+fn vec_append() {
+    let vec = shared(AppendVec::<KVec<u64>>::new());
+    let its_vec = vec.clone();
+    let other = spawn(1, move || {
+        // The second one is in another chunk.
+        for i in [0, 4] {
+            let mut element = KVec::new_checked();
+
+            element.push(7 + i as u64, GFP_KERNEL).expect("memory");
+            its_vec.reserve(i).expect("memory");
+            assert!(its_vec.set(i, element));
+        }
+    });
+
+    for i in [4, 0] {
+        if let Some(element) = vec.get(i) {
+            assert_eq!(element[0], 7 + i as u64);
+        }
+    }
+    other.join();
+    assert_eq!(vec.get(4).map(|element| element[0]), Some(11));
+}
+
+/// Two append, one at a time as they have to, while a third reads.
+fn vec_two_writers() {
+    let vec = shared((AppendVec::<u64>::new(), Mutex::new(0)));
+    let append = |vec: &(AppendVec<u64>, Mutex<usize>), value| {
+        let mut len = vec.1.lock();
+
+        vec.0.reserve(*len).expect("memory");
+        assert!(vec.0.set(*len, value));
+        *len += 1;
+    };
+    let jobs: Vec<_> = [10, 20]
+        .into_iter()
+        .zip(1..)
+        .map(|(value, cpu)| {
+            let vec = vec.clone();
+
+            spawn(cpu, move || append(&vec, value))
+        })
+        .collect();
+
+    // The second one is not there without the first one.
+    if let Some(second) = vec.0.get(1) {
+        assert_eq!(vec.0.get(0).map(|first| first + second), Some(30));
+    }
+    for job in jobs {
+        job.join();
+    }
+    assert_eq!(vec.0.get(0).zip(vec.0.get(1)).map(|(a, b)| a + b), Some(30));
+}
+
+fn new_event() -> Arc<UserEvent> {
+    UserEvent::new(Description {
+        name_len: 5,
+        signature: b"",
+        tracepoint: b"event",
+        print_fmt: b"",
+        layout: Layout {
+            fields: &[],
+            // SAFETY: What is in a box does not move.
+            validators: unsafe { Pin::new_unchecked(KBox::from(Vec::new().into_boxed_slice())) },
+            min_size: 0,
+        },
+        multi: false,
+    })
+    .expect("there is memory")
+}
+
+/// Who sees that an event has no use sees what was done while there was one.
+fn event_uses() {
+    let event = new_event();
+    let done = Rc::new((Atomic::new(0u64), Atomic::new(0u64)));
+    let jobs: Vec<_> = [1, 2]
+        .into_iter()
+        .map(|cpu| {
+            let its_use = event_use(&event);
+            let done = done.clone();
+
+            spawn(cpu, move || {
+                let word = if cpu == 1 { &done.0 } else { &done.1 };
+
+                word.store(1, Relaxed);
+                drop(its_use);
+            })
+        })
+        .collect();
+
+    if !event.is_used() {
+        assert_eq!((done.0.load(Relaxed), done.1.load(Relaxed)), (1, 1));
+    }
+    for job in jobs {
+        job.join();
+    }
+    assert!(!event.is_used());
+}
+
+fn bit() -> EnableBit {
+    EnableBit::new(0x1000, 0, Width::Bits64).expect("it is aligned")
+}
+
+/// A process: its address space, with the state that hangs off it.
+#[derive(Clone)]
+struct Process {
+    mm: Rc<ARef<MmWithUser>>,
+    state: Arc<MmState>,
+}
+
+impl Process {
+    fn new() -> Self {
+        let mm = Mm::create();
+
+        Self {
+            state: MmState::new(mm.to_ref()).expect("there is memory"),
+            mm: Rc::new(mm),
+        }
+    }
+
+    /// A process whose enable bit follows the event.
+    fn registered(event: &Arc<UserEvent>) -> Self {
+        let process = Self::new();
+
+        process.register(event);
+        process
+    }
+
+    fn register(&self, event: &Arc<UserEvent>) {
+        let result = MmState::enable(&self.state, &self.mm, &bit(), event_use(event));
+
+        assert_eq!(result, Ok(()));
+    }
+
+    /// As `dup_mmap()` and `copy_process()` do.
+    fn fork(&self) -> Self {
+        let mm = Mm::create();
+        let state = self.mm.dup(&mm, || {
+            MmState::fork(&self.state, mm.to_ref()).expect("there is memory")
+        });
+
+        MmState::forked(&state);
+        Self {
+            mm: Rc::new(mm),
+            state,
+        }
+    }
+
+    /// The address space goes away, which is seen to by its last user.
+    fn exit(&self) {
+        self.state.exit();
+    }
+}
+
+/// Attaches or detaches a probe.
+fn switch(event: &Arc<UserEvent>, on: bool) {
+    let (this, held) = (event.as_arc_borrow(), Held::assume());
+
+    event.trace().set_enabled(on);
+    if on {
+        UserEvent::attached(this, held);
+    } else {
+        UserEvent::detached(this, held);
+    }
+}
+
+/// When nothing is left to do, each word has the state of the event.
+fn check(event: &UserEvent, processes: &[&Process]) {
+    while model::run_work() {}
+    for process in processes {
+        assert_eq!(process.mm.word() != 0, event.status() != 0);
+    }
+    // So that nothing is left of it.
+    for process in processes {
+        process.exit();
+    }
+}
+
+/// The work item runs while an event is switched twice.
+fn mm_switch() {
+    let event = new_event();
+    let process = Process::registered(&event);
+    let worker = spawn(1, || {
+        model::run_work();
+        model::run_work();
+    });
+    let (its_event, its_process) = (event.clone(), process.clone());
+    let other = spawn(2, move || {
+        // Somebody else has the locks of the process for a while.
+        its_process.state.contains(&bit());
+        drop(its_event);
+    });
+
+    switch(&event, true);
+    switch(&event, false);
+    other.join();
+    worker.join();
+    check(&event, &[&process]);
+}
+
+/// The page is not there when the event is switched.
+fn mm_switch_absent() {
+    let event = new_event();
+    let process = Process::registered(&event);
+
+    process.mm.swap_out();
+    let worker = spawn(1, || {
+        model::run_work();
+        model::run_work();
+    });
+
+    switch(&event, true);
+    switch(&event, false);
+    switch(&event, true);
+    worker.join();
+    check(&event, &[&process]);
+}
+
+/// A bit is registered while the event is switched.
+fn mm_register() {
+    let event = new_event();
+    let process = Process::new();
+    let (its_event, its_process) = (event.clone(), process.clone());
+    let other = spawn(1, move || its_process.register(&its_event));
+
+    switch(&event, true);
+    other.join();
+    check(&event, &[&process]);
+}
+
+/// A process forks while the event is switched.
+fn mm_fork() {
+    let event = new_event();
+    let process = Process::registered(&event);
+    let its_process = process.clone();
+    let fork = spawn(1, move || its_process.fork());
+    let worker = spawn(2, || {
+        model::run_work();
+        model::run_work();
+    });
+
+    switch(&event, true);
+    let child = fork.join();
+
+    worker.join();
+    check(&event, &[&process, &child]);
+}
+
+/// The same while a word of the parent is still to be written.
+fn mm_fork_pending() {
+    let event = new_event();
+    let process = Process::registered(&event);
+
+    process.mm.swap_out();
+    switch(&event, true);
+    let its_process = process.clone();
+    let fork = spawn(1, move || its_process.fork());
+    let worker = spawn(2, || {
+        model::run_work();
+        model::run_work();
+    });
+    let child = fork.join();
+
+    worker.join();
+    check(&event, &[&process, &child]);
+}
+
+/// Switches, forks, registrations, faults and work, at random.
+fn mm_storm() {
+    let event = new_event();
+    let process = Process::registered(&event);
+    let forks: Vec<_> = (1..3)
+        .map(|cpu| {
+            let (event, process) = (event.clone(), process.clone());
+
+            spawn(cpu, move || {
+                let mut children = vec![process.fork()];
+
+                for _ in 0..2 {
+                    let last = children.len() as u64 - 1;
+                    let parent = &children[random(last + 1) as usize];
+
+                    match random(3) {
+                        0 => parent.mm.swap_out(),
+                        1 => {
+                            // It gets a set of its own.
+                            let result = MmState::disable(&parent.state, &parent.mm, 0x1000, 0);
+
+                            assert_eq!(result, Ok(()));
+                            parent.register(&event);
+                        }
+                        _ => children.push(parent.fork()),
+                    }
+                }
+                children
+            })
+        })
+        .collect();
+    let worker = spawn(3, || {
+        for _ in 0..10 {
+            model::run_work();
+            model::yield_now();
+        }
+    });
+
+    for n in 0..1 + random(3) {
+        switch(&event, n % 2 == 0);
+    }
+    let children: Vec<_> = forks.into_iter().flat_map(|fork| fork.join()).collect();
+
+    worker.join();
+    let mut processes: Vec<_> = children.iter().collect();
+
+    processes.push(&process);
+    check(&event, &processes);
+}

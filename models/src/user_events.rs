@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the files of user_events need besides themselves. Events have no fields, and their one
+//! listener is that which the model attaches.
+
+pub(crate) mod append_vec;
+pub(crate) mod defs;
+pub(crate) mod enabler;
+pub(crate) mod event;
+pub(crate) mod mm;
+mod table;
+
+use kernel::prelude::*;
+
+/// As in the root of the crate `user_events`.
+fn seed() -> u64 {
+    kernel::random::get_u64()
+}
+
+/// A use of an event.
+pub(crate) fn event_use(event: &kernel::sync::Arc<event::UserEvent>) -> event::EventUse {
+    event::EventUse::new(event.clone())
+}
+
+pub(crate) mod parse {
+    use super::validate::Validator;
+    use kernel::prelude::*;
+
+    pub(crate) struct Layout<'a> {
+        pub(crate) fields: &'a [()],
+        pub(crate) validators: Pin<KBox<[Validator]>>,
+        pub(crate) min_size: usize,
+    }
+}
+
+pub(crate) mod validate {
+    pub(crate) struct Validator;
+}
+
+mod dynevent {
+    use super::event::UserEvent;
+    use kernel::trace::dynevent::Kind;
+
+    pub(super) static KIND: Kind<UserEvent> = Kind::new();
+}
+
+mod probe {
+    use super::event::{
+        listens,
+        UserEvent, //
+    };
+
+    pub(super) fn listeners(event: &UserEvent) -> u32 {
+        if event.trace().is_enabled() {
+            listens::FTRACE
+        } else {
+            0
+        }
+    }
+}
+
+mod registry {
+    use super::event::UserEvent;
+    use kernel::sync::Arc;
+
+    /// No event is removed.
+    pub(super) fn reap_later(_: Arc<UserEvent>) {}
+}
