@@ -14,6 +14,13 @@ RUST_TRACE_TESTS=$TOP/tools/testing/selftests/rust_trace
 ARCH=${ARCH:-x86_64}
 OUT=$BUILD/test$([ "$ARCH" = x86_64 ] || printf '%s' "-$ARCH")
 
+# Two runs in one folder would write to the same results.
+run_alone() {
+	mkdir -p "$OUT"
+	exec 6>"$OUT/.lock"
+	flock -n 6 || die "tests are being run in ${OUT#"$TOP/"} already"
+}
+
 # The triggers of the command line that boot_test.sh expects.
 # shellcheck disable=SC2034
 BOOT_TRIGGERS='trace_trigger=sched_process_exec.hist:keys=pid,sched_process_fork.stacktrace'
