@@ -374,9 +374,8 @@ context_flags() { # NAME
 
 # It is the same of both. (A tick between the two hits can ask for a switch.)
 contexts() {
-	local try
 	load || return
-	for try in 1 2 3; do
+	for _ in 1 2 3; do
 		fresh || return
 		echo 1 >$C/c_pair_first/enable
 		echo 1 >$R/r_exported/enable
