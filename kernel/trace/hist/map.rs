@@ -194,8 +194,10 @@ impl Map {
         let sum = self.find_word(hash, |index| self.slab.word_if(index, key, self.shape.sums));
 
         if let Ok(sum) = sum {
-            sum.add(1, Relaxed);
+            // In this order, as `wake_pollers` requires: it relies on the barrier of the atomic
+            // addition, and the addition to the counter is no barrier.
             self.hits.add(1);
+            sum.add(1, Relaxed);
         }
         sum.is_ok()
     }
