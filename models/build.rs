@@ -4,5 +4,4 @@
 
 fn main() {
     println!("cargo::rustc-cfg=CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST");
-    println!("cargo::rustc-cfg=CONFIG_TRACER_SNAPSHOT");
 }

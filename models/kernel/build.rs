@@ -13,6 +13,7 @@ fn main() {
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let file = Path::new(&linux).join("rust/kernel/sync/set_once.rs");
 
+    println!("cargo::rustc-cfg=CONFIG_TRACER_SNAPSHOT");
     println!("cargo::rerun-if-env-changed=MODELS_LINUX");
     println!("cargo::rerun-if-changed={}", file.display());
     fs::write(

@@ -10,9 +10,13 @@
 #![allow(dead_code, unused_imports)]
 
 mod map;
+mod program;
+mod update;
 mod user_events;
 
 mod models_map;
+mod models_poll;
+mod models_snapshot;
 mod models_user_events;
 mod models_vars;
 
@@ -28,6 +32,13 @@ use std::{
     time::Instant, //
 };
 
+mod data {
+    /// What the condition of a snapshot needs of a command.
+    pub(crate) struct Spec {
+        pub(crate) key_words: usize,
+    }
+}
+
 /// As in the root of the crate `hist`.
 const WORD: usize = size_of::<u64>();
 
@@ -35,6 +46,8 @@ fn all() -> impl Iterator<Item = &'static Model> {
     [
         models_map::MODELS,
         models_vars::MODELS,
+        models_poll::MODELS,
+        models_snapshot::MODELS,
         models_user_events::MODELS,
     ]
     .into_iter()

@@ -21,6 +21,14 @@ impl core::fmt::Debug for Error {
     }
 }
 
+/// An error that C returns.
+pub fn to_result(errno: i32) -> Result {
+    match NonZeroI32::new(errno) {
+        Some(errno) => Err(Error(errno)),
+        None => Ok(()),
+    }
+}
+
 pub mod code {
     use super::Error;
     use std::num::NonZeroI32;

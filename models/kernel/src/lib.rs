@@ -9,6 +9,7 @@
 extern crate self as kernel;
 
 pub mod alloc;
+pub mod bindings;
 pub mod error;
 pub mod init;
 pub mod irq_work;

@@ -20,7 +20,8 @@ pub use set_once::SetOnce;
 use crate::{
     alloc::Flags,
     error::Result,
-    init::Init, //
+    init::Init,
+    model, //
 };
 use std::{
     ops::Deref,
@@ -60,6 +61,14 @@ pub mod barrier {
     pub fn smp_mb<B: Barrier>(_: B) {
         fence(B::ORDER);
         model::note(|| format!("fence {:?}", B::ORDER));
+    }
+}
+
+/// `smp_mb__after_atomic()`: after a read-modify-write operation a full barrier.
+#[track_caller]
+pub fn smp_mb_after_atomic() {
+    if !model::has_strong_rmw() {
+        barrier::smp_mb(barrier::Full);
     }
 }
 

@@ -259,6 +259,20 @@ impl<T: AtomicType> Atomic<T> {
         old
     }
 
+    /// Adds to the memory of this CPU: an addition that is no barrier, whatever others are.
+    #[track_caller]
+    pub(crate) fn add_here(&self, n: T) {
+        let n = n.to_bits();
+        let old = self.access(
+            |atomic, _| self.decode(atomic.fetch_add(n, Ordering::Relaxed)),
+            |this| T::from_bits(this.last()),
+        );
+        let new = T::from_bits(old.to_bits().wrapping_add(n) & T::MASK);
+
+        self.last.set(Some(new.to_bits()));
+        self.note("add to this CPU", Ordering::Relaxed, new);
+    }
+
     /// Exchanges the value.
     #[track_caller]
     pub fn xchg<O: RmwOrdering>(&self, value: T, _: O) -> T {
@@ -351,7 +365,7 @@ macro_rules! arithmetic {
 arithmetic! { u64 u32 usize i64 i32 }
 
 fn full_barrier<O: RmwOrdering>() {
-    if O::IS_FULL {
+    if O::IS_FULL || model::has_strong_rmw() {
         fence(Ordering::SeqCst);
     }
 }
