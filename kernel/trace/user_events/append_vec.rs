@@ -51,8 +51,8 @@ impl<T> AppendVec<T> {
     ///
     /// # Locking
     ///
-    /// The caller excludes concurrent calls of this function and of [`AppendVec::set`]. Readers need
-    /// no lock.
+    /// The caller excludes concurrent calls of this function and of [`AppendVec::set`]. Readers
+    /// need no lock.
     ///
     /// # Errors
     ///
@@ -75,8 +75,8 @@ impl<T> AppendVec<T> {
         Ok(())
     }
 
-    /// Sets the element at `i`, for which memory was [reserved](AppendVec::reserve); `false` if it is
-    /// set already. Locking is as there.
+    /// Sets the element at `i`, for which memory was [reserved](AppendVec::reserve); `false` if
+    /// it is set already. Locking is as there.
     pub(crate) fn set(&self, i: usize, value: T) -> bool {
         let (chunk, at) = position(i);
 
