@@ -59,6 +59,9 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("mm_register", All(4), mm_register),
     Model::new("mm_fork", All(4), mm_fork),
     Model::new("mm_fork_pending", All(4), mm_fork_pending),
+    Model::new("mm_copy", All(4), mm_copy),
+    Model::new("mm_unregister", All(4), mm_unregister),
+    Model::new("mm_exit", All(4), mm_exit),
     Model::new("mm_storm", Random(20_000), mm_storm),
 ];
 
@@ -161,8 +164,12 @@ fn event_uses() {
     assert!(!event.is_used());
 }
 
+fn bit_number(nr: u8) -> EnableBit {
+    EnableBit::new(0x1000, nr, Width::Bits64).expect("it is aligned")
+}
+
 fn bit() -> EnableBit {
-    EnableBit::new(0x1000, 0, Width::Bits64).expect("it is aligned")
+    bit_number(0)
 }
 
 /// A process: its address space, with the state that hangs off it.
@@ -191,7 +198,18 @@ impl Process {
     }
 
     fn register(&self, event: &Arc<UserEvent>) {
-        let result = MmState::enable(&self.state, &self.mm, &bit(), event_use(event));
+        self.register_bit(event, 0);
+    }
+
+    fn register_bit(&self, event: &Arc<UserEvent>, nr: u8) {
+        let bit = bit_number(nr);
+        let result = MmState::enable(&self.state, &self.mm, &bit, event_use(event));
+
+        assert_eq!(result, Ok(()));
+    }
+
+    fn unregister(&self) {
+        let result = MmState::disable(&self.state, &self.mm, 0x1000, 0);
 
         assert_eq!(result, Ok(()));
     }
@@ -232,7 +250,7 @@ fn switch(event: &Arc<UserEvent>, on: bool) {
 fn check(event: &UserEvent, processes: &[&Process]) {
     while model::run_work() {}
     for process in processes {
-        assert_eq!(process.mm.word() != 0, event.status() != 0);
+        assert_eq!(process.mm.word() & 1 != 0, event.status() != 0);
     }
     // So that nothing is left of it.
     for process in processes {
@@ -329,6 +347,53 @@ fn mm_fork_pending() {
     check(&event, &[&process, &child]);
 }
 
+/// A child gets a set of its own, as it registers another bit, while the event of the shared one is
+/// switched.
+fn mm_copy() {
+    let (event, another) = (new_event(), new_event());
+    let process = Process::registered(&event);
+    let child = process.fork();
+    let (its_child, its_event) = (child.clone(), another.clone());
+    let other = spawn(1, move || its_child.register_bit(&its_event, 1));
+    let worker = spawn(2, || model::run_work());
+
+    switch(&event, true);
+    other.join();
+    worker.join();
+    check(&event, &[&process, &child]);
+}
+
+/// A child gives the shared bit back while its event is switched: it stays 0 there.
+fn mm_unregister() {
+    let event = new_event();
+    let process = Process::registered(&event);
+    let child = process.fork();
+    let its_child = child.clone();
+    let other = spawn(1, move || its_child.unregister());
+    let worker = spawn(2, || model::run_work());
+
+    switch(&event, true);
+    other.join();
+    worker.join();
+    check(&event, &[&process]);
+    assert_eq!(child.mm.word(), 0);
+    child.exit();
+}
+
+/// A process ends while its event is switched, and a child of it goes on.
+fn mm_exit() {
+    let event = new_event();
+    let process = Process::registered(&event);
+    let child = process.fork();
+    let other = spawn(1, move || process.exit());
+    let worker = spawn(2, || model::run_work());
+
+    switch(&event, true);
+    other.join();
+    worker.join();
+    check(&event, &[&child]);
+}
+
 /// Switches, forks, registrations, faults and work, at random.
 fn mm_storm() {
     let event = new_event();
@@ -348,9 +413,7 @@ fn mm_storm() {
                         0 => parent.mm.swap_out(),
                         1 => {
                             // It gets a set of its own.
-                            let result = MmState::disable(&parent.state, &parent.mm, 0x1000, 0);
-
-                            assert_eq!(result, Ok(()));
+                            parent.unregister();
                             parent.register(&event);
                         }
                         _ => children.push(parent.fork()),

@@ -157,10 +157,12 @@ pub mod gup {
     pub struct PinnedPage(pub(super) Arc<Space>);
 
     impl PinnedPage {
-        /// There is one bit.
+        /// The user's program does not write the word, so it is no atomic operation.
         #[track_caller]
-        pub fn set_bit(&mut self, _: usize, _: u32, on: bool) -> Result {
-            self.0.word.store(on.into(), Relaxed);
+        pub fn set_bit(&mut self, _: usize, nr: u32, on: bool) -> Result {
+            let rest = self.0.word.load(Relaxed) & !(1 << nr);
+
+            self.0.word.store(rest | u64::from(on) << nr, Relaxed);
             Ok(())
         }
     }
