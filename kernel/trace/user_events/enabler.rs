@@ -1,38 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Enabled addresses: which bit of which word follows which event.
+//! Enable bits: the event that each bit follows.
 //!
-//! There are two ways to come to an enabled address. A process has an [`EnablerSet`], keyed by
-//! address and bit: for registering and unregistering. An event has its [`Sites`]: for switching
-//! it, without a look at any other event's addresses.
+//! A bit is a [`Site`]. It is in two containers. A process has an [`EnablerSet`], a hash table by
+//! address and bit: for registering and unregistering. An event has a [`Sites`] list: for switching
+//! it without looking at the bits of other events.
+//!
+//! Adding and removing a bit take the same time however many other bits the process and the event
+//! have. The end of a process takes time for its own bits only.
 //!
 //! A fork shares the set of the parent instead of copying it, so a set has a list of the address
-//! spaces that use it, and a set with more than one does not change any more. An address space that
-//! wants a change then gets a copy of its own ([`EnablerSet::copy_for`]).
+//! spaces that use it, and a set with more than one does not change. An address space that wants a
+//! change then gets a copy of its own ([`EnablerSet::copy_for`]).
 //!
 //! # Locking
 //!
-//! The lock of a set is inside that of an address space ([`super::mm::MmState`]) and outside that
-//! of the sites of an event. Only who holds the lock of an address space that uses a set may change
-//! the set's enablers, and only if there is no other user.
+//! The lock of a set is inside that of an address space ([`super::mm::MmState`]). The lock of the
+//! sites of an event is a spinlock, and nothing is taken inside it. No memory is allocated under
+//! either, and no reference is dropped under the latter that could be the last one.
 //!
-//! # Order
-//!
-//! Sets and address spaces are numbered as they come, and both are visited by ascending number.
-//! So who switches an event meets every copy of a set that is made meanwhile, and every child that
-//! is forked meanwhile after its parent.
+//! The holder of the lock of an address space that uses a set may change the enablers of the set,
+//! if the set has no other user.
 
 use super::{
     defs::EnableBit,
-    event::{
-        EventUse,
-        UserEvent, //
-    },
+    event::EventUse,
     mm::MmState,
-    seed,
-    table::OpenTable, //
+    seed, switch,
+    table::{
+        Entry,
+        OpenTable,
+        Slots, //
+    },
+    visit_list::{
+        Member,
+        Side,
+        VisitList, //
+    },
 };
 use kernel::{
+    list::{
+        impl_list_arc_safe,
+        impl_list_item,
+        ListArc,
+        ListLinks, //
+    },
     new_mutex,
     prelude::*,
     rbtree::{
@@ -49,48 +61,139 @@ use kernel::{
     },
 };
 
-/// The number of the next set or address space; 64 bits do not run out.
-static NEXT_ID: Atomic<u64> = Atomic::new(1);
+/// A set with more bits than this is not taken apart by the task that exits.
+const FEW: usize = 8;
 
-/// A number that is larger than all that were given before.
-pub(super) fn next_id() -> u64 {
-    NEXT_ID.fetch_add(1, Relaxed)
+/// The sites of an event.
+pub(crate) type Sites = VisitList<Site>;
+
+/// An enable bit: the set that it is in, its key there, and the event that it follows.
+#[pin_data]
+pub(crate) struct Site {
+    /// [`EnableBit::key`].
+    key: u64,
+    event: EventUse,
+    set: Arc<EnablerSet>,
+    side: Side,
+    /// The bit is registered. Changes under the lock of the address space.
+    live: Atomic<bool>,
+    /// In the list of the event.
+    #[pin]
+    links: ListLinks,
 }
 
-/// The events that addresses follow, by [`EnableBit::key`].
-type Enablers = OpenTable<u64, EventUse>;
+// As large as an object of the slab cache that it comes from, with the reference count.
+#[cfg(CONFIG_64BIT)]
+static_assert!(size_of::<Site>() <= 64 - 8);
 
-/// Enabled addresses, of one address space or of several that were forked from it.
+impl_list_arc_safe! {
+    impl ListArcSafe<0> for Site { untracked; }
+}
+
+impl_list_item! {
+    impl ListItem<0> for Site { using ListLinks { self.links }; }
+}
+
+impl Member for Site {
+    fn side(&self) -> &Side {
+        &self.side
+    }
+}
+
+impl Entry for Arc<Site> {
+    type Key = u64;
+
+    fn key(&self) -> u64 {
+        self.key
+    }
+}
+
+impl Site {
+    fn new(set: &Arc<EnablerSet>, key: u64, event: EventUse) -> Result<ListArc<Self>> {
+        let set = set.clone();
+
+        ListArc::pin_init(
+            try_pin_init!(Self {
+                key,
+                event,
+                set,
+                side: Side::new(),
+                live: Atomic::new(true),
+                links <- ListLinks::new(),
+            }? Error),
+            GFP_KERNEL_ACCOUNT,
+        )
+    }
+
+    /// [`EnableBit::key`] of the bit.
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// The event that the bit follows.
+    pub(crate) fn event(&self) -> &EventUse {
+        &self.event
+    }
+
+    /// The set that the bit is in.
+    pub(crate) fn set(&self) -> &Arc<EnablerSet> {
+        &self.set
+    }
+
+    /// Returns `true` if the bit is registered. The caller holds the lock of an address space that
+    /// uses the set.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live.load(Relaxed)
+    }
+
+    /// Adds the site to its event. A switch that has begun does not see it.
+    ///
+    /// Returns `true` if a switch still has to see `origin`, a site of the same event.
+    fn link(site: ListArc<Self>, origin: Option<&Self>) -> bool {
+        let this = site.clone_arc();
+        let mut sites = this.event.sites().lock();
+
+        sites.insert(site);
+        origin.is_some_and(|origin| sites.is_ahead(origin))
+    }
+
+    /// Removes the site from its event.
+    fn unlink(&self) {
+        self.live.store(false, Relaxed);
+        let mut sites = self.event.sites().lock();
+        // SAFETY: A site is only ever added to the list of its event, in `link()`.
+        let this = unsafe { sites.remove(self) };
+
+        drop(sites);
+        drop(this);
+    }
+}
+
+/// The enable bits of one address space, or of several that were forked from it.
 #[pin_data]
 pub(crate) struct EnablerSet {
-    id: u64,
     #[pin]
     inner: Mutex<Inner>,
 }
 
 struct Inner {
-    enablers: Enablers,
-    /// Who uses the set, by number.
+    enablers: OpenTable<Arc<Site>>,
+    /// The address spaces that use the set, by number.
     mms: RBTree<u64, Arc<MmState>>,
     users: usize,
 }
 
 impl EnablerSet {
-    /// A set without addresses whose one user is `mm`.
+    /// Creates a set without bits whose one user is `mm`.
     pub(crate) fn new(mm: &Arc<MmState>) -> Result<Arc<Self>> {
-        Self::with(OpenTable::with_seed(seed()), mm)
-    }
-
-    fn with(enablers: Enablers, mm: &Arc<MmState>) -> Result<Arc<Self>> {
         let mut mms = RBTree::new();
         mms.try_create_and_insert(mm.id(), mm.clone(), GFP_KERNEL_ACCOUNT)?;
 
         Arc::pin_init(
             pin_init!(Self {
-                id: next_id(),
                 inner <- new_mutex!(
                     Inner {
-                        enablers,
+                        enablers: OpenTable::with_seed(seed()),
                         mms,
                         users: 1,
                     },
@@ -101,134 +204,154 @@ impl EnablerSet {
         )
     }
 
-    /// Its place in the order of visits.
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// Whether more than one address space uses it, so that it must not change.
+    /// Returns `true` if more than one address space uses the set, so that it must not change.
     pub(crate) fn is_shared(&self) -> bool {
         self.inner.lock().users > 1
     }
 
-    /// Whether the bit is in use, whatever the width of its word.
+    /// Returns `true` if it takes a while to take the set apart, and `leave()` would.
+    pub(crate) fn is_slow_to_leave(&self) -> bool {
+        let inner = self.inner.lock();
+
+        inner.users == 1 && inner.enablers.len() > FEW
+    }
+
+    /// Returns `true` if the bit is in use, whatever the width of its word.
     pub(crate) fn contains(&self, bit: &EnableBit) -> bool {
         let inner = self.inner.lock();
 
         bit.keys().iter().any(|key| inner.enablers.contains(*key))
     }
 
-    /// The bit as it was registered, with the width of its word.
+    /// Returns the bit as it was registered, with the width of its word.
     pub(crate) fn find(&self, addr: usize, bit: u8) -> Option<EnableBit> {
         let inner = self.inner.lock();
 
         EnableBit::both_widths(addr, bit).find(|bit| inner.enablers.contains(bit.key()))
     }
 
-    /// Whether the bit with this key follows `event`.
-    pub(crate) fn follows(&self, key: u64, event: &UserEvent) -> bool {
-        self.inner
-            .lock()
-            .enablers
-            .get(key)
-            .is_some_and(|followed| followed.is_of(event))
-    }
-
-    /// The event that the bit with this key follows.
-    pub(crate) fn event(&self, key: u64) -> Option<EventUse> {
+    /// Returns the site of the bit with this key.
+    pub(crate) fn get(&self, key: u64) -> Option<Arc<Site>> {
         self.inner.lock().enablers.get(key).cloned()
     }
 
-    /// The keys of all bits, for a pass over them without the lock.
+    /// Returns the keys of all bits, for a pass over them without the lock.
     pub(crate) fn keys(&self) -> Result<KVVec<u64>> {
-        let inner = self.inner.lock();
-        let mut keys = KVVec::with_capacity(inner.enablers.len(), GFP_KERNEL)?;
+        loop {
+            let len = self.inner.lock().enablers.len();
+            // Bits may be registered until the lock is taken again.
+            let mut keys = KVVec::with_capacity(len.saturating_add(len / 4), GFP_KERNEL)?;
+            let inner = self.inner.lock();
 
-        for (key, _) in inner.enablers.iter() {
-            keys.push(key, GFP_KERNEL)?;
+            if inner.enablers.len() > keys.capacity() {
+                continue;
+            }
+            for site in inner.enablers.iter() {
+                keys.push_within_capacity(site.key)?;
+            }
+            return Ok(keys);
         }
-        Ok(keys)
     }
 
-    /// Adds an address. The caller has checked that it is not there, and that the set may change.
+    /// Adds a bit. The caller has checked that it is not there, and that the set may change.
     ///
-    /// From here on whoever switches the event finds the address.
+    /// A switch of the event that begins after this finds the bit.
     pub(crate) fn insert(this: &Arc<Self>, key: u64, event: EventUse) -> Result {
-        let mut inner = this.inner.lock();
-        let site = Site {
-            set: this.clone(),
-            key,
-        };
+        let site = Site::new(this, key, event)?;
 
-        inner.enablers.reserve(1)?;
-        event.sites().lock().insert(site)?;
-        // There is room for it, and no such entry that it would replace.
-        inner.enablers.insert_within_capacity(key, event);
+        this.make_room(1)?;
+        this.add(site, None);
         Ok(())
     }
 
-    /// Takes an address out and returns the use of its event.
-    pub(crate) fn remove(&self, key: u64) -> Option<EventUse> {
-        let mut inner = self.inner.lock();
-        let event = inner.enablers.remove(key)?;
+    /// Makes room for more bits. The caller is the only one who may change the set.
+    fn make_room(&self, additional: usize) -> Result {
+        let growth = self.inner.lock().enablers.growth(additional)?;
 
-        let site = event.sites().lock().remove((self.id, key));
-        drop(inner);
-        // May be the last but one reference of this set; the caller has another one.
-        drop(site);
-        Some(event)
+        if let Some(count) = growth {
+            self.resize(Slots::new(count)?);
+        }
+        Ok(())
     }
 
-    /// Lets `mm` use the set as well.
-    pub(crate) fn share(&self, mm: &Arc<MmState>) -> Result {
+    fn resize(&self, slots: Slots<Arc<Site>>) {
+        let rest = self.inner.lock().enablers.resize(slots);
+
+        // Without the lock.
+        drop(rest);
+    }
+
+    /// Adds a site, for which there is room, to the set and to its event.
+    fn add(&self, site: ListArc<Site>, origin: Option<&Site>) -> bool {
+        // No such entry is replaced.
+        self.inner
+            .lock()
+            .enablers
+            .insert_within_capacity(site.clone_arc());
+        Site::link(site, origin)
+    }
+
+    /// Removes a bit and returns its site, which is to be dropped without a lock. The caller is the
+    /// only one who may change the set.
+    pub(crate) fn remove(&self, key: u64) -> Option<Arc<Site>> {
+        let (site, surplus) = {
+            let mut inner = self.inner.lock();
+
+            (inner.enablers.remove(key)?, inner.enablers.surplus())
+        };
+
+        site.unlink();
+        // The table may stay as large as it is if there is no memory.
+        if let Some(slots) = surplus.and_then(|count| Slots::new(count).ok()) {
+            self.resize(slots);
+        }
+        Some(site)
+    }
+
+    /// Lets `mm` use the set as well. Returns `true` if a switch is in progress, which may not meet
+    /// `mm`.
+    pub(crate) fn share(&self, mm: &Arc<MmState>) -> Result<bool> {
         let node = RBTreeNode::new(mm.id(), mm.clone(), GFP_KERNEL_ACCOUNT)?;
         let mut inner = self.inner.lock();
 
         inner.mms.insert(node);
         inner.users += 1;
-        Ok(())
+        Ok(switch::in_progress())
     }
 
-    /// A set of its own for `mm`, which is left as it is until [`EnablerSet::leave`].
+    /// Creates a set of its own for `mm`, which uses this one until [`EnablerSet::leave`].
     ///
-    /// The sites of the copy are known to the events when this returns, so that no switch is lost
-    /// whichever of the two sets `mm` is found in.
-    pub(crate) fn copy_for(&self, mm: &Arc<MmState>) -> Result<Arc<Self>> {
-        let enablers = self.inner.lock().enablers.try_clone()?;
-        let copy = Self::with(enablers, mm)?;
-        let mut done = 0;
+    /// The sites of the copy are known to the events when this returns. The second value is `true`
+    /// if a switch in progress does not meet one of them although it has not met its original yet.
+    pub(crate) fn copy_for(&self, mm: &Arc<MmState>) -> Result<(Arc<Self>, bool)> {
+        let (len, slots) = {
+            let inner = self.inner.lock();
 
-        let inner = copy.inner.lock();
-        let result: Result = inner.enablers.iter().try_for_each(|(key, event)| {
-            event.sites().lock().insert(Site {
-                set: copy.clone(),
-                key,
-            })?;
-            done += 1;
-            Ok(())
-        });
-        drop(inner);
-        if let Err(e) = result {
-            copy.forget_sites(done);
-            return Err(e);
+            (inner.enablers.len(), inner.enablers.slots())
+        };
+        let copy = Self::new(mm)?;
+        let mut is_missed = false;
+
+        copy.make_room(len)?;
+        // The set is shared, so its enablers stay as they are.
+        for at in 0..slots {
+            let Some(origin) = self.inner.lock().enablers.slot(at).cloned() else {
+                continue;
+            };
+
+            match Site::new(&copy, origin.key, origin.event.clone()) {
+                Ok(site) => is_missed |= copy.add(site, Some(&origin)),
+                Err(e) => {
+                    Self::leave(&copy, mm);
+                    return Err(e);
+                }
+            }
         }
-        Ok(copy)
+        Ok((copy, is_missed))
     }
 
-    /// Takes the first `count` enablers' sites away from their events.
-    fn forget_sites(&self, count: usize) {
-        let mut inner = self.inner.lock();
-
-        // No reference of the set goes under its own lock: the caller holds one.
-        for (key, event) in inner.enablers.iter().take(count) {
-            drop(event.sites().lock().remove((self.id, key)));
-        }
-        inner.mms = RBTree::new();
-        inner.users = 0;
-    }
-
-    /// `mm` does not use the set any more. The last user takes its addresses along.
-    pub(crate) fn leave(this: Arc<Self>, mm: &MmState) {
+    /// Ends the use of the set by `mm`. The last user removes the bits.
+    pub(crate) fn leave(this: &Arc<Self>, mm: &MmState) {
         let (state, enablers) = {
             let mut inner = this.inner.lock();
             let Some(state) = inner.mms.remove(&mm.id()) else {
@@ -245,138 +368,39 @@ impl EnablerSet {
             (state, enablers)
         };
 
-        for (_, event) in enablers.iter() {
-            // All of them at once, the first time that an event comes up.
-            event.sites().lock().remove_set(this.id);
+        for site in enablers.iter() {
+            site.unlink();
         }
-        // The uses of the events go here, without a lock.
+        // The uses of the events are dropped here, without a lock.
         drop(enablers);
         drop(state);
     }
 
-    /// Calls `f` with every address space that uses the set, by ascending number, without a lock.
-    ///
-    /// One that comes meanwhile is visited, since its number is larger than those before.
-    pub(crate) fn for_each_mm(this: &Arc<Self>, mut f: impl FnMut(&Arc<MmState>)) {
+    /// Calls `f` without a lock with the address spaces that use the set and whose number is less
+    /// than `before`, by ascending number.
+    pub(crate) fn for_each_mm(&self, before: u64, mut f: impl FnMut(&Arc<MmState>)) {
         let mut next = 0;
 
         loop {
-            let mm = {
-                let inner = this.inner.lock();
+            let (mm, is_last) = {
+                let inner = self.inner.lock();
                 let Some(cursor) = inner.mms.cursor_lower_bound(&next) else {
                     break;
                 };
-                cursor.current().1.clone()
+                let (id, mm) = cursor.current();
+
+                if *id >= before {
+                    break;
+                }
+                (mm.clone(), cursor.peek_next().is_none())
             };
 
             f(&mm);
+            // See `share()` for one that has joined meanwhile.
+            if is_last {
+                break;
+            }
             next = mm.id() + 1;
-        }
-    }
-}
-
-/// Where an enabled address of an event is: in which set, under which key.
-#[derive(Clone)]
-pub(crate) struct Site {
-    pub(crate) set: Arc<EnablerSet>,
-    pub(crate) key: u64,
-}
-
-/// The order in which the sites of an event are visited.
-pub(crate) type Position = (u64, u64);
-
-impl Site {
-    /// Its place in the order of visits.
-    pub(crate) fn position(&self) -> Position {
-        (self.set.id(), self.key)
-    }
-}
-
-/// The enabled addresses of one event, by position. Most events have one, which needs no memory
-/// besides the event's own.
-pub(crate) enum Sites {
-    /// None or one.
-    Few(Option<Site>),
-    /// Sorted.
-    Many(KVVec<Site>),
-}
-
-impl Sites {
-    /// No addresses.
-    pub(crate) const fn new() -> Self {
-        Self::Few(None)
-    }
-
-    fn as_slice(&self) -> &[Site] {
-        match self {
-            Self::Few(site) => site.as_slice(),
-            Self::Many(sites) => sites,
-        }
-    }
-
-    /// The first site behind `position`, or the first of all.
-    pub(crate) fn after(&self, position: Option<Position>) -> Option<Site> {
-        let sites = self.as_slice();
-        let at = match position {
-            Some(position) => sites.partition_point(|site| site.position() <= position),
-            None => 0,
-        };
-
-        sites.get(at).cloned()
-    }
-
-    /// Adds a site. A new set sorts behind all others, so this is at the end as a rule.
-    fn insert(&mut self, site: Site) -> Result {
-        match self {
-            Self::Few(slot @ None) => *slot = Some(site),
-            Self::Few(slot @ Some(_)) => {
-                let mut sites = KVVec::with_capacity(2, GFP_KERNEL_ACCOUNT)?;
-                if let Some(first) = slot.take() {
-                    sites.push(first, GFP_KERNEL_ACCOUNT)?;
-                }
-                *self = Self::Many(sites);
-                return self.insert(site);
-            }
-            Self::Many(sites) => {
-                let at = sites.partition_point(|other| other.position() < site.position());
-
-                sites.reserve(1, GFP_KERNEL_ACCOUNT)?;
-                sites.insert_within_capacity(at, site).map_err(|_| ENOMEM)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes all sites of a set out. Who calls this has a reference of the set.
-    fn remove_set(&mut self, set: u64) {
-        match self {
-            Self::Few(slot) => drop(slot.take_if(|site| site.set.id() == set)),
-            Self::Many(sites) => {
-                let at = sites.partition_point(|site| site.set.id() < set);
-
-                if sites.get(at).is_some_and(|site| site.set.id() == set) {
-                    sites.retain(|site| site.set.id() != set);
-                }
-                if sites.is_empty() {
-                    *self = Self::new();
-                }
-            }
-        }
-    }
-
-    /// Takes a site out.
-    fn remove(&mut self, position: Position) -> Option<Site> {
-        match self {
-            Self::Few(slot) => slot.take_if(|site| site.position() == position),
-            Self::Many(sites) => {
-                let at = sites.binary_search_by_key(&position, Site::position).ok()?;
-                let site = sites.remove(at).ok();
-
-                if sites.is_empty() {
-                    *self = Self::new();
-                }
-                site
-            }
         }
     }
 }

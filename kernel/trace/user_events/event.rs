@@ -19,20 +19,23 @@ use super::{
         SYSTEM, //
     },
     dynevent,
-    enabler::{
-        next_id,
-        EnablerSet,
-        Sites, //
-    },
-    mm::MmState,
+    enabler::Sites,
     parse::Layout,
     probe,
     registry,
+    switch::Switch,
     validate::Validator, //
 };
 use core::num::NonZeroU16;
 use kernel::{
-    new_mutex,
+    list::{
+        impl_list_arc_safe,
+        impl_list_item,
+        AtomicTracker,
+        ListLinks,
+        TryNewListArc, //
+    },
+    new_spinlock,
     prelude::*,
     str::BStr,
     sync::{
@@ -44,7 +47,7 @@ use kernel::{
         },
         Arc,
         ArcBorrow,
-        Mutex, //
+        SpinLock, //
     },
     trace::{
         dynevent::Kind,
@@ -95,7 +98,20 @@ pub(crate) struct UserEvent {
     validators: Pin<KBox<[Validator]>>,
     /// The enabled addresses that follow this event.
     #[pin]
-    sites: Mutex<Sites>,
+    sites: SpinLock<Sites>,
+    /// In a list of the registry, after the last use is gone.
+    #[pin]
+    links: ListLinks,
+    #[pin]
+    tracker: AtomicTracker,
+}
+
+impl_list_arc_safe! {
+    impl ListArcSafe<0> for UserEvent { tracked_by tracker: AtomicTracker; }
+}
+
+impl_list_item! {
+    impl ListItem<0> for UserEvent { using ListLinks { self.links }; }
 }
 
 impl_has_event! {
@@ -147,7 +163,9 @@ impl UserEvent {
                 status: Atomic::new(0),
                 min_size,
                 validators,
-                sites <- new_mutex!(Sites::new(), "UserEvent::sites"),
+                sites <- new_spinlock!(Sites::new(), "UserEvent::sites"),
+                links <- ListLinks::new(),
+                tracker <- AtomicTracker::new(),
             }? Error),
             GFP_KERNEL_ACCOUNT,
         )
@@ -204,7 +222,7 @@ impl UserEvent {
     }
 
     /// The enabled addresses that follow this event.
-    pub(crate) fn sites(&self) -> &Mutex<Sites> {
+    pub(crate) fn sites(&self) -> &SpinLock<Sites> {
         &self.sites
     }
 
@@ -233,28 +251,7 @@ impl UserEvent {
     /// Brings `status` and the enabled words in line with the attached probes.
     fn refresh(&self, held: Held<'_>) {
         self.status.store(probe::listeners(self), Relaxed);
-        self.update_sites(held);
-    }
-
-    /// Writes the state of the event to every enabled word that follows it.
-    ///
-    /// Takes the sites one by one, in their order: a set that comes up meanwhile sorts behind all
-    /// others, and whoever puts an address in writes its word itself.
-    fn update_sites(&self, _held: Held<'_>) {
-        // Who comes up meanwhile, children for instance, is not waited for: there may be many.
-        let now = next_id();
-        let mut last = None;
-
-        loop {
-            let Some(site) = self.sites.lock().after(last) else {
-                break;
-            };
-
-            EnablerSet::for_each_mm(&site.set, |mm: &Arc<MmState>| {
-                MmState::sync(mm, self, site.key, mm.id() < now)
-            });
-            last = Some(site.position());
-        }
+        Switch::run(self, held);
     }
 }
 
@@ -286,11 +283,6 @@ impl EventUse {
     pub(super) fn new(event: Arc<UserEvent>) -> Self {
         event.hold();
         Self(event)
-    }
-
-    /// Whether both are uses of the same event.
-    pub(crate) fn is_of(&self, event: &UserEvent) -> bool {
-        core::ptr::eq(&*self.0, event)
     }
 
     /// A number that no other event has while this use is held.

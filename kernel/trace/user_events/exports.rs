@@ -62,7 +62,7 @@ pub(crate) fn state_or_new(mm: &MmWithUser) -> Result<Arc<MmState>> {
     let new = MmState::new(ARef::from(mm_ref))?;
     if !install(mm, new.clone()) {
         // Another thread was faster. The set knows its address space: they have to be parted.
-        new.exit();
+        MmState::exit(new);
     }
     state(mm).ok_or(ESRCH)
 }
@@ -149,6 +149,6 @@ unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
         // SAFETY: It came from `Arc::into_raw` in `install`, and nobody else can take it now.
         let state = unsafe { Arc::<MmState>::from_raw(ptr.cast()) };
 
-        state.exit();
+        MmState::exit(state);
     }
 }

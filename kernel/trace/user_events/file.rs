@@ -57,7 +57,7 @@ pub(crate) struct DataFile {
     ///
     /// No larger than there can be trace events.
     #[pin]
-    index: Mutex<OpenTable<NonZeroU16, u16>>,
+    index: Mutex<OpenTable<(NonZeroU16, u16)>>,
 }
 
 impl DataFile {
@@ -69,7 +69,7 @@ impl DataFile {
         let mut index = self.index.lock();
         let id = event.id()?;
 
-        if let Some(i) = index.get(id) {
+        if let Some((_, i)) = index.get(id) {
             return publish(u32::from(*i));
         }
 
@@ -78,7 +78,7 @@ impl DataFile {
         self.events.reserve(usize::from(i))?;
         publish(u32::from(i))?;
 
-        index.insert_within_capacity(id, i);
+        index.insert_within_capacity((id, i));
         self.events.set(usize::from(i), event);
         Ok(())
     }

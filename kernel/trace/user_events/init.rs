@@ -5,6 +5,7 @@
 use crate::{
     dynevent,
     file,
+    reaper,
     registry,
     status, //
 };
@@ -12,6 +13,7 @@ use kernel::prelude::*;
 
 /// Creates the files, the event kind and the sysctl. Called once, while the kernel boots.
 pub(crate) fn init() -> Result {
+    reaper::init()?;
     registry::init()?;
 
     if let Err(e) = create_files() {

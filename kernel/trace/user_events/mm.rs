@@ -19,23 +19,32 @@
 //!
 //! The child joins the set of its parent while both address spaces are locked for the copy of the
 //! pages. Addresses come and go, and words are written, with `mmap_lock` held for reading, so what
-//! the child gets of the set and of the memory is from the same moment. A switch that meets the
-//! child before the copy is done, or a word of the parent that is still to be written then, has the
-//! child write all its words afterwards ([`MmState::forked`]).
+//! the child gets of the set and of the memory is from the same moment. A switch in progress, or a
+//! word of the parent that is still to be written then, has the child write all its words
+//! afterwards ([`MmState::forked`]).
 
 use super::{
     defs::EnableBit,
     enabler::{
-        next_id,
-        EnablerSet, //
+        EnablerSet,
+        Site, //
     },
-    event::{
-        EventUse,
-        UserEvent, //
+    event::EventUse,
+    reaper,
+    switch::{
+        next_id,
+        Switch, //
     },
 };
 use kernel::{
     impl_has_work,
+    list::{
+        impl_list_arc_safe,
+        impl_list_item,
+        AtomicTracker,
+        ListLinks,
+        TryNewListArc, //
+    },
     mm::{
         gup::PinnedPage,
         Mm,
@@ -76,10 +85,8 @@ const MAX_ATTEMPTS: usize = 10;
 /// How many words are listed for the work item. With more of them it writes all words.
 const MAX_PENDING: usize = 64;
 
-/// How often, and how long, who switches an event waits for the locks of a process before leaving
-/// its words to the work item.
+/// How often a switch tries to get the locks of a process before it leaves a word to the work item.
 const LOCK_TRIES: u32 = 5;
-const LOCK_WAIT: Delta = Delta::from_micros(100);
 
 /// How long the work item waits for memory before it tries again.
 const MEMORY_WAIT: Delta = Delta::from_millis(10);
@@ -96,6 +103,11 @@ pub(crate) struct MmState {
     /// Writes what is pending.
     #[pin]
     work: Work<MmState>,
+    /// In the list of the reaper.
+    #[pin]
+    links: ListLinks,
+    #[pin]
+    tracker: AtomicTracker,
 }
 
 struct Inner {
@@ -111,6 +123,14 @@ struct Inner {
 
 impl_has_work! {
     impl HasWork<Self> for MmState { self.work }
+}
+
+impl_list_arc_safe! {
+    impl ListArcSafe<0> for MmState { tracked_by tracker: AtomicTracker; }
+}
+
+impl_list_item! {
+    impl ListItem<0> for MmState { using ListLinks { self.links }; }
 }
 
 impl MmState {
@@ -129,12 +149,13 @@ impl MmState {
         let child = Self::without_set(mm, true)?;
         let (set, behind) = {
             let inner = parent.inner.lock();
+            let mut behind = false;
 
             if let Some(set) = &inner.set {
-                set.share(&child)?;
+                behind = set.share(&child)?;
             }
             // A word of the parent that is still to be written may be copied as it is.
-            let behind = parent.resync.load(Relaxed) || inner.working || !inner.pending.is_empty();
+            behind |= parent.resync.load(Relaxed) || inner.working || !inner.pending.is_empty();
 
             (inner.set.clone(), behind)
         };
@@ -162,6 +183,8 @@ impl MmState {
                 ),
                 resync: Atomic::new(false),
                 work <- new_work!("MmState::work"),
+                links <- ListLinks::new(),
+                tracker <- AtomicTracker::new(),
             }),
             GFP_KERNEL_ACCOUNT,
         )
@@ -183,17 +206,28 @@ impl MmState {
         }
     }
 
-    /// The address space is going away.
-    pub(crate) fn exit(&self) {
-        let set = {
-            let mut inner = self.inner.lock();
+    /// The address space is going away. It has no user any more, or no bit.
+    pub(crate) fn exit(this: Arc<Self>) {
+        let is_slow = {
+            let mut inner = this.inner.lock();
 
             inner.pending = KVec::new();
-            inner.set.take()
+            inner.set.as_ref().is_some_and(|set| set.is_slow_to_leave())
         };
 
+        if is_slow {
+            reaper::reap_later(this);
+        } else {
+            this.leave();
+        }
+    }
+
+    /// Leaves the set. The last user of a set removes its bits.
+    pub(super) fn leave(&self) {
+        let set = self.inner.lock().set.take();
+
         if let Some(set) = set {
-            EnablerSet::leave(set, self);
+            EnablerSet::leave(&set, self);
         }
     }
 
@@ -251,12 +285,12 @@ impl MmState {
 
         match Self::with_page(mm, &bit, |page| {
             let mut inner = this.inner.lock();
-            let event = Self::take_out(this, &mut inner, &bit)?;
+            let site = Self::take_out(this, &mut inner, &bit)?;
             // Under the lock still: another thread may register the bit anew after it.
             let result = write(page, &bit, false);
 
             drop(inner);
-            drop(event);
+            drop(site);
             result
         }) {
             Ok(result) => result,
@@ -265,10 +299,10 @@ impl MmState {
             // The page does not come.
             Err(e) => {
                 let mut inner = this.inner.lock();
-                let event = Self::take_out(this, &mut inner, &bit)?;
+                let site = Self::take_out(this, &mut inner, &bit)?;
 
                 drop(inner);
-                drop(event);
+                drop(site);
                 Err(e)
             }
         }
@@ -285,7 +319,7 @@ impl MmState {
     }
 
     /// Takes a bit out of the set.
-    fn take_out(this: &Arc<Self>, inner: &mut Inner, bit: &EnableBit) -> Result<Option<EventUse>> {
+    fn take_out(this: &Arc<Self>, inner: &mut Inner, bit: &EnableBit) -> Result<Option<Arc<Site>>> {
         // Another thread may have been faster.
         if !inner.set.as_ref().is_some_and(|set| set.contains(bit)) {
             return Err(ENOENT);
@@ -300,9 +334,13 @@ impl MmState {
             return Ok(set);
         }
 
-        let own = set.copy_for(this)?;
+        let (own, is_missed) = set.copy_for(this)?;
         inner.set = Some(own.clone());
-        EnablerSet::leave(set, this);
+        if is_missed {
+            this.resync.store(true, Release);
+            Self::queue(this);
+        }
+        EnablerSet::leave(&set, this);
         Ok(own)
     }
 
@@ -331,44 +369,36 @@ impl MmState {
         Err(EFAULT)
     }
 
-    /// Writes the state of `event` to the bit with this key, if it still follows the event.
+    /// Writes the state of its event to the bit of `site`, if it is still registered here.
     ///
     /// What cannot be written at once is written later. Waits a little for the locks of the
-    /// process, if `patient` and if it has not been waited for already.
-    pub(crate) fn sync(this: &Arc<Self>, event: &UserEvent, key: u64, patient: bool) {
+    /// process, if `switch` may still wait.
+    pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site>, switch: &mut Switch) {
         let Some(mm) = this.user() else {
             return;
         };
-        let tries = if patient { LOCK_TRIES } else { 1 };
 
-        for left in (0..tries).rev() {
-            if Self::try_sync(this, &mm, event, key, left == 0) {
+        for left in (0..LOCK_TRIES).rev() {
+            let last = left == 0 || !switch.may_pause();
+
+            if Self::try_sync(this, &mm, site, last) {
                 return;
             }
             // All words are going to be written anyway.
-            if this.resync.load(Relaxed) {
+            if this.resync.load(Relaxed) || last || !switch.pause() {
                 break;
-            }
-            if left > 0 {
-                fsleep(LOCK_WAIT);
             }
         }
         this.resync.store(true, Release);
         Self::queue(this);
     }
 
-    /// One try of [`MmState::sync`]. Returns whether nothing more is to be done: the word is
-    /// written, or is known to be written later, or does not follow the event.
+    /// One try of [`MmState::sync`]. Returns `true` if nothing remains to be done: the word is
+    /// written, or is known to be written later, or does not follow the event any more.
     ///
-    /// It is not if a lock is not to be had, unless that is the one of the address space and this
-    /// is the `last` try.
-    fn try_sync(
-        this: &Arc<Self>,
-        mm: &MmWithUser,
-        event: &UserEvent,
-        key: u64,
-        last: bool,
-    ) -> bool {
+    /// Returns `false` on lock contention. On the `last` try, contention of `mmap_lock` leaves the
+    /// word to the work item instead.
+    fn try_sync(this: &Arc<Self>, mm: &MmWithUser, site: &Arc<Site>, last: bool) -> bool {
         let Some(mut inner) = this.inner.try_lock() else {
             return false;
         };
@@ -377,18 +407,20 @@ impl MmState {
             this.resync.store(true, Release);
             return true;
         }
-        if !inner
+        // If it has got a set of its own meanwhile, that took care of all words.
+        let is_here = inner
             .set
             .as_ref()
-            .is_some_and(|set| set.follows(key, event))
-        {
+            .is_some_and(|set| Arc::ptr_eq(set, site.set()));
+
+        if !is_here || !site.is_live() {
             return true;
         }
         match mm.mmap_read_trylock() {
-            Some(guard) if write_now(&guard, key, event) => {}
+            Some(guard) if write_now(&guard, site) => {}
             // One word is waited for, not each of them.
             None if !last && !inner.working && inner.pending.is_empty() => return false,
-            _ => Self::write_later(this, &mut inner, key),
+            _ => Self::write_later(this, &mut inner, site.key()),
         }
         true
     }
@@ -418,23 +450,29 @@ impl MmState {
         let written = Self::with_page(mm, &bit, |page| {
             let inner = this.inner.lock();
 
-            match inner.set.as_ref().and_then(|set| set.event(key)) {
-                Some(event) => write(page, &bit, event.status() != 0),
+            // Dropped without the lock.
+            let site = inner.set.as_ref().and_then(|set| set.get(key));
+            let result = match &site {
+                Some(site) => write(page, &bit, site.event().status() != 0),
                 None => Ok(()),
-            }
+            };
+
+            drop(inner);
+            drop(site);
+            result
         });
         if written.is_ok() {
             return;
         }
 
-        let inner = this.inner.lock();
-        if let Some(event) = inner.set.as_ref().and_then(|set| set.event(key)) {
+        let set = this.inner.lock().set.clone();
+        if let Some(site) = set.and_then(|set| set.get(key)) {
             // Switching the event again tries again. A process can provoke this as it likes.
             pr_warn_once!(
                 "Fault for mm: {:p} @ 0x{:x} event: {}\n",
                 this.mm.as_raw(),
                 bit.addr(),
-                event.name()
+                site.event().name()
             );
         }
     }
@@ -484,14 +522,14 @@ impl WorkItem for MmState {
     }
 }
 
-/// Writes the state of `event` to the bit with this key, if its page is there.
-fn write_now(guard: &MmapReadGuard<'_>, key: u64, event: &UserEvent) -> bool {
-    let bit = EnableBit::from_key(key);
+/// Writes the state of its event to the bit of `site`, if its page is present.
+fn write_now(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
+    let bit = EnableBit::from_key(site.key());
     let (addr, _) = bit.target();
 
     guard
         .pin_page_nofault(addr)
-        .is_some_and(|mut page| write(&mut page, &bit, event.status() != 0).is_ok())
+        .is_some_and(|mut page| write(&mut page, &bit, site.event().status() != 0).is_ok())
 }
 
 /// Sets or clears the bit in its page, atomically, as programs that share the word expect it.

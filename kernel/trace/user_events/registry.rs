@@ -33,12 +33,21 @@ use super::{
 };
 use kernel::{
     capability::perfmon_capable,
-    impl_has_delayed_work, impl_has_work, new_delayed_work, new_mutex, new_spinlock, new_work,
+    impl_has_delayed_work, impl_has_work,
+    list::{
+        List,
+        ListArc, //
+    },
+    new_delayed_work, new_mutex, new_spinlock, new_work,
     prelude::*,
     sync::{
         atomic::{
             Atomic,
             Relaxed, //
+        },
+        barrier::{
+            smp_mb,
+            Full, //
         },
         Arc,
         Mutex,
@@ -71,11 +80,12 @@ static REGISTRY: SetOnce<Arc<Registry>> = SetOnce::new();
 /// How long to wait before looking again for events that nobody uses but kernel code refers to.
 const SWEEP_MS: u32 = 500;
 
-/// Events that have lost their last use.
+/// Events that have lost their last use. Each is on one of the lists, once.
 struct Unused {
-    events: KVec<Arc<UserEvent>>,
-    /// There was no memory for `events`, or tracing did not let go of one: look at all.
-    any: bool,
+    /// Those that the work item has to look at.
+    events: List<UserEvent>,
+    /// Those that tracing did not let go of.
+    refused: List<UserEvent>,
 }
 
 /// The events of the system.
@@ -112,8 +122,8 @@ pub(crate) fn init() -> Result {
             events <- new_mutex!(Events::new(), "user_events::registry"),
             unused <- new_spinlock!(
                 Unused {
-                    events: KVec::new(),
-                    any: false,
+                    events: List::new(),
+                    refused: List::new(),
                 },
                 "user_events::unused"
             ),
@@ -151,15 +161,9 @@ pub(crate) fn reap_later(event: Arc<UserEvent>) {
         return;
     };
 
-    {
-        let mut unused = registry.unused.lock();
-
-        // Not just pushed: the event must not be dropped under the lock.
-        if unused.events.reserve(1, GFP_NOWAIT).is_ok() {
-            let _ = unused.events.push_within_capacity(event);
-        } else {
-            unused.any = true;
-        }
+    // One that is on a list is looked at after this.
+    if let Some(event) = ListArc::try_from_arc_or_drop(event) {
+        registry.unused.lock().events.push_back(event);
     }
     // If it is queued already that run looks at the list.
     let _ = workqueue::system_percpu().enqueue::<_, REAP>(registry.clone());
@@ -169,30 +173,26 @@ impl WorkItem<REAP> for Registry {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
-        let (events, any) = {
-            let mut unused = this.unused.lock();
+        let mut refused = false;
 
-            (
-                core::mem::replace(&mut unused.events, KVec::new()),
-                core::mem::take(&mut unused.any),
-            )
-        };
-        let mut again = false;
+        loop {
+            let Some(event) = this.unused.lock().events.pop_front() else {
+                break;
+            };
+            let event = event.into_arc();
 
-        for event in &events {
-            again |= this.reap(event);
-        }
-        if any {
-            while let Some(event) = this.any_unused(&mut again) {
-                // Not again and again: what stays now is tried later.
-                if this.reap(&event) {
-                    again = true;
-                    break;
+            // The event has left the list before its uses are looked at. Pairs with the decrement
+            // in `UserEvent::release()`, which comes before the attempt to add it to the list.
+            smp_mb(Full);
+            if this.reap(&event) {
+                // It may be on the list again.
+                if let Some(event) = ListArc::try_from_arc_or_drop(event) {
+                    this.unused.lock().refused.push_back(event);
+                    refused = true;
                 }
             }
         }
-        if again {
-            // If it is queued already that run looks at all events.
+        if refused {
             let _ = workqueue::system_percpu()
                 .enqueue_delayed::<_, SWEEP>(this, msecs_to_jiffies(SWEEP_MS));
         }
@@ -203,7 +203,12 @@ impl WorkItem<SWEEP> for Registry {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
-        this.unused.lock().any = true;
+        {
+            let mut unused = this.unused.lock();
+            let Unused { events, refused } = &mut *unused;
+
+            events.push_all_back(refused);
+        }
         let _ = workqueue::system_percpu().enqueue::<_, REAP>(this);
     }
 }
@@ -397,19 +402,6 @@ impl Registry {
                 true
             }
         }
-    }
-
-    /// An event without uses that nothing else refers to; `busy` is set if there are others.
-    fn any_unused(&self, busy: &mut bool) -> Option<Arc<UserEvent>> {
-        let events = self.events.lock();
-        let event = events.iter().find(|event| {
-            let unused = !event.is_persistent() && !event.is_used();
-
-            *busy |= unused && event.is_busy();
-            unused && !event.is_busy()
-        });
-
-        event.cloned()
     }
 
     fn check_deletable(event: &UserEvent) -> Result {

@@ -6,8 +6,12 @@
 //! that its hash names. At least a quarter of the slots is free, so a search ends soon. A removed
 //! entry leaves no mark: the entries behind it move up.
 //!
-//! Memory is only allocated by [`OpenTable::reserve`], which leaves the table as it was if there is
-//! none; after it [`OpenTable::insert_within_capacity`] cannot fail.
+//! Memory is allocated apart from the table: [`OpenTable::growth`] tells how many slots are needed,
+//! [`Slots`] are allocated without any lock, and [`OpenTable::resize`] moves the entries there. So
+//! a lock that protects a table is never held across an allocation. After that
+//! [`OpenTable::insert_within_capacity`] cannot fail. A table that has become nearly empty shrinks
+//! in the same way ([`OpenTable::surplus`]). [`OpenTable::reserve`] is for tables that may allocate
+//! where they are.
 //!
 //! Hashes depend on a seed. If user space does not know it, nobody can choose keys that collide.
 //!
@@ -19,9 +23,13 @@ use kernel::prelude::*;
 /// Slots of the smallest table that has any.
 const MIN_SLOTS: usize = 8;
 
-/// What entries are found by: a number.
-///
-/// With keys or values that are never zero a slot has the size of an entry.
+/// A table with fewer slots does not shrink.
+const SHRINK_SLOTS: usize = 4 * MIN_SLOTS;
+
+/// A table is nearly empty if fewer than one of so many slots is in use.
+const SHRINK_SHARE: usize = 8;
+
+/// The numbers that entries are found by.
 pub(crate) trait Key: Copy + Eq {
     /// The number.
     fn bits(self) -> u64;
@@ -39,30 +47,61 @@ impl Key for NonZeroU16 {
     }
 }
 
-/// An entry.
-#[derive(Clone)]
-struct Entry<K, V> {
-    key: K,
-    value: V,
+/// An entry of a table. The key is a part of it and never changes.
+///
+/// A slot has the size of an entry if the entry has a bit pattern to spare.
+pub(crate) trait Entry {
+    /// The type of the key.
+    type Key: Key;
+
+    /// The key.
+    fn key(&self) -> Self::Key;
+}
+
+impl<K: Key, V> Entry for (K, V) {
+    type Key = K;
+
+    fn key(&self) -> K {
+        self.0
+    }
 }
 
 // Every file has a slot for each of its events.
-static_assert!(size_of::<Option<Entry<NonZeroU16, u16>>>() == 4);
+static_assert!(size_of::<Option<(NonZeroU16, u16)>>() == 4);
 
-/// A hash table from numbers to `V`.
+/// Memory for the entries of a table, with all slots free.
+pub(crate) struct Slots<E>(KVVec<Option<E>>);
+
+impl<E> Slots<E> {
+    /// Allocates `count` slots.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(count: usize) -> Result<Self> {
+        let mut slots = KVVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?;
+
+        for _ in 0..count {
+            slots.push_within_capacity(None)?;
+        }
+        Ok(Self(slots))
+    }
+}
+
+/// A hash table of entries.
 ///
 /// # Invariants
 ///
 /// - `slots` has no elements, or a power of two of them that is at least [`MIN_SLOTS`].
 /// - `len` slots are in use, at most three quarters of all.
 /// - From the home slot of an entry to its own all slots are in use.
-pub(crate) struct OpenTable<K, V> {
-    slots: KVVec<Option<Entry<K, V>>>,
+pub(crate) struct OpenTable<E> {
+    slots: KVVec<Option<E>>,
     len: usize,
     seed: u64,
 }
 
-impl<K: Key, V> OpenTable<K, V> {
+impl<E: Entry> OpenTable<E> {
     /// An empty table, without memory.
     pub(crate) const fn with_seed(seed: u64) -> Self {
         // INVARIANT: No slots, no entries.
@@ -83,85 +122,121 @@ impl<K: Key, V> OpenTable<K, V> {
         limit(self.slots.len())
     }
 
-    /// The value of `key`.
-    pub(crate) fn get(&self, key: K) -> Option<&V> {
+    /// The entry of `key`.
+    pub(crate) fn get(&self, key: E::Key) -> Option<&E> {
         let at = self.find(key)?;
 
-        Some(&self.slots.get(at)?.as_ref()?.value)
+        self.slots.get(at)?.as_ref()
     }
 
     /// Whether there is an entry of `key`.
-    pub(crate) fn contains(&self, key: K) -> bool {
+    pub(crate) fn contains(&self, key: E::Key) -> bool {
         self.find(key).is_some()
     }
 
     /// All entries, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &V)> {
-        self.slots.iter().flatten().map(|e| (e.key, &e.value))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
+        self.slots.iter().flatten()
     }
 
-    /// Makes room for `additional` more entries.
+    /// Number of slots, for a pass over them with [`OpenTable::slot`].
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The entry in slot number `at`, if it is in use.
+    pub(crate) fn slot(&self, at: usize) -> Option<&E> {
+        self.slots.get(at)?.as_ref()
+    }
+
+    /// Returns how many slots the table must have before `additional` more entries fit, or `None`
+    /// if it has as many.
     ///
-    /// The room at least doubles when it grows, so the cost of growing is a constant for each
-    /// entry. The table is not changed on failure.
+    /// The number at least doubles, so the cost of growing is a constant for each entry.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`.
-    pub(crate) fn reserve(&mut self, additional: usize) -> Result {
+    /// `ENOMEM` if there cannot be as many.
+    pub(crate) fn growth(&self, additional: usize) -> Result<Option<usize>> {
         let needed = self.len.checked_add(additional).ok_or(ENOMEM)?;
 
         if needed <= self.capacity() {
-            return Ok(());
+            return Ok(None);
+        }
+        slots_for(needed).map(Some)
+    }
+
+    /// Returns how many slots are enough for twice the entries of a table that is nearly empty, or
+    /// `None` if it is not.
+    pub(crate) fn surplus(&self) -> Option<usize> {
+        let slots = self.slots.len();
+
+        if slots < SHRINK_SLOTS || self.len >= slots / SHRINK_SHARE {
+            return None;
+        }
+        slots_for(self.len.saturating_mul(2)).ok()
+    }
+
+    /// Moves the entries to `slots`, and returns the memory in which they were, to be freed. If
+    /// there are not enough slots, nothing is moved and they are returned.
+    pub(crate) fn resize(&mut self, slots: Slots<E>) -> Slots<E> {
+        if limit(slots.0.len()) < self.len {
+            return slots;
         }
 
-        let mut slots = MIN_SLOTS;
-        while limit(slots) < needed {
-            slots = slots.checked_mul(2).ok_or(ENOMEM)?;
-        }
-
-        // INVARIANT: `slots` is a power of two and none is in use.
-        let mut grown = Self {
-            slots: empty_slots(slots)?,
+        // INVARIANT: `slots_for()` gives a power of two, and none of the slots is in use.
+        let mut resized = Self {
+            slots: slots.0,
             len: 0,
             seed: self.seed,
         };
 
         for slot in self.slots.iter_mut() {
             if let Some(entry) = slot.take() {
-                // All keys differ and `grown` has room for more than there are.
-                grown.insert_within_capacity(entry.key, entry.value);
+                // All keys differ and `resized` has room for as many.
+                resized.insert_within_capacity(entry);
             }
         }
+        core::mem::swap(self, &mut resized);
+        Slots(resized.slots)
+    }
 
-        *self = grown;
+    /// Makes room for `additional` more entries. The table is not changed on failure.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn reserve(&mut self, additional: usize) -> Result {
+        if let Some(count) = self.growth(additional)? {
+            drop(self.resize(Slots::new(count)?));
+        }
         Ok(())
     }
 
-    /// Adds an entry, or replaces the value of the one that `key` has. There has to be room for it,
-    /// see [`OpenTable::reserve`].
+    /// Adds an entry, or replaces the one with the same key. There has to be room for it, see
+    /// [`OpenTable::growth`].
     ///
-    /// Returns the value that is not in the table now: that of the older entry. Without room it
-    /// would be `value` itself.
-    pub(crate) fn insert_within_capacity(&mut self, key: K, value: V) -> Option<V> {
+    /// Returns the entry that is not in the table now: the replaced one. Without room it would be
+    /// `entry` itself.
+    pub(crate) fn insert_within_capacity(&mut self, entry: E) -> Option<E> {
         let has_room = self.len < self.capacity();
-        let at = self.search(key);
+        let at = self.search(entry.key());
 
         match at.and_then(|at| self.slots.get_mut(at)) {
-            Some(Some(entry)) => Some(core::mem::replace(&mut entry.value, value)),
+            Some(Some(old)) => Some(core::mem::replace(old, entry)),
             Some(slot @ None) if has_room => {
                 // INVARIANT: All slots from the home of the key to this one are in use, and at most
                 // three quarters of all now.
-                *slot = Some(Entry { key, value });
+                *slot = Some(entry);
                 self.len = self.len.saturating_add(1);
                 None
             }
-            _ => Some(value),
+            _ => Some(entry),
         }
     }
 
-    /// Removes the entry of `key` and returns its value.
-    pub(crate) fn remove(&mut self, key: K) -> Option<V> {
+    /// Removes the entry of `key` and returns it.
+    pub(crate) fn remove(&mut self, key: E::Key) -> Option<E> {
         let mut hole = self.find(key)?;
         let entry = self.slots.get_mut(hole)?.take()?;
         let mask = self.mask();
@@ -178,7 +253,7 @@ impl<K: Key, V> OpenTable<K, V> {
             let Some(Some(next)) = self.slots.get(at) else {
                 break;
             };
-            let home = self.home(next.key);
+            let home = self.home(next.key());
 
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
                 let moved = self.slots.get_mut(at).and_then(Option::take);
@@ -190,30 +265,7 @@ impl<K: Key, V> OpenTable<K, V> {
             }
         }
 
-        Some(entry.value)
-    }
-
-    /// A copy with the same entries and the same room.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(crate) fn try_clone(&self) -> Result<Self>
-    where
-        V: Clone,
-    {
-        let mut slots = KVVec::with_capacity(self.slots.len(), GFP_KERNEL_ACCOUNT)?;
-
-        for slot in self.slots.iter() {
-            slots.push_within_capacity(slot.clone())?;
-        }
-
-        // INVARIANT: The same entries in the same slots.
-        Ok(Self {
-            slots,
-            len: self.len,
-            seed: self.seed,
-        })
+        Some(entry)
     }
 
     /// Index mask; 0 without slots.
@@ -222,13 +274,13 @@ impl<K: Key, V> OpenTable<K, V> {
     }
 
     /// The slot that the search for `key` starts at.
-    fn home(&self, key: K) -> usize {
+    fn home(&self, key: E::Key) -> usize {
         // CAST: Only the low bits are of interest, as many as the mask has.
         mix(key.bits(), self.seed) as usize & self.mask()
     }
 
     /// The slot of `key`, if it has one.
-    fn find(&self, key: K) -> Option<usize> {
+    fn find(&self, key: E::Key) -> Option<usize> {
         let at = self.search(key)?;
 
         self.slots.get(at)?.as_ref()?;
@@ -237,13 +289,13 @@ impl<K: Key, V> OpenTable<K, V> {
 
     /// The slot that the search for `key` ends at: that of its entry, or a free one, behind which
     /// by the invariant the entry is not.
-    fn search(&self, key: K) -> Option<usize> {
+    fn search(&self, key: E::Key) -> Option<usize> {
         let mask = self.mask();
         let mut at = self.home(key);
 
         for _ in 0..self.slots.len() {
             match self.slots.get(at)? {
-                Some(entry) if entry.key != key => at = at.wrapping_add(1) & mask,
+                Some(entry) if entry.key() != key => at = at.wrapping_add(1) & mask,
                 _ => return Some(at),
             }
         }
@@ -257,14 +309,13 @@ const fn limit(slots: usize) -> usize {
     slots.saturating_sub(slots / 4)
 }
 
-/// So many free slots.
-fn empty_slots<T>(count: usize) -> Result<KVVec<Option<T>>> {
-    let mut slots = KVVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?;
+/// The number of slots of the smallest table that may hold `entries`.
+fn slots_for(entries: usize) -> Result<usize> {
+    let mut slots = MIN_SLOTS;
 
-    for _ in 0..count {
-        slots.push_within_capacity(None)?;
+    while limit(slots) < entries {
+        slots = slots.checked_mul(2).ok_or(ENOMEM)?;
     }
-
     Ok(slots)
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! KUnit tests of what is a function of bytes: the texts, the layout of records, the arithmetic of
-//! enable bits, the table.
+//! enable bits, the table, the list of sites.
 
 mod defs;
 mod layout;
@@ -10,6 +10,7 @@ mod signature;
 mod table;
 mod text;
 mod validate;
+mod visit_list;
 
 use kernel::{
     prelude::*,

@@ -62,12 +62,15 @@ mod num;
 mod parse;
 mod print_fmt;
 mod probe;
+mod reaper;
 mod registry;
 mod signature;
 mod status;
+mod switch;
 mod table;
 mod types;
 mod validate;
+mod visit_list;
 
 #[cfg(CONFIG_USER_EVENTS_RUST_KUNIT_TEST)]
 mod tests;

@@ -9,7 +9,8 @@ mod tests {
     use super::*;
     use crate::table::{
         Key,
-        OpenTable, //
+        OpenTable,
+        Slots, //
     };
     use core::num::NonZeroU16;
 
@@ -25,17 +26,34 @@ mod tests {
         }
     }
 
-    fn insert<K: Key, V>(table: &mut OpenTable<K, V>, key: K, value: V) -> Result<Option<V>> {
+    /// A table of pairs.
+    type Map<K, V> = OpenTable<(K, V)>;
+
+    fn insert<K: Key, V>(table: &mut Map<K, V>, key: K, value: V) -> Result<Option<V>> {
         table.reserve(1)?;
-        Ok(table.insert_within_capacity(key, value))
+        Ok(put(table, key, value))
+    }
+
+    fn put<K: Key, V>(table: &mut Map<K, V>, key: K, value: V) -> Option<V> {
+        table
+            .insert_within_capacity((key, value))
+            .map(|(_, value)| value)
+    }
+
+    fn get<K: Key, V>(table: &Map<K, V>, key: K) -> Option<&V> {
+        table.get(key).map(|(_, value)| value)
+    }
+
+    fn take<K: Key, V>(table: &mut Map<K, V>, key: K) -> Option<V> {
+        table.remove(key).map(|(_, value)| value)
     }
 
     /// Whether the table has just these entries.
-    fn has_just(table: &OpenTable<u64, u64>, model: &[Option<u64>]) -> bool {
+    fn has_just(table: &Map<u64, u64>, model: &[Option<u64>]) -> bool {
         let count = model.iter().flatten().count();
         let all_found = (0u64..)
             .zip(model)
-            .all(|(key, value)| table.get(key) == value.as_ref());
+            .all(|(key, value)| get(table, key) == value.as_ref());
 
         all_found
             && table.len() == count
@@ -45,16 +63,16 @@ mod tests {
 
     #[test]
     fn empty_table() -> Result {
-        let mut table = OpenTable::<u64, u32>::with_seed(0);
+        let mut table = Map::<u64, u32>::with_seed(0);
 
         assert_eq!(table.len(), 0);
         assert_eq!(table.capacity(), 0);
         assert!(table.get(0).is_none());
         assert!(table.remove(0).is_none());
         assert_eq!(table.iter().count(), 0);
-        assert_eq!(table.try_clone()?.len(), 0);
+        assert_eq!(table.slots(), 0);
         // There is no room, so the value comes back.
-        assert_eq!(table.insert_within_capacity(1, 2), Some(2));
+        assert_eq!(put(&mut table, 1, 2), Some(2));
         assert_eq!(table.len(), 0);
         Ok(())
     }
@@ -67,7 +85,7 @@ mod tests {
             assert!(insert(&mut table, key, !key)?.is_none());
         }
         for key in [0, 1, u64::MAX, u64::MAX - 1, 1 << 63] {
-            assert_eq!(table.get(key), Some(&!key));
+            assert_eq!(get(&table, key), Some(&!key));
         }
         assert!(!table.contains(2));
         assert_eq!(table.len(), 5);
@@ -85,7 +103,7 @@ mod tests {
         assert_eq!(table.len(), usize::from(u16::MAX));
         for number in 1..=u16::MAX {
             let key = NonZeroU16::new(number).ok_or(EINVAL)?;
-            assert_eq!(table.get(key), Some(&!number));
+            assert_eq!(get(&table, key), Some(&!number));
         }
         Ok(())
     }
@@ -96,11 +114,11 @@ mod tests {
 
         assert_eq!(insert(&mut table, 5, 'a')?, None);
         assert_eq!(insert(&mut table, 5, 'b')?, Some('a'));
-        assert_eq!(table.insert_within_capacity(5, 'c'), Some('b'));
+        assert_eq!(put(&mut table, 5, 'c'), Some('b'));
         assert_eq!(table.len(), 1);
-        assert_eq!(table.get(5), Some(&'c'));
-        assert_eq!(table.remove(5), Some('c'));
-        assert_eq!(table.remove(5), None);
+        assert_eq!(get(&table, 5), Some(&'c'));
+        assert_eq!(take(&mut table, 5), Some('c'));
+        assert_eq!(take(&mut table, 5), None);
         assert_eq!(table.len(), 0);
         Ok(())
     }
@@ -115,18 +133,18 @@ mod tests {
             assert!(capacity >= count as usize);
 
             for key in 0..count {
-                assert_eq!(table.insert_within_capacity(key, key), None);
+                assert_eq!(put(&mut table, key, key), None);
             }
             assert_eq!(table.capacity(), capacity);
 
             // Up to the last entry that there is room for, and no more.
             for key in count..capacity as u64 {
-                assert_eq!(table.insert_within_capacity(key, key), None);
+                assert_eq!(put(&mut table, key, key), None);
             }
-            assert_eq!(table.insert_within_capacity(1000, 7), Some(7));
+            assert_eq!(put(&mut table, 1000, 7), Some(7));
             assert_eq!(table.len(), capacity);
             for key in 0..capacity as u64 {
-                assert_eq!(table.get(key), Some(&key));
+                assert_eq!(get(&table, key), Some(&key));
             }
             assert!(!table.contains(1000));
         }
@@ -135,7 +153,7 @@ mod tests {
 
     #[test]
     fn impossible_room() {
-        let mut table = OpenTable::<u64, u64>::with_seed(1);
+        let mut table = Map::<u64, u64>::with_seed(1);
 
         assert_eq!(table.reserve(usize::MAX), Err(ENOMEM));
         assert_eq!(table.reserve(usize::MAX / 2), Err(ENOMEM));
@@ -176,7 +194,7 @@ mod tests {
                 if random.next() % 4000 >= step {
                     assert_eq!(insert(&mut table, key, step)?, slot.replace(step));
                 } else {
-                    assert_eq!(table.remove(key), slot.take());
+                    assert_eq!(take(&mut table, key), slot.take());
                 }
                 if step % 50 == 0 {
                     assert!(has_just(&table, &model));
@@ -188,25 +206,62 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_is_independent() -> Result {
+    fn shrinks_when_nearly_empty() -> Result {
         let mut table = OpenTable::with_seed(11);
 
-        for key in 0..50u64 {
+        for key in 0..300u64 {
             insert(&mut table, key, key)?;
         }
+        let full = table.slots();
+        let mut shrunk = 0;
 
-        let mut copy = table.try_clone()?;
-        assert_eq!(copy.len(), 50);
-        assert_eq!(copy.capacity(), table.capacity());
+        for key in 0..300u64 {
+            assert_eq!(take(&mut table, key), Some(key));
+            if let Some(count) = table.surplus() {
+                assert!(count < table.slots());
+                table.resize(Slots::new(count)?);
+                shrunk += 1;
+                // Neither at once again, nor does it have to grow soon.
+                assert!(table.surplus().is_none());
+                assert!(table.growth(table.len() / 2)?.is_none());
+            }
+            for rest in key + 1..300 {
+                assert_eq!(get(&table, rest), Some(&rest));
+            }
+        }
+        assert!(shrunk > 1 && table.slots() < full / 16);
+        Ok(())
+    }
 
-        for key in 0..25u64 {
-            assert_eq!(table.remove(key), Some(key));
-            assert_eq!(insert(&mut copy, key, 100)?, Some(key));
+    #[test]
+    fn too_few_slots_are_returned() -> Result {
+        let mut table = OpenTable::with_seed(13);
+
+        for key in 0..100u64 {
+            insert(&mut table, key, key)?;
         }
-        for key in 0..50u64 {
-            assert_eq!(table.contains(key), key >= 25);
-            assert_eq!(copy.get(key), Some(if key < 25 { &100 } else { &key }));
+        let slots = table.slots();
+
+        table.resize(Slots::new(8)?);
+        assert_eq!(table.slots(), slots);
+        assert_eq!(table.len(), 100);
+        assert!((0..100).all(|key| get(&table, key) == Some(&key)));
+        Ok(())
+    }
+
+    #[test]
+    fn slots_have_all_entries() -> Result {
+        let mut table = OpenTable::with_seed(17);
+        let mut sum = 0;
+
+        for key in 0..100u64 {
+            insert(&mut table, key, ())?;
         }
+        for at in 0..table.slots() {
+            sum += table.slot(at).map_or(0, |(key, ())| *key);
+        }
+        assert_eq!(sum, 99 * 100 / 2);
+        assert!(table.slot(table.slots()).is_none());
         Ok(())
     }
 }

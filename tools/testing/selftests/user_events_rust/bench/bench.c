@@ -26,6 +26,7 @@ static const struct {
 	{ "write", bench_write },
 	{ "register", bench_register },
 	{ "fork", bench_fork },
+	{ "processes", bench_processes },
 	{ "memory", bench_memory },
 	{ "hist", bench_hist },
 	{ "parallel", bench_parallel },

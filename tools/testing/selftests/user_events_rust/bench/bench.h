@@ -22,6 +22,7 @@ extern bool quick;
 void bench_write(void);
 void bench_register(void);
 void bench_fork(void);
+void bench_processes(void);
 void bench_memory(void);
 void bench_hist(void);
 void bench_parallel(void);

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What one process costs while many others have the same events: each of them has
+ * registered all of the events itself.
+ */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define EVENTS 100
+#define EXITS 9
+#define FORKS 9
+#define TOGGLES 3
+#define TOGGLED 50
+/* Before each measurement, for what the kernel has put off; see fork.c. */
+#define PAUSE_US 200000
+
+static unsigned int processes;
+static const uint32_t *word_of_toggled;
+
+/* What a process measures of itself, in memory that it shares with its parent. */
+static struct {
+	double register_one, unregister_one;
+	double forks[FORKS];
+} *shared;
+
+static void time_forks(void)
+{
+	double start;
+	pid_t pid;
+	int i;
+
+	for (i = 0; i < FORKS; i++) {
+		usleep(PAUSE_US);
+		start = now_ns();
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		shared->forks[i] = now_ns() - start;
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			die("cannot fork");
+	}
+}
+
+/*
+ * Registers the events that it has at two more addresses, and removes those of one
+ * of them.
+ */
+static void register_and_measure(struct many *many)
+{
+	uint32_t *first = many_words(many), *second = many_words(many);
+	double start;
+	unsigned int i;
+
+	many_register(many, first, 0, EVENTS);
+	start = now_ns();
+	many_register(many, second, 0, EVENTS);
+	shared->register_one = (now_ns() - start) / EVENTS;
+
+	start = now_ns();
+	for (i = 0; i < EVENTS; i++)
+		event_unregister(many->fd, &second[i]);
+	shared->unregister_one = (now_ns() - start) / EVENTS;
+	time_forks();
+}
+
+/* Without events, with them, and with them and more, which it measures. */
+enum kind { WITHOUT, WITH, MEASURED };
+
+/* Starts a process and returns when it is ready. It waits to be killed. */
+static pid_t start(struct many *many, uint32_t *words, enum kind kind)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(ready))
+		die("cannot make a pipe");
+	pid = fork();
+	if (pid < 0)
+		die("cannot fork");
+	if (!pid) {
+		close(many->fd);
+		many->fd = open_data();
+		if (kind != WITHOUT)
+			many_register(many, words, 0, EVENTS);
+		else
+			memset(words, 0, EVENTS * sizeof(*words));
+		if (kind == MEASURED)
+			register_and_measure(many);
+		close(ready[0]);
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		die("a process did not start");
+	close(ready[0]);
+	return pid;
+}
+
+/* From the signal until the parent knows that the process is gone. */
+static double time_exit(pid_t pid)
+{
+	double start;
+
+	usleep(PAUSE_US);
+	start = now_ns();
+	kill(pid, SIGKILL);
+	if (waitpid(pid, NULL, 0) != pid)
+		die("cannot wait for a process");
+	return now_ns() - start;
+}
+
+static double time_exits(struct many *many, uint32_t *words, enum kind kind)
+{
+	double times[EXITS];
+	int i;
+
+	for (i = 0; i < EXITS; i++)
+		times[i] = time_exit(start(many, words, kind));
+	return median(times, EXITS);
+}
+
+static double time_toggles(void)
+{
+	int fd = open(EVENT_DIR "bench_50/enable", O_WRONLY), i;
+	double times[2 * TOGGLES], start;
+
+	if (fd < 0)
+		die("cannot open an enable file");
+	/* The first pair sets up buffers. */
+	for (i = -2; i < 2 * TOGGLES; i++) {
+		usleep(PAUSE_US);
+		start = now_ns();
+		if (pwrite(fd, i & 1 ? "0" : "1", 1, 0) != 1)
+			die("cannot write to an enable file");
+		if (i >= 0)
+			times[i] = now_ns() - start;
+		if (event_is_enabled(word_of_toggled) == (i & 1))
+			die("an enable bit is not %d", !(i & 1));
+	}
+	close(fd);
+	return median(times, 2 * TOGGLES);
+}
+
+static void measure(double *values)
+{
+	pid_t *pids = malloc((processes + 1) * sizeof(*pids));
+	uint32_t *words, *own;
+	struct many many;
+	unsigned int i;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!pids || shared == MAP_FAILED)
+		die("out of memory");
+	many_init(&many, EVENTS);
+	words = many_words(&many);
+	own = many_words(&many);
+	values[5] = time_exits(&many, words, WITHOUT);
+
+	for (i = 0; i < processes; i++)
+		pids[i] = start(&many, words, WITH);
+	values[0] = time_exits(&many, words, WITH);
+	time_exit(start(&many, words, MEASURED));
+	values[1] = shared->register_one;
+	values[2] = shared->unregister_one;
+	values[3] = median(shared->forks, FORKS);
+
+	many_register(&many, own, 0, EVENTS);
+	word_of_toggled = &own[TOGGLED];
+	values[4] = time_toggles();
+	for (i = 0; i < processes; i++)
+		kill(pids[i], SIGKILL);
+	for (i = 0; i < processes; i++)
+		waitpid(pids[i], NULL, 0);
+}
+
+void bench_processes(void)
+{
+	static const unsigned int sizes[] = { 125, 1000, 4000 };
+	static const char *const names[] = { "exit", "register", "unregister", "fork", "toggle", "exit_0" };
+	const size_t count = sizeof(names) / sizeof(*names);
+	char text[sizeof(names) / sizeof(*names)][64];
+	const char *metrics[sizeof(names) / sizeof(*names) + 1] = {};
+	size_t i, j;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		processes = sizes[i];
+		if (quick && processes > 1000)
+			continue;
+		for (j = 0; j < count; j++) {
+			snprintf(text[j], sizeof(text[j]), "processes_%s@%u", names[j], processes);
+			metrics[j] = text[j];
+		}
+		/* The reference is the same with any number of them. */
+		if (i)
+			metrics[count - 1] = NULL;
+		measure_alone(measure, 1, metrics, "ns");
+	}
+}
