@@ -374,6 +374,12 @@ impl MmState {
     /// What cannot be written at once is written later. Waits a little for the locks of the
     /// process, if `switch` may still wait.
     pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site>, switch: &mut Switch) {
+        // All words are going to be written anyway. The work item reads the status of the event
+        // after it has reset the flag; the switch has stored the status before it took its number,
+        // which is fully ordered.
+        if this.resync.load(Relaxed) {
+            return;
+        }
         let Some(mm) = this.user() else {
             return;
         };

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Switching an event while processes come and go that share its enable bits.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "kselftest_harness.h"
+#include "ue.h"
+
+/* More bits than a set that the task itself takes apart when it exits. */
+#define BITS 1000
+/* So many that a switch that follows them all is not done when there are as many. */
+#define CHILDREN 600
+
+UE_FIXTURE(switched)
+
+static bool register_bits(int fd, volatile uint32_t *w)
+{
+	for (int i = 0; i < BITS; i++) {
+		if (ue_reg(fd, &w[i], 0, "switched u32 a"))
+			return false;
+	}
+	return true;
+}
+
+static int count_bits(volatile uint32_t *w, int from, bool on)
+{
+	int n = 0;
+
+	for (int i = from; i < BITS; i++)
+		n += (w[i] & 1) == on;
+	return n;
+}
+
+/*
+ * Forks children that unregister one bit each, so that each has 999 bits of its
+ * own, and live on. Counts them.
+ */
+static pid_t start_forking(int fd, volatile uint32_t *w, int *count)
+{
+	pid_t forker = fork();
+
+	if (forker)
+		return forker;
+	setpgid(0, 0);
+	while (__atomic_load_n(count, __ATOMIC_RELAXED) < CHILDREN) {
+		pid_t child = fork();
+
+		if (child < 0)
+			_exit(1);
+		if (!child) {
+			if (ue_unreg(fd, &w[0], 0))
+				_exit(1);
+			__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+			for (;;)
+				pause();
+		}
+	}
+	for (;;)
+		pause();
+}
+
+/* What is registered while an event is switched is not the business of the switch. */
+TEST_F(switched, while_children_get_bits_of_their_own)
+{
+	int *count = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int before, after;
+	pid_t forker;
+
+	ASSERT_NE(MAP_FAILED, (void *)count);
+	ASSERT_TRUE(register_bits(self->fd, self->w));
+	forker = start_forking(self->fd, self->w, count);
+	ASSERT_LT(0, forker);
+	ASSERT_TRUE(ue_poll(__atomic_load_n(count, __ATOMIC_RELAXED) > 2));
+
+	before = __atomic_load_n(count, __ATOMIC_RELAXED);
+	EXPECT_EQ(0, ue_enable("switched", true));
+	after = __atomic_load_n(count, __ATOMIC_RELAXED);
+
+	kill(-forker, SIGKILL);
+	EXPECT_EQ(forker, waitpid(forker, NULL, 0));
+	TH_LOG("children: %d at the beginning, %d at the end", before, after);
+	EXPECT_GT(CHILDREN, after);
+	EXPECT_TRUE(ue_poll(count_bits(self->w, 0, true) == BITS));
+}
+
+static void *keep_switching(void *stop)
+{
+	for (int i = 0; !__atomic_load_n((bool *)stop, __ATOMIC_RELAXED); i++)
+		ue_enable("switched", i & 1);
+	return NULL;
+}
+
+/* Whether the bits of a child have the last state soon after it was stored in *final. */
+static int check_bits(int fd, volatile uint32_t *w, int *final, unsigned int seed)
+{
+	/* Some change the set at once, some later, some never. */
+	if (seed % 3 == 0 && ue_unreg(fd, &w[0], 0))
+		return 2;
+	if (!ue_poll(__atomic_load_n(final, __ATOMIC_ACQUIRE) >= 0))
+		return 3;
+	if (seed % 3 == 1 && ue_unreg(fd, &w[0], 0))
+		return 4;
+	return ue_poll(count_bits(w, 1, *final) == BITS - 1) ? 0 : 5;
+}
+
+TEST_F(switched, bits_of_children_that_are_forked_meanwhile)
+{
+	int *final = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	/* It copies the bits to a child some time after the memory. */
+	if (!ue_is_rust())
+		SKIP(return, "the C implementation can miss a switch during a fork");
+	ASSERT_NE(MAP_FAILED, (void *)final);
+	ASSERT_TRUE(register_bits(self->fd, self->w));
+	for (int round = 0; round < 20; round++) {
+		pid_t children[12];
+		bool stop = false;
+		pthread_t thread;
+		int status;
+
+		*final = -1;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, keep_switching, &stop));
+		for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+			children[i] = fork();
+			if (!children[i])
+				_exit(check_bits(self->fd, self->w, final, round + i));
+			ASSERT_LT(0, children[i]);
+			usleep(200 * (i % 4));
+		}
+		__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+		pthread_join(thread, NULL);
+		ASSERT_EQ(0, ue_enable("switched", round & 1));
+		__atomic_store_n(final, round & 1, __ATOMIC_RELEASE);
+		for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+			ASSERT_EQ(children[i], waitpid(children[i], &status, 0));
+			EXPECT_EQ(0, status) TH_LOG("round %d, child %zu", round, i);
+		}
+		EXPECT_TRUE(ue_poll(count_bits(self->w, 0, round & 1) == BITS));
+	}
+}
+
+/* The event is free after the processes that had it, however many bits they had. */
+TEST_F(switched, exits_with_many_bits)
+{
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:switched u32 a"));
+	for (int i = 0; i < 5; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			int fd = ue_open();
+
+			_exit(register_bits(fd, self->w) ? 0 : 1);
+		}
+		ASSERT_LT(0, child);
+		EXPECT_EQ(0, ue_enable("switched", i & 1));
+		ASSERT_EQ(child, waitpid(child, NULL, 0));
+		EXPECT_EQ(0, ue_enable("switched", !(i & 1)));
+	}
+	EXPECT_EQ(0, ue_enable("switched", false));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "switched"));
+	EXPECT_FALSE(ue_exists("switched"));
+}
+
+TEST_HARNESS_MAIN
