@@ -531,11 +531,13 @@ impl WorkItem for MmState {
 /// Writes the state of its event to the bit of `site`, if its page is present.
 fn write_now(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
     let bit = EnableBit::from_key(site.key());
-    let (addr, _) = bit.target();
+    let (addr, nr) = bit.target();
+    let on = site.event().status() != 0;
 
-    guard
-        .pin_page_nofault(addr)
-        .is_some_and(|mut page| write(&mut page, &bit, site.event().status() != 0).is_ok())
+    guard.set_bit_nofault(addr, nr, on)
+        || guard
+            .pin_page_nofault(addr)
+            .is_some_and(|mut page| write(&mut page, &bit, on).is_ok())
 }
 
 /// Sets or clears the bit in its page, atomically, as programs that share the word expect it.
