@@ -60,6 +60,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("mm_fork", All(4), mm_fork),
     Model::new("mm_fork_pending", All(4), mm_fork_pending),
     Model::new("mm_copy", All(4), mm_copy),
+    Model::new("mm_copy_less", All(3), mm_copy_less),
     Model::new("mm_unregister", All(4), mm_unregister),
     Model::new("mm_exit", All(4), mm_exit),
     Model::new("mm_storm", Random(20_000), mm_storm),
@@ -209,7 +210,11 @@ impl Process {
     }
 
     fn unregister(&self) {
-        let result = MmState::disable(&self.state, &self.mm, 0x1000, 0);
+        self.unregister_bit(0);
+    }
+
+    fn unregister_bit(&self, nr: u8) {
+        let result = MmState::disable(&self.state, &self.mm, 0x1000, nr);
 
         assert_eq!(result, Ok(()));
     }
@@ -230,7 +235,7 @@ impl Process {
 
     /// The address space goes away, which is seen to by its last user.
     fn exit(&self) {
-        self.state.exit();
+        MmState::exit(self.state.clone());
     }
 }
 
@@ -392,6 +397,21 @@ fn mm_exit() {
     other.join();
     worker.join();
     check(&event, &[&child]);
+}
+
+/// The same, as the child gives a bit back that is set in its copy of the set.
+fn mm_copy_less() {
+    let event = new_event();
+    let process = Process::registered(&event);
+
+    process.register_bit(&event, 1);
+    let child = process.fork();
+    let its_child = child.clone();
+    let other = spawn(1, move || its_child.unregister_bit(1));
+
+    switch(&event, true);
+    other.join();
+    check(&event, &[&process, &child]);
 }
 
 /// Switches, forks, registrations, faults and work, at random.

@@ -8,7 +8,9 @@ pub(crate) mod defs;
 pub(crate) mod enabler;
 pub(crate) mod event;
 pub(crate) mod mm;
+mod switch;
 mod table;
+mod visit_list;
 
 use kernel::prelude::*;
 
@@ -56,6 +58,16 @@ mod probe {
         } else {
             0
         }
+    }
+}
+
+mod reaper {
+    use super::mm::MmState;
+    use kernel::sync::Arc;
+
+    /// At once.
+    pub(super) fn reap_later(mm: Arc<MmState>) {
+        mm.leave();
     }
 }
 

@@ -147,6 +147,10 @@ impl<T> KVec<T> {
         Ok(())
     }
 
+    pub fn capacity(&self) -> usize {
+        self.items.capacity()
+    }
+
     pub fn pop(&mut self) -> Option<T> {
         self.items().pop()
     }

@@ -13,6 +13,7 @@ pub mod bindings;
 pub mod error;
 pub mod init;
 pub mod irq_work;
+pub mod list;
 pub mod mm;
 pub mod model;
 pub mod percpu;

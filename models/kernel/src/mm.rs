@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Address spaces of one page with one word.
+//! Address spaces of one page with two words, each of which has one bit of the real word.
 
 use crate::{
     error::{
@@ -28,7 +28,7 @@ use std::{
 /// What an address space has.
 struct Space {
     mmap_lock: RwLock,
-    word: Atomic<u64>,
+    words: [Atomic<u64>; 2],
     /// The page is there, and can be written.
     present: Cell<bool>,
     /// The page comes if it is faulted in.
@@ -45,11 +45,11 @@ pub struct MmWithUser(Mm);
 pub struct MmWithUserAsync(MmWithUser);
 
 impl Mm {
-    /// A new one. Its page is there, the word is 0.
+    /// A new one. Its page is there, the words are 0.
     pub fn create() -> ARef<MmWithUser> {
         ARef::new(MmWithUser(Self(Arc::new(Space {
             mmap_lock: RwLock::new(),
-            word: Atomic::new(0),
+            words: [Atomic::new(0), Atomic::new(0)],
             present: Cell::new(true),
             mapped: Cell::new(true),
         }))))
@@ -67,10 +67,10 @@ impl Mm {
         ARef::new(Self(self.0.clone()))
     }
 
-    /// The word, for the model.
+    /// The word of bit 0, for the model.
     #[track_caller]
     pub fn word(&self) -> u64 {
-        self.0.word.load(Relaxed)
+        self.0.words[0].load(Relaxed)
     }
 
     /// Takes the page away until it is faulted in.
@@ -84,7 +84,9 @@ impl Mm {
         let _to = to.0.mmap_lock.write();
         let result = f();
 
-        to.0.word.store(self.0.word.load(Relaxed), Relaxed);
+        for (from, to) in self.0.words.iter().zip(&to.0.words) {
+            to.store(from.load(Relaxed), Relaxed);
+        }
         to.0.present.set(self.0.present.get());
         result
     }
@@ -141,6 +143,17 @@ impl MmapReadGuard<'_> {
             .then(|| gup::PinnedPage(self.space.clone()))
     }
 
+    /// There are two bits.
+    #[track_caller]
+    pub fn set_bit_nofault(&self, _: usize, bit: u32, on: bool) -> bool {
+        let present = self.space.present.get();
+
+        if present {
+            self.space.words[bit as usize].store(on.into(), Relaxed);
+        }
+        present
+    }
+
     pub fn fault_in_writeable(&mut self, _: usize) -> Result {
         model::remark("fault");
         if !self.space.mapped.get() {
@@ -157,12 +170,10 @@ pub mod gup {
     pub struct PinnedPage(pub(super) Arc<Space>);
 
     impl PinnedPage {
-        /// The user's program does not write the word, so it is no atomic operation.
+        /// There are two bits.
         #[track_caller]
-        pub fn set_bit(&mut self, _: usize, nr: u32, on: bool) -> Result {
-            let rest = self.0.word.load(Relaxed) & !(1 << nr);
-
-            self.0.word.store(rest | u64::from(on) << nr, Relaxed);
+        pub fn set_bit(&mut self, _: usize, bit: u32, on: bool) -> Result {
+            self.0.words[bit as usize].store(on.into(), Relaxed);
             Ok(())
         }
     }

@@ -18,11 +18,15 @@ impl<K, V> RBTreeNode<K, V> {
     }
 }
 
-pub struct Cursor<'a, K, V>(&'a K, &'a V);
+pub struct Cursor<'a, K, V>((&'a K, &'a V), Option<(&'a K, &'a V)>);
 
 impl<'a, K, V> Cursor<'a, K, V> {
     pub fn current(&self) -> (&'a K, &'a V) {
-        (self.0, self.1)
+        self.0
+    }
+
+    pub fn peek_next(&self) -> Option<(&'a K, &'a V)> {
+        self.1
     }
 }
 
@@ -45,9 +49,8 @@ impl<K: Ord, V> RBTree<K, V> {
     }
 
     pub fn cursor_lower_bound(&self, key: &K) -> Option<Cursor<'_, K, V>> {
-        self.0
-            .range(key..)
-            .next()
-            .map(|(key, value)| Cursor(key, value))
+        let mut from = self.0.range(key..);
+
+        Some(Cursor(from.next()?, from.next()))
     }
 }

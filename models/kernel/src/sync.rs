@@ -13,7 +13,8 @@ pub use lock::{
     Mutex,
     RwLock,
     RwReadGuard,
-    RwWriteGuard, //
+    RwWriteGuard,
+    SpinLock, //
 };
 pub use set_once::SetOnce;
 

@@ -21,6 +21,9 @@ pub struct Mutex<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
+/// In a model a spinlock is a mutex.
+pub type SpinLock<T> = Mutex<T>;
+
 enum Raw {
     None,
     Loom(loom::sync::Mutex<()>, Point),
@@ -205,4 +208,10 @@ macro_rules! new_mutex {
     ($value:expr $(, $name:literal)? $(,)?) => {
         $crate::init::value($crate::sync::Mutex::new($value))
     };
+}
+
+/// Makes a spinlock, in place.
+#[macro_export]
+macro_rules! new_spinlock {
+    ($($all:tt)*) => { $crate::new_mutex!($($all)*) };
 }

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Lists, which are vectors here.
+
+use crate::{
+    alloc::Flags,
+    error::Result,
+    init::{
+        value,
+        Init,
+        Value, //
+    },
+    sync::{
+        atomic::{
+            Acquire,
+            Atomic,
+            Release, //
+        },
+        Arc,
+        ArcBorrow, //
+    },
+};
+use std::{
+    collections::VecDeque,
+    ops::Deref, //
+};
+
+pub use crate::{
+    impl_list_arc_safe,
+    impl_list_item, //
+};
+
+/// The place of a member in a list.
+pub struct ListLinks(());
+
+impl ListLinks {
+    pub fn new() -> Value<Self> {
+        value(Self(()))
+    }
+}
+
+/// Whether an object has a [`ListArc`].
+pub struct AtomicTracker(Atomic<bool>);
+
+impl AtomicTracker {
+    pub fn new() -> Value<Self> {
+        value(Self(Atomic::new(false)))
+    }
+}
+
+/// What can be in a list.
+pub trait ListItem<const ID: u64> {}
+
+/// What tells whether it has a [`ListArc`].
+pub trait TryNewListArc {
+    #[doc(hidden)]
+    fn tracker(&self) -> &AtomicTracker;
+}
+
+/// The one reference that may be in a list.
+pub struct ListArc<T>(Arc<T>);
+
+impl<T> ListArc<T> {
+    pub fn pin_init(init: impl Init<T>, flags: Flags) -> Result<Self> {
+        Ok(Self(Arc::pin_init(init, flags)?))
+    }
+
+    pub fn clone_arc(&self) -> Arc<T> {
+        self.0.clone()
+    }
+
+    pub fn try_from_arc_or_drop(arc: Arc<T>) -> Option<Self>
+    where
+        T: TryNewListArc,
+    {
+        let was = arc.tracker().0.cmpxchg(false, true, Acquire);
+
+        was.ok().map(|_| Self(arc))
+    }
+
+    pub fn into_arc(self) -> Arc<T>
+    where
+        T: TryNewListArc,
+    {
+        self.0.tracker().0.store(false, Release);
+        self.0
+    }
+}
+
+impl<T> Deref for ListArc<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// A list.
+pub struct List<T>(VecDeque<Arc<T>>);
+
+impl<T> List<T> {
+    pub const fn new() -> Self {
+        Self(VecDeque::new())
+    }
+
+    pub fn push_back(&mut self, item: ListArc<T>) {
+        self.0.push_back(item.0);
+    }
+
+    pub fn pop_front(&mut self) -> Option<ListArc<T>> {
+        self.0.pop_front().map(ListArc)
+    }
+
+    /// # Safety
+    ///
+    /// The item is in no other list.
+    pub unsafe fn remove(&mut self, item: &T) -> Option<ListArc<T>> {
+        let at = self
+            .0
+            .iter()
+            .position(|other| core::ptr::eq(&**other, item))?;
+
+        self.0.remove(at).map(ListArc)
+    }
+
+    pub fn cursor_front(&mut self) -> Cursor<'_, T> {
+        Cursor(self)
+    }
+}
+
+/// The place before the first item.
+pub struct Cursor<'a, T>(&'a mut List<T>);
+
+impl<T> Cursor<'_, T> {
+    pub fn peek_next(&mut self) -> Option<CursorPeek<'_, T>> {
+        self.0 .0.front().map(CursorPeek)
+    }
+}
+
+/// An item beside a cursor.
+pub struct CursorPeek<'a, T>(&'a Arc<T>);
+
+impl<T> CursorPeek<'_, T> {
+    pub fn arc(&self) -> ArcBorrow<'_, T> {
+        self.0.as_arc_borrow()
+    }
+}
+
+#[macro_export]
+macro_rules! impl_list_arc_safe {
+    (impl ListArcSafe<0> for $t:ty { untracked; }) => {};
+    (impl ListArcSafe<0> for $t:ty { tracked_by $field:ident: $tracker:ty; }) => {
+        impl TryNewListArc for $t {
+            fn tracker(&self) -> &$tracker {
+                &self.$field
+            }
+        }
+    };
+}
+
+#[macro_export]
+macro_rules! impl_list_item {
+    (impl ListItem<0> for $t:ty { using ListLinks { self.$field:ident }; }) => {
+        impl $crate::list::ListItem<0> for $t {}
+    };
+}
