@@ -206,6 +206,8 @@ kept_stack_word__of_a_deep_stack() {
 		on events/synthetic/d$((i - 1)) "hist:keys=xx:x$i=xx:s$i=common_stacktrace:onchange(\$x$i).trace(d$i,\$x$i,\$s$i)" || return
 	done
 	on events/synthetic/d2 hist:keys=common_stacktrace || return
+	# Reading what is not in the page cache is a switch with a deep stack.
+	echo 1 >/proc/sys/vm/drop_caches
 	q cat /proc/self/status "$here/lib.sh" /etc/passwd
 	: >events/$e/trigger
 	same "$(longest_stack events/synthetic/d2) $(longest_stack d3)" '31 30' || return
