@@ -85,7 +85,8 @@ const MAX_ATTEMPTS: usize = 10;
 /// How many words are listed for the work item. With more of them it writes all words.
 const MAX_PENDING: usize = 64;
 
-/// How often a switch tries to get the locks of a process before it leaves a word to the work item.
+/// The number of times a switch tries to get the locks of a process. After that it leaves the word
+/// to the work item.
 const LOCK_TRIES: u32 = 5;
 
 /// How long the work item waits for memory before it tries again.

@@ -29,7 +29,7 @@ use kernel::{
     },
 };
 
-/// How long the work item waits for more address spaces to die.
+/// The time that the work item waits for more address spaces to die.
 const DELAY_MS: u32 = 10;
 
 /// The one reaper, present from [`init()`] on.

@@ -43,10 +43,10 @@ static NEXT_ID: Atomic<u64> = Atomic::new(1);
 /// A switch is in progress. Written under `event_mutex`.
 static IN_PROGRESS: Atomic<bool> = Atomic::new(false);
 
-/// How often a switch waits for the locks of processes, in all.
+/// The number of times a switch waits for the locks of processes, in all.
 const PAUSES: u32 = 100;
 
-/// How long it waits each time.
+/// The time that it waits each time.
 const PAUSE: Delta = Delta::from_micros(100);
 
 /// Returns a number that is larger than all that were returned before.
@@ -67,7 +67,7 @@ pub(super) fn in_progress() -> bool {
 pub(crate) struct Switch {
     /// Address spaces with a smaller number were there when it began.
     before: u64,
-    /// How often it may still wait.
+    /// The number of times it may still wait.
     pauses: u32,
 }
 

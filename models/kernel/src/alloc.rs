@@ -35,7 +35,7 @@ pub mod flags {
     pub const __GFP_NOWARN: Flags = 2;
 }
 
-/// What memory of zeroes is.
+/// Types that may consist of zeroes only.
 pub trait Zeroable {
     fn zeroed() -> Self;
 }

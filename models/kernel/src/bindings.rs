@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What C does about the conditions of snapshots.
+//! The part of the C code for conditions of snapshots.
 
 #![allow(non_camel_case_types)]
 

@@ -4,7 +4,7 @@
 
 use crate::error::Result;
 
-/// What makes a `T`.
+/// Initializers of a `T`.
 pub trait Init<T> {
     fn make(self) -> Result<T>;
 }

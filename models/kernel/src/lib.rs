@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the models compile the kernel's code against: a stand-in for the parts of the `kernel`
+//! The models compile the kernel's code against this stand-in for the parts of the `kernel`
 //! crate that it uses. Atomics, locks, grace periods and work items are those of a model checker,
 //! see [`model`]; the rest is as simple as it can be.
 

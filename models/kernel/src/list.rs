@@ -48,10 +48,10 @@ impl AtomicTracker {
     }
 }
 
-/// What can be in a list.
+/// Types that can be in a list.
 pub trait ListItem<const ID: u64> {}
 
-/// What tells whether it has a [`ListArc`].
+/// Types that know whether they have a [`ListArc`].
 pub trait TryNewListArc {
     #[doc(hidden)]
     fn tracker(&self) -> &AtomicTracker;

@@ -25,7 +25,7 @@ use std::{
     sync::Arc, //
 };
 
-/// What an address space has.
+/// The state of an address space.
 struct Space {
     mmap_lock: RwLock,
     words: [Atomic<u64>; 2],
