@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define TRACEFS "/sys/kernel/tracing/"
 #define EVENT_DIR TRACEFS "events/user_events/"
@@ -39,6 +40,19 @@ void report(const char *metric, double value, const char *unit);
  */
 void measure_alone(void (*measure)(double *values), int times,
 		   const char *const *metrics, const char *unit);
+
+/*
+ * Waits before a measurement: for the objects of the last one to be freed, and for
+ * an RCU grace period that the next would otherwise have to wait for. Waiting is
+ * not what is measured.
+ */
+void pause_before(void);
+/* Times @count forks; @whole, if it is not NULL, is until the child has exited. */
+void time_forks(double *forked, double *whole, int count);
+/* Forks a process, which calls @prepare(@data) and then waits to be killed. */
+pid_t start_process(void (*prepare)(void *data), void *data);
+/* Writes 1 or 0 to an enable file. */
+double time_switch(int fd, bool on);
 
 /* util.c: files. */
 void write_file(const char *path, const char *text);

@@ -22,12 +22,6 @@
 #define CHILDREN 50
 #define TOGGLES 5
 #define TOGGLED "bench_1000"
-/*
- * Before each measurement: for the objects of the last one to be freed, and for
- * an RCU grace period that the next would otherwise have to wait for. Waiting is
- * not what is measured.
- */
-#define PAUSE_US 200000
 
 static uint32_t *words[2];
 
@@ -42,23 +36,11 @@ static void register_all(struct many *many)
 	}
 }
 
-static void time_forks(double *values)
+static void measure_forks(double *values)
 {
-	double forked[FORKS], whole[FORKS], start;
-	pid_t pid;
-	int i;
+	double forked[FORKS], whole[FORKS];
 
-	for (i = 0; i < FORKS; i++) {
-		usleep(PAUSE_US);
-		start = now_ns();
-		pid = fork();
-		if (!pid)
-			_exit(0);
-		forked[i] = now_ns() - start;
-		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
-			die("cannot fork");
-		whole[i] = now_ns() - start;
-	}
+	time_forks(forked, whole, FORKS);
 	values[0] = median(forked, FORKS);
 	values[1] = median(whole, FORKS);
 }
@@ -71,7 +53,7 @@ static void measure_fork_0(double *values)
 	many_init(&many, EVENTS);
 	words[0] = many_words(&many);
 	words[1] = many_words(&many);
-	time_forks(values);
+	measure_forks(values);
 }
 
 static void measure_fork(double *values)
@@ -79,7 +61,7 @@ static void measure_fork(double *values)
 	struct many many;
 
 	register_all(&many);
-	time_forks(values);
+	measure_forks(values);
 }
 
 /*
@@ -87,40 +69,15 @@ static void measure_fork(double *values)
  * with parents and children after fork(). The kernel writes to such a page at
  * once, and to others later.
  */
-static void touch_words(void)
+static void touch_words(void *unused)
 {
 	int i, j;
 
+	(void)unused;
 	for (i = 0; i < 2; i++) {
 		for (j = 0; j < EVENTS; j++)
 			__atomic_fetch_or(&words[i][j], 0, __ATOMIC_RELAXED);
 	}
-}
-
-/* A process like this one, which waits to be killed. */
-static pid_t start_child(void)
-{
-	int ready[2];
-	pid_t pid;
-	char byte;
-
-	if (pipe(ready))
-		die("cannot make a pipe");
-	pid = fork();
-	if (pid < 0)
-		die("cannot fork");
-	if (!pid) {
-		touch_words();
-		if (write(ready[1], "", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	if (read(ready[0], &byte, 1) != 1)
-		die("a child did not start");
-	close(ready[0]);
-	close(ready[1]);
-	return pid;
 }
 
 static bool enabled_in(pid_t pid, uint32_t *word)
@@ -134,17 +91,6 @@ static bool enabled_in(pid_t pid, uint32_t *word)
 	return event_is_enabled(&value);
 }
 
-static double toggle(int fd, bool on)
-{
-	double start;
-
-	usleep(PAUSE_US);
-	start = now_ns();
-	if (pwrite(fd, on ? "1" : "0", 1, 0) != 1)
-		die("cannot write to an enable file");
-	return now_ns() - start;
-}
-
 static void time_toggles(double *values, const pid_t *children, int count)
 {
 	double times[2][TOGGLES];
@@ -156,7 +102,7 @@ static void time_toggles(double *values, const pid_t *children, int count)
 	/* The first pair sets up buffers. */
 	for (i = -1; i < TOGGLES; i++) {
 		for (on = 1; on >= 0; on--) {
-			double time = toggle(fd, on);
+			double time = time_switch(fd, on);
 
 			if (i >= 0)
 				times[on][i] = time;
@@ -192,9 +138,9 @@ static void measure_toggle(double *values)
 
 	register_all(&many);
 	for (i = 0; i < CHILDREN; i++)
-		processes[i] = start_child();
+		processes[i] = start_process(touch_words, NULL);
 	processes[CHILDREN] = getpid();
-	touch_words();
+	touch_words(NULL);
 	time_toggles(values, processes, CHILDREN + 1);
 	for (i = 0; i < CHILDREN; i++) {
 		kill(processes[i], SIGKILL);

@@ -20,8 +20,6 @@
 #define FORKS 9
 #define TOGGLES 3
 #define TOGGLED 50
-/* Before each measurement, for what the kernel has put off; see fork.c. */
-#define PAUSE_US 200000
 
 static unsigned int processes;
 static const uint32_t *word_of_toggled;
@@ -31,24 +29,6 @@ static struct {
 	double register_one, unregister_one;
 	double forks[FORKS];
 } *shared;
-
-static void time_forks(void)
-{
-	double start;
-	pid_t pid;
-	int i;
-
-	for (i = 0; i < FORKS; i++) {
-		usleep(PAUSE_US);
-		start = now_ns();
-		pid = fork();
-		if (!pid)
-			_exit(0);
-		shared->forks[i] = now_ns() - start;
-		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
-			die("cannot fork");
-	}
-}
 
 /*
  * Registers the events that it has at two more addresses, and removes those of one
@@ -69,44 +49,38 @@ static void register_and_measure(struct many *many)
 	for (i = 0; i < EVENTS; i++)
 		event_unregister(many->fd, &second[i]);
 	shared->unregister_one = (now_ns() - start) / EVENTS;
-	time_forks();
+	time_forks(shared->forks, NULL, FORKS);
 }
 
 /* Without events, with them, and with them and more, which it measures. */
 enum kind { WITHOUT, WITH, MEASURED };
 
-/* Starts a process and returns when it is ready. It waits to be killed. */
+struct plan {
+	struct many *many;
+	uint32_t *words;
+	enum kind kind;
+};
+
+static void prepare(void *data)
+{
+	struct plan *plan = data;
+	struct many *many = plan->many;
+
+	close(many->fd);
+	many->fd = open_data();
+	if (plan->kind != WITHOUT)
+		many_register(many, plan->words, 0, EVENTS);
+	else
+		memset(plan->words, 0, EVENTS * sizeof(*plan->words));
+	if (plan->kind == MEASURED)
+		register_and_measure(many);
+}
+
 static pid_t start(struct many *many, uint32_t *words, enum kind kind)
 {
-	int ready[2];
-	pid_t pid;
-	char byte;
+	struct plan plan = { many, words, kind };
 
-	if (pipe(ready))
-		die("cannot make a pipe");
-	pid = fork();
-	if (pid < 0)
-		die("cannot fork");
-	if (!pid) {
-		close(many->fd);
-		many->fd = open_data();
-		if (kind != WITHOUT)
-			many_register(many, words, 0, EVENTS);
-		else
-			memset(words, 0, EVENTS * sizeof(*words));
-		if (kind == MEASURED)
-			register_and_measure(many);
-		close(ready[0]);
-		if (write(ready[1], "", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	close(ready[1]);
-	if (read(ready[0], &byte, 1) != 1)
-		die("a process did not start");
-	close(ready[0]);
-	return pid;
+	return start_process(prepare, &plan);
 }
 
 /* From the signal until the parent knows that the process is gone. */
@@ -114,7 +88,7 @@ static double time_exit(pid_t pid)
 {
 	double start;
 
-	usleep(PAUSE_US);
+	pause_before();
 	start = now_ns();
 	kill(pid, SIGKILL);
 	if (waitpid(pid, NULL, 0) != pid)
@@ -135,18 +109,15 @@ static double time_exits(struct many *many, uint32_t *words, enum kind kind)
 static double time_toggles(void)
 {
 	int fd = open(EVENT_DIR "bench_50/enable", O_WRONLY), i;
-	double times[2 * TOGGLES], start;
+	double times[2 * TOGGLES], time;
 
 	if (fd < 0)
 		die("cannot open an enable file");
 	/* The first pair sets up buffers. */
 	for (i = -2; i < 2 * TOGGLES; i++) {
-		usleep(PAUSE_US);
-		start = now_ns();
-		if (pwrite(fd, i & 1 ? "0" : "1", 1, 0) != 1)
-			die("cannot write to an enable file");
+		time = time_switch(fd, !(i & 1));
 		if (i >= 0)
-			times[i] = now_ns() - start;
+			times[i] = time;
 		if (event_is_enabled(word_of_toggled) == (i & 1))
 			die("an enable bit is not %d", !(i & 1));
 	}

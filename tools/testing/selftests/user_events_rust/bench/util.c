@@ -100,6 +100,69 @@ void measure_alone(void (*measure)(double *values), int times,
 	munmap(shared, times * sizeof(*shared));
 }
 
+void pause_before(void)
+{
+	usleep(200000);
+}
+
+void time_forks(double *forked, double *whole, int count)
+{
+	double start;
+	pid_t pid;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		pause_before();
+		start = now_ns();
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		forked[i] = now_ns() - start;
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			die("cannot fork");
+		if (whole)
+			whole[i] = now_ns() - start;
+	}
+}
+
+pid_t start_process(void (*prepare)(void *data), void *data)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(ready))
+		die("cannot make a pipe");
+	pid = fork();
+	if (pid < 0)
+		die("cannot fork");
+	if (!pid) {
+		close(ready[0]);
+		prepare(data);
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	/* The end of the file, if the process is gone. */
+	if (read(ready[0], &byte, 1) != 1)
+		die("a process did not start");
+	close(ready[0]);
+	return pid;
+}
+
+double time_switch(int fd, bool on)
+{
+	double start;
+
+	pause_before();
+	start = now_ns();
+	if (pwrite(fd, on ? "1" : "0", 1, 0) != 1)
+		die("cannot write to an enable file");
+	return now_ns() - start;
+}
+
 int try_write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_TRUNC);
