@@ -1,0 +1,591 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Machines in trouble: no memory left in a cgroup, processes killed for memory,
+ * CPUs that leave, many processes, many events, programs without privileges.
+ *
+ * Each case says what defect makes it fail.
+ */
+#define _GNU_SOURCE
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "kselftest_harness.h"
+#include "trouble.h"
+
+#define CGROUP		"/sys/fs/cgroup"
+#define OURS		CGROUP "/ue_trouble"
+#define INSTANCE	UE_TRACEFS "/instances/trouble"
+#define CPU1		"/sys/devices/system/cpu/cpu1/online"
+
+/* Bits of one process in the cases about memory. */
+#define BITS		20000
+#define PROCESSES	1000
+#define NOBODY		65534
+
+UE_FIXTURE(trouble)
+
+/* How many of @n words have the bit. */
+static int bits_on(const volatile uint32_t *w, int n)
+{
+	int on = 0;
+
+	for (int i = 0; i < n; i++)
+		on += w[i] & 1;
+	return on;
+}
+
+/* Words for the cases that need more than the fixture has. */
+static volatile uint32_t *words(size_t n, int flags)
+{
+	void *p = mmap(NULL, n * sizeof(uint32_t), PROT_READ | PROT_WRITE,
+		       MAP_ANONYMOUS | MAP_POPULATE | flags, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static bool cgroup_make(void)
+{
+	ue_put(CGROUP "/cgroup.subtree_control", "+memory");
+	mkdir(OURS, 0755);
+	ue_put(OURS "/memory.swap.max", "0");
+	return !access(OURS "/memory.max", W_OK);
+}
+
+static long cgroup_number(const char *file, const char *after)
+{
+	return number_after(ue_slurp(ue_path(OURS "/%s", file)), after);
+}
+
+static bool cgroup_remove(void)
+{
+	return ue_poll(rmdir(OURS) == 0 || errno == ENOENT);
+}
+
+static void killed_with_parent(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* Shared between a child in the cgroup, limited to 256K more than it uses, and its parent. */
+struct limited {
+	int registered;
+	int error;
+	long before;
+	bool done;
+	bool lifted;
+};
+
+static int run_limited(struct limited *out, volatile uint32_t *w, volatile bool *on)
+{
+	static char limit[32];
+	int fd;
+
+	/* Nobody in the cgroup can be killed: a charge over the limit fails. */
+	if (ue_put("/proc/self/oom_score_adj", "-1000") || ue_put(OURS "/cgroup.procs", "0"))
+		return 1;
+	fd = ue_open();
+	if (fd < 0 || ue_reg(fd, &w[0], 0, "trouble_mem u32 a"))
+		return 2;
+	/* The first call allocates a buffer. */
+	cgroup_number("memory.current", "");
+	/* A page fault that cannot be charged is repeated without end: none may happen. */
+	if (mlockall(MCL_CURRENT))
+		return 9;
+	out->before = cgroup_number("memory.current", "");
+	snprintf(limit, sizeof(limit), "%ld", out->before + (256 << 10));
+	if (ue_put(OURS "/memory.max", limit))
+		return 3;
+	for (out->registered = 1; out->registered < BITS; out->registered++) {
+		out->error = ue_reg(fd, &w[out->registered], 0, "trouble_mem u32 a");
+		if (out->error)
+			break;
+	}
+	__atomic_store_n(&out->done, true, __ATOMIC_RELEASE);
+	if (!ue_poll(__atomic_load_n(on, __ATOMIC_ACQUIRE)))
+		return 4;
+	if (!ue_poll(__atomic_load_n(&out->lifted, __ATOMIC_ACQUIRE)))
+		return 6;
+	/* It works again as soon as there is memory. */
+	for (; out->registered < BITS; out->registered++) {
+		if (ue_reg(fd, &w[out->registered], 0, "trouble_mem u32 a"))
+			return 7;
+	}
+	return bits_on(w, BITS) == BITS ? 0 : 8;
+}
+
+/*
+ * Fails if a registration that gets no memory returns another error or leaves a bit, if
+ * a bit that is there misses a switch, or if registrations are not charged to the cgroup.
+ */
+TEST_F(trouble, registrations_in_a_cgroup_at_its_limit)
+{
+	struct limited *out = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile uint32_t *w = words(BITS, MAP_SHARED);
+	volatile bool *on = (bool *)(out + 1);
+	long charged;
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)out);
+	ASSERT_TRUE(w && cgroup_make());
+	pid = fork();
+	if (!pid) {
+		killed_with_parent();
+		_exit(run_limited(out, w, on));
+	}
+	ASSERT_LT(0, pid);
+	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&out->done, __ATOMIC_ACQUIRE), 60000));
+	charged = cgroup_number("memory.current", "") - out->before;
+	TH_LOG("%d registered, then %d; %ld bytes charged", out->registered, out->error, charged);
+	EXPECT_EQ(-ENOMEM, out->error);
+	EXPECT_GT(BITS, out->registered);
+	EXPECT_LT(0, charged);
+	EXPECT_EQ(0, ue_enable("trouble_mem", true));
+	__atomic_store_n(on, true, __ATOMIC_RELEASE);
+	/* The refused registration has left no bit. */
+	EXPECT_TRUE(ue_poll(bits_on(w, BITS) == out->registered));
+	EXPECT_EQ(0, ue_put(OURS "/memory.max", "max"));
+	__atomic_store_n(&out->lifted, true, __ATOMIC_RELEASE);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, ue_enable("trouble_mem", false));
+	EXPECT_TRUE(cgroup_remove());
+	EXPECT_TRUE(ue_gone("trouble_mem"));
+}
+
+/* Fails if a process that is killed for memory keeps an event in use, or its bits. */
+TEST_F(trouble, killed_for_memory)
+{
+	int *ready = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)ready);
+	ASSERT_TRUE(cgroup_make());
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_oom u32 a"));
+	for (int round = 0; round < 5; round++) {
+		ASSERT_EQ(0, ue_put(OURS "/memory.max", "16777216"));
+		*ready = 0;
+		pid = fork();
+		if (!pid) {
+			volatile uint32_t *w = words(200, MAP_PRIVATE);
+			int fd;
+
+			killed_with_parent();
+			if (!w || ue_put(OURS "/cgroup.procs", "0"))
+				_exit(1);
+			fd = ue_open();
+			for (int i = 0; i < 200; i++) {
+				if (ue_reg(fd, &w[i], 0, "trouble_oom u32 a"))
+					_exit(2);
+			}
+			__atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+			memset((void *)words(16 << 20, MAP_PRIVATE), 1, 64 << 20);
+			_exit(3);
+		}
+		ASSERT_LT(0, pid);
+		ASSERT_TRUE(ue_poll(__atomic_load_n(ready, __ATOMIC_ACQUIRE)));
+		/* The switches meet the process alive, dying and gone. */
+		do {
+			EXPECT_EQ(0, ue_enable("trouble_oom", true));
+			EXPECT_EQ(0, ue_enable("trouble_oom", false));
+		} while (waitpid(pid, &status, WNOHANG) == 0);
+		EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) TH_LOG("status %x", status);
+	}
+	EXPECT_LE(5, cgroup_number("memory.events", "oom_kill "));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "trouble_oom"));
+	EXPECT_FALSE(ue_exists("trouble_oom"));
+	EXPECT_TRUE(cgroup_remove());
+}
+
+/*
+ * Fails if a hit, a record or a switch is lost or counted twice while a CPU leaves or
+ * comes back. The instance has to account for each record.
+ */
+TEST_F(trouble, a_cpu_leaves_and_comes_back)
+{
+	struct writer w[2];
+	unsigned long written = 0;
+	int index;
+
+	if (access(CPU1, W_OK))
+		SKIP(return, "no CPU can be taken offline here");
+	ASSERT_EQ(0, mkdir(INSTANCE, 0750));
+	index = ue_reg_index(self->fd, &self->w[0], 0, "trouble_cpu u32 a");
+	ASSERT_LE(0, index);
+	ASSERT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_cpu/trigger", "hist:keys=a"));
+	ASSERT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_cpu/enable", "1"));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, writer_start(&w[i], self->fd, index));
+	for (int round = 0; round < 5; round++) {
+		EXPECT_TRUE(writer_goes_on(&w[round & 1], 200));
+		EXPECT_EQ(0, ue_put(CPU1, "0"));
+		EXPECT_TRUE(writer_goes_on(&w[round & 1], 200));
+		/* A switch with one CPU, in the top instance. */
+		EXPECT_EQ(0, ue_enable("trouble_cpu", true));
+		EXPECT_EQ(0, ue_enable("trouble_cpu", false));
+		EXPECT_EQ(1, self->w[0]);
+		EXPECT_EQ(0, ue_put(CPU1, "1"));
+	}
+	for (int i = 0; i < 2; i++) {
+		writer_stop(&w[i]);
+		EXPECT_EQ(0, w[i].error);
+		EXPECT_EQ(0, w[i].refused);
+		written += w[i].written;
+	}
+	TH_LOG("%lu records", written);
+	EXPECT_EQ(written, hist_total(INSTANCE, "trouble_cpu", "Hits: "));
+	EXPECT_EQ(written, hist_sum(INSTANCE, "trouble_cpu"));
+	EXPECT_EQ(0, hist_total(INSTANCE, "trouble_cpu", "Dropped: "));
+	EXPECT_EQ(written, records_accounted(INSTANCE));
+	EXPECT_EQ(0, rmdir(INSTANCE));
+	EXPECT_TRUE(ue_poll(self->w[0] == 0));
+}
+
+/*
+ * Fails if a histogram counts a hit twice or not at all while the ring buffer is off or its
+ * clock changes.
+ */
+TEST_F(trouble, tracing_on_and_clocks_under_hits)
+{
+	static const char * const clocks[] = { "global", "mono", "counter", "boot", "local" };
+	unsigned long written = 0;
+	struct writer w[2];
+	int index;
+
+	ASSERT_EQ(0, mkdir(INSTANCE, 0750));
+	index = ue_reg_index(self->fd, &self->w[0], 0, "trouble_clock u32 a");
+	ASSERT_LE(0, index);
+	ASSERT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_clock/trigger", "hist:keys=a"));
+	ASSERT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_clock/enable", "1"));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, writer_start(&w[i], self->fd, index));
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(clocks); i++) {
+		EXPECT_EQ(0, ue_put(INSTANCE "/tracing_on", "0"));
+		EXPECT_TRUE(writer_goes_on(&w[i & 1], 50));
+		EXPECT_EQ(0, ue_put(INSTANCE "/trace_clock", clocks[i % ARRAY_SIZE(clocks)]));
+		EXPECT_EQ(0, ue_put(INSTANCE "/tracing_on", "1"));
+		EXPECT_TRUE(writer_goes_on(&w[i & 1], 50));
+	}
+	for (int i = 0; i < 2; i++) {
+		writer_stop(&w[i]);
+		EXPECT_EQ(0, w[i].error);
+		written += w[i].written;
+	}
+	EXPECT_EQ(written, hist_total(INSTANCE, "trouble_clock", "Hits: "));
+	EXPECT_EQ(written, hist_sum(INSTANCE, "trouble_clock"));
+	EXPECT_EQ(0, rmdir(INSTANCE));
+}
+
+/*
+ * Fails if an instance that goes leaves the event enabled, its trigger in use, or is kept by
+ * them, or if the histogram of the top instance loses a hit for it.
+ */
+TEST_F(trouble, instances_with_triggers_come_and_go)
+{
+	struct writer w;
+	int index = ue_reg_index(self->fd, &self->w[0], 0, "trouble_inst u32 a");
+
+	ASSERT_LE(0, index);
+	ASSERT_EQ(0, ue_put(UE_EVENTS "/trouble_inst/trigger", "hist:keys=a"));
+	ASSERT_EQ(0, writer_start(&w, self->fd, index));
+	for (int round = 0; round < 20; round++) {
+		ASSERT_EQ(0, mkdir(INSTANCE, 0750));
+		EXPECT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_inst/trigger", "hist:keys=a:vals=a"));
+		EXPECT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_inst/enable", "1"));
+		EXPECT_TRUE(ue_poll(hist_total(INSTANCE, "trouble_inst", "Hits: ") > 20));
+		ASSERT_TRUE(ue_poll(rmdir(INSTANCE) == 0));
+	}
+	writer_stop(&w);
+	EXPECT_EQ(0, w.error);
+	EXPECT_EQ(w.written, hist_total(UE_TRACEFS, "trouble_inst", "Hits: "));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/trouble_inst/trigger", "!hist:keys=a"));
+	EXPECT_TRUE(ue_poll(self->w[0] == 0));
+}
+
+/* Fails if a switch leaves out a process, or if the time of one is not bounded. */
+TEST_F(trouble, thousand_processes)
+{
+	volatile uint32_t *w = words(PROCESSES, MAP_SHARED);
+	int ready[2], end[2], n = 0;
+	uint64_t began;
+	char byte;
+
+	ASSERT_NE(NULL, (void *)w);
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, pipe(end));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_many u32 a"));
+	for (; n < PROCESSES; n++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			/* A file of its own: that of the parent would keep the event in use. */
+			int fd = ue_open();
+
+			close(end[1]);
+			byte = ue_reg(fd, &w[n], 0, "trouble_many u32 a") ? 'f' : 'r';
+			if (write(ready[1], &byte, 1) != 1)
+				_exit(1);
+			_exit(read(end[0], &byte, 1) != 0);
+		}
+		ASSERT_LT(0, pid);
+	}
+	for (int i = 0; i < PROCESSES; i++) {
+		ASSERT_EQ(1, read(ready[0], &byte, 1));
+		ASSERT_EQ('r', byte);
+	}
+	for (int round = 0; round < 4; round++) {
+		began = ue_now();
+		EXPECT_EQ(0, ue_enable("trouble_many", !(round & 1)));
+		EXPECT_TRUE(ue_poll(bits_on(w, PROCESSES) == (round & 1 ? 0 : PROCESSES)));
+		TH_LOG("switch %d: %lu ms", round, (unsigned long)((ue_now() - began) / 1000000));
+	}
+	close(end[1]);
+	for (int i = 0; i < PROCESSES; i++) {
+		int status = -1;
+
+		ASSERT_LT(0, wait(&status));
+		EXPECT_EQ(0, status);
+	}
+	EXPECT_EQ(0, ue_del_wait(self->fd, "trouble_many"));
+}
+
+/* The kernel's unreclaimable memory, in KiB: what events consist of. */
+static long kernel_memory(void)
+{
+	const char *text = ue_slurp("/proc/meminfo");
+
+	return number_after(text, "SUnreclaim:") + number_after(text, "Percpu:");
+}
+
+static uint64_t make_events(int from, int to, int *error)
+{
+	uint64_t began = ue_now();
+	char text[64];
+
+	for (int i = from; i < to && !*error; i++) {
+		snprintf(text, sizeof(text), "u:trouble_n%d u32 a", i);
+		*error = ue_put(UE_DYN, text);
+	}
+	return ue_now() - began;
+}
+
+/*
+ * Fails if making or listing is quadratic, if an event gets lost in between, or if their memory
+ * does not come back. UE_EVENTS_N is their number.
+ */
+TEST_F_TIMEOUT(trouble, many_events, 1200)
+{
+	const char *n_text = getenv("UE_EVENTS_N");
+	int n = n_text ? atoi(n_text) : 30000, error = 0;
+	uint64_t first, second, began;
+	long before, with, after;
+
+	/* What the first events allocate once stays. */
+	make_events(0, 200, &error);
+	ASSERT_EQ(0, error);
+	ASSERT_TRUE(ue_reset());
+	before = kernel_memory();
+	first = make_events(0, n / 2, &error);
+	second = make_events(n / 2, n, &error);
+	ASSERT_EQ(0, error);
+	with = kernel_memory();
+	EXPECT_EQ(n, ue_count(ue_slurp(UE_DYN), "u:trouble_n"));
+	EXPECT_EQ(n, ue_count(ue_slurp(UE_STATUS), "trouble_n"));
+	began = ue_now();
+	EXPECT_TRUE(ue_poll(ue_trunc(UE_DYN) != -EBUSY));
+	TH_LOG("%d events: %lu + %lu ms to make, %lu ms to delete", n, (unsigned long)(first / 1000000),
+	       (unsigned long)(second / 1000000), (unsigned long)((ue_now() - began) / 1000000));
+	EXPECT_EQ(0, ue_count(ue_slurp(UE_DYN), "u:trouble_n"));
+	EXPECT_GT(3 * first, second);
+	/* Nine tenths of it, some time after: it is freed after grace periods. */
+	EXPECT_TRUE(ue_poll_ms((after = kernel_memory()) - before < (with - before) / 10, 30000));
+	TH_LOG("KiB before, with and after them: %ld %ld %ld", before, with, after);
+}
+
+/*
+ * Fails if the 65,535 types of events can be exceeded, if another error than that of C is
+ * returned when they run out, or if a deleted event keeps its type.
+ */
+TEST_F_TIMEOUT(trouble, types_of_events_run_out, 1200)
+{
+	const char *max = "/proc/sys/kernel/user_events_max";
+	int error = 0, made;
+
+	ASSERT_EQ(0, ue_put(max, "100000"));
+	make_events(0, 70000, &error);
+	made = ue_count(ue_slurp(UE_DYN), "u:trouble_n");
+	TH_LOG("%d events, then %d", made, error);
+	EXPECT_EQ(-ENODEV, error);
+	EXPECT_LT(60000, made);
+	EXPECT_GT(65536, made);
+	/* The refused one has left nothing; one type is enough for one event. */
+	EXPECT_EQ(-ENODEV, ue_put(UE_DYN, "u:trouble_last u32 a"));
+	EXPECT_FALSE(ue_exists("trouble_last"));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "trouble_n7"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:trouble_last u32 a"));
+	EXPECT_TRUE(ue_exists("trouble_last"));
+	EXPECT_EQ(-ENODEV, ue_put(UE_DYN, "u:trouble_more u32 a"));
+	EXPECT_TRUE(ue_poll(ue_trunc(UE_DYN) != -EBUSY));
+	EXPECT_EQ(0, ue_put(max, "32768"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "trouble_last u32 a"));
+	EXPECT_EQ(0, ue_enable("trouble_last", true));
+	EXPECT_EQ(1, self->w[0]);
+}
+
+static int as_nobody(int fd, volatile uint32_t *w, bool namespaced)
+{
+	struct user_reg reg = {};
+
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+		return 1;
+	/* All capabilities, but in a namespace: they are not those that are asked for. */
+	if (namespaced && unshare(CLONE_NEWUSER))
+		return 2;
+	if (ue_open() != -EACCES || open(UE_STATUS, O_RDONLY) >= 0)
+		return 3;
+	if (ue_reg_flags(fd, &w[0], 0, USER_EVENT_REG_PERSIST, "trouble_p u32 a") != -EPERM)
+		return 4;
+	if (ue_enable("trouble_kept", true) != -EACCES)
+		return 5;
+	/* A persistent event can be used, but not deleted. */
+	if (ue_reg_flags(fd, &w[0], 0, 0, "trouble_own u32 a") || ue_unreg(fd, &w[0], 0))
+		return 6;
+	if (ue_del(fd, "trouble_kept") != -EPERM)
+		return 7;
+	/* Memory of the kernel is no place for a bit. */
+	reg.size = sizeof(reg);
+	reg.enable_size = 4;
+	reg.enable_addr = 0xffff888000000000ull;
+	reg.name_args = (uintptr_t)"trouble_own u32 a";
+	if (ue_err(ioctl(fd, DIAG_IOCSREG, &reg)) >= 0)
+		return 8;
+	return 0;
+}
+
+/*
+ * Fails if a program without privileges that has got the file open can make or delete a
+ * persistent event, or if capabilities in a user namespace of its own are enough for that.
+ */
+TEST_F(trouble, nobody_with_the_file_open)
+{
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_kept u32 a"));
+	for (int namespaced = 0; namespaced < 2; namespaced++) {
+		pid_t pid = fork();
+		int status = -1;
+
+		if (!pid)
+			_exit(as_nobody(self->fd, self->w, namespaced));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status) TH_LOG("namespace: %d, step %d", namespaced, WEXITSTATUS(status));
+	}
+	EXPECT_TRUE(ue_exists("trouble_kept"));
+	EXPECT_FALSE(ue_exists("trouble_p"));
+}
+
+/* A random text of the letters that registrations consist of. */
+static const char *random_desc(unsigned int *seed)
+{
+	static const char * const bits[] = {
+		"trouble_f", " ", "u32 a", ";", "char[16] b", "__data_loc char[] s", "struct x y 8", "\xff", "unsigned",
+		"  ", "u64", "[", "]", "char[4294967295] c", "__rel_loc u8[] r", "\t", "0", "trouble_g u32 a",
+	};
+	static char text[512];
+
+	text[0] = '\0';
+	for (int i = rand_r(seed) % 8; i >= 0; i--)
+		strcat(text, bits[rand_r(seed) % ARRAY_SIZE(bits)]);
+	return text;
+}
+
+/* How many of the calls succeeded; none may end the program. */
+static void fuzz(int fd, volatile uint32_t *w, unsigned int seed, int calls, unsigned long *did)
+{
+	char record[256] = {};
+
+	for (int i = 0; i < calls; i++) {
+		unsigned int r = rand_r(&seed), off = (r >> 8) % (UE_PAGE / 4);
+		const volatile void *at = r & 0x10000 ? (char *)&w[off] + (r >> 20) % 8 : (void *)(uintptr_t)(r * 0x10001ull);
+		long ret;
+
+		switch (r % 6) {
+		case 0:
+			ret = ue_reg_full(fd, at, r >> 4 & 63, (r >> 10) % 10, r >> 24 & 7, random_desc(&seed), NULL);
+			break;
+		case 1:
+			ret = ue_reg(fd, &w[off % 64], r >> 4 & 31, r & 64 ? "trouble_f u32 a" : "trouble_g u32 a");
+			break;
+		case 2:
+			ret = ue_unreg(fd, r & 64 ? &w[off % 64] : at, r >> 4 & 31);
+			break;
+		case 3:
+			ret = ue_del(fd, r & 64 ? "trouble_f" : random_desc(&seed));
+			break;
+		case 4:
+			ret = ue_writev(fd, (int)(r >> 4) % 8 - 1, record, (r >> 8) % sizeof(record));
+			break;
+		default:
+			ret = ue_err(ioctl(fd, r & 64 ? DIAG_IOCSREG : rand_r(&seed), r & 128 ? record : (void *)at));
+			break;
+		}
+		did[r % 6] += ret >= 0;
+		/* Where the kernel writes is memory of the program as well. */
+		if (r % 512 == 0) {
+			int status;
+			pid_t pid = fork();
+
+			if (!pid) {
+				fuzz(fd, w, r, 40, did);
+				_exit(0);
+			}
+			waitpid(pid, &status, 0);
+		}
+	}
+}
+
+/*
+ * Fails if a program without privileges can keep an event, or the machine, beyond its end:
+ * the guest is also searched for reports of the kernel.
+ */
+TEST_F(trouble, fuzzed_by_nobody)
+{
+	static const char * const what[] = { "texts", "registrations", "unregistrations", "deletions", "writes", "other" };
+	unsigned long *did = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const char *seed_text = getenv("UE_SEED"), *calls = getenv("UE_CALLS");
+	unsigned int seed = seed_text ? atoi(seed_text) : 1;
+	pid_t pid[2];
+
+	ASSERT_NE(MAP_FAILED, (void *)did);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			int fd = ue_open();
+
+			if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+				_exit(1);
+			fuzz(fd, self->w, seed + i, calls ? atoi(calls) : 5000, did);
+			_exit(0);
+		}
+		ASSERT_LT(0, pid[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		int status = -1;
+
+		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(what); i++)
+		TH_LOG("%s: %lu succeeded", what[i], did[i]);
+	/* A fuzzer that is refused everything shows nothing. */
+	EXPECT_LT(0, did[1]);
+	EXPECT_LT(0, did[2]);
+	EXPECT_TRUE(ue_poll(ue_count(ue_slurp(UE_DYN), "u:") == 0)) TH_LOG("left: %s", ue_slurp(UE_DYN));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "trouble_after u32 a"));
+	EXPECT_EQ(0, ue_enable("trouble_after", true));
+	EXPECT_EQ(1, self->w[0]);
+}
+
+TEST_HARNESS_MAIN
