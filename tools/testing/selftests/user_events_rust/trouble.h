@@ -16,9 +16,10 @@ struct writer {
 	int fd;
 	int index;
 	bool stop;
-	/* Successful writes, and the first error other than EBADF (a disabled event). */
 	unsigned long written;
+	/* EBADF: the event was disabled. */
 	unsigned long refused;
+	/* The first other error. */
 	long error;
 };
 

@@ -119,7 +119,7 @@ static int run_limited(struct limited *out, volatile uint32_t *w, volatile bool 
  * Fails if a registration that gets no memory returns another error or leaves a bit, if
  * a bit that is there misses a switch, or if registrations are not charged to the cgroup.
  */
-TEST_F(trouble, registrations_in_a_cgroup_at_its_limit)
+TEST_F_TIMEOUT(trouble, registrations_in_a_cgroup_at_its_limit, 240)
 {
 	struct limited *out = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	volatile uint32_t *w = words(BITS, MAP_SHARED);
@@ -156,7 +156,7 @@ TEST_F(trouble, registrations_in_a_cgroup_at_its_limit)
 }
 
 /* Fails if a process that is killed for memory keeps an event in use, or its bits. */
-TEST_F(trouble, killed_for_memory)
+TEST_F_TIMEOUT(trouble, killed_for_memory, 240)
 {
 	int *ready = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status;
@@ -200,25 +200,45 @@ TEST_F(trouble, killed_for_memory)
 	EXPECT_TRUE(cgroup_remove());
 }
 
+/* Two threads that write an event, which an instance records and counts. */
+static int counted_start(struct writer w[2], int fd, volatile uint32_t *word, const char *event)
+{
+	int index = ue_reg_index(fd, word, 0, ue_path("%s u32 a", event));
+	int ret = index < 0 ? index : ue_err(mkdir(INSTANCE, 0750));
+
+	if (!ret)
+		ret = ue_put(ue_path(INSTANCE "/events/user_events/%s/trigger", event), "hist:keys=a");
+	if (!ret)
+		ret = ue_put(ue_path(INSTANCE "/events/user_events/%s/enable", event), "1");
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = writer_start(&w[i], fd, index);
+	return ret;
+}
+
+/* How many records they wrote, or -1 if a write failed. */
+static long counted_stop(struct writer w[2])
+{
+	bool good = true;
+
+	for (int i = 0; i < 2; i++) {
+		writer_stop(&w[i]);
+		good = good && !w[i].error && !w[i].refused;
+	}
+	return good ? w[0].written + w[1].written : -1;
+}
+
 /*
  * Fails if a hit, a record or a switch is lost or counted twice while a CPU leaves or
  * comes back. The instance has to account for each record.
  */
-TEST_F(trouble, a_cpu_leaves_and_comes_back)
+TEST_F_TIMEOUT(trouble, a_cpu_leaves_and_comes_back, 240)
 {
 	struct writer w[2];
-	unsigned long written = 0;
-	int index;
+	long written;
 
 	if (access(CPU1, W_OK))
 		SKIP(return, "no CPU can be taken offline here");
-	ASSERT_EQ(0, mkdir(INSTANCE, 0750));
-	index = ue_reg_index(self->fd, &self->w[0], 0, "trouble_cpu u32 a");
-	ASSERT_LE(0, index);
-	ASSERT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_cpu/trigger", "hist:keys=a"));
-	ASSERT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_cpu/enable", "1"));
-	for (int i = 0; i < 2; i++)
-		ASSERT_EQ(0, writer_start(&w[i], self->fd, index));
+	ASSERT_EQ(0, counted_start(w, self->fd, &self->w[0], "trouble_cpu"));
 	for (int round = 0; round < 5; round++) {
 		EXPECT_TRUE(writer_goes_on(&w[round & 1], 200));
 		EXPECT_EQ(0, ue_put(CPU1, "0"));
@@ -229,13 +249,9 @@ TEST_F(trouble, a_cpu_leaves_and_comes_back)
 		EXPECT_EQ(1, self->w[0]);
 		EXPECT_EQ(0, ue_put(CPU1, "1"));
 	}
-	for (int i = 0; i < 2; i++) {
-		writer_stop(&w[i]);
-		EXPECT_EQ(0, w[i].error);
-		EXPECT_EQ(0, w[i].refused);
-		written += w[i].written;
-	}
-	TH_LOG("%lu records", written);
+	written = counted_stop(w);
+	TH_LOG("%ld records", written);
+	ASSERT_LT(0, written);
 	EXPECT_EQ(written, hist_total(INSTANCE, "trouble_cpu", "Hits: "));
 	EXPECT_EQ(written, hist_sum(INSTANCE, "trouble_cpu"));
 	EXPECT_EQ(0, hist_total(INSTANCE, "trouble_cpu", "Dropped: "));
@@ -248,20 +264,13 @@ TEST_F(trouble, a_cpu_leaves_and_comes_back)
  * Fails if a histogram counts a hit twice or not at all while the ring buffer is off or its
  * clock changes.
  */
-TEST_F(trouble, tracing_on_and_clocks_under_hits)
+TEST_F_TIMEOUT(trouble, tracing_on_and_clocks_under_hits, 240)
 {
 	static const char * const clocks[] = { "global", "mono", "counter", "boot", "local" };
-	unsigned long written = 0;
 	struct writer w[2];
-	int index;
+	long written;
 
-	ASSERT_EQ(0, mkdir(INSTANCE, 0750));
-	index = ue_reg_index(self->fd, &self->w[0], 0, "trouble_clock u32 a");
-	ASSERT_LE(0, index);
-	ASSERT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_clock/trigger", "hist:keys=a"));
-	ASSERT_EQ(0, ue_put(INSTANCE "/events/user_events/trouble_clock/enable", "1"));
-	for (int i = 0; i < 2; i++)
-		ASSERT_EQ(0, writer_start(&w[i], self->fd, index));
+	ASSERT_EQ(0, counted_start(w, self->fd, &self->w[0], "trouble_clock"));
 	for (size_t i = 0; i < 4 * ARRAY_SIZE(clocks); i++) {
 		EXPECT_EQ(0, ue_put(INSTANCE "/tracing_on", "0"));
 		EXPECT_TRUE(writer_goes_on(&w[i & 1], 50));
@@ -269,11 +278,8 @@ TEST_F(trouble, tracing_on_and_clocks_under_hits)
 		EXPECT_EQ(0, ue_put(INSTANCE "/tracing_on", "1"));
 		EXPECT_TRUE(writer_goes_on(&w[i & 1], 50));
 	}
-	for (int i = 0; i < 2; i++) {
-		writer_stop(&w[i]);
-		EXPECT_EQ(0, w[i].error);
-		written += w[i].written;
-	}
+	written = counted_stop(w);
+	ASSERT_LT(0, written);
 	EXPECT_EQ(written, hist_total(INSTANCE, "trouble_clock", "Hits: "));
 	EXPECT_EQ(written, hist_sum(INSTANCE, "trouble_clock"));
 	EXPECT_EQ(0, rmdir(INSTANCE));
@@ -283,7 +289,7 @@ TEST_F(trouble, tracing_on_and_clocks_under_hits)
  * Fails if an instance that goes leaves the event enabled, its trigger in use, or is kept by
  * them, or if the histogram of the top instance loses a hit for it.
  */
-TEST_F(trouble, instances_with_triggers_come_and_go)
+TEST_F_TIMEOUT(trouble, instances_with_triggers_come_and_go, 240)
 {
 	struct writer w;
 	int index = ue_reg_index(self->fd, &self->w[0], 0, "trouble_inst u32 a");
@@ -300,14 +306,15 @@ TEST_F(trouble, instances_with_triggers_come_and_go)
 	}
 	writer_stop(&w);
 	EXPECT_EQ(0, w.error);
+	EXPECT_EQ(0, w.refused);
 	EXPECT_EQ(w.written, hist_total(UE_TRACEFS, "trouble_inst", "Hits: "));
 	EXPECT_EQ(1, self->w[0]);
 	EXPECT_EQ(0, ue_put(UE_EVENTS "/trouble_inst/trigger", "!hist:keys=a"));
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 }
 
-/* Fails if a switch leaves out a process, or if the time of one is not bounded. */
-TEST_F(trouble, thousand_processes)
+/* Fails if a switch leaves out a process, or has not reached all of them in 10 seconds. */
+TEST_F_TIMEOUT(trouble, thousand_processes, 240)
 {
 	volatile uint32_t *w = words(PROCESSES, MAP_SHARED);
 	int ready[2], end[2], n = 0;
@@ -461,7 +468,7 @@ static int as_nobody(int fd, volatile uint32_t *w, bool namespaced)
 	reg.enable_size = 4;
 	reg.enable_addr = 0xffff888000000000ull;
 	reg.name_args = (uintptr_t)"trouble_own u32 a";
-	if (ue_err(ioctl(fd, DIAG_IOCSREG, &reg)) >= 0)
+	if (ue_err(ioctl(fd, DIAG_IOCSREG, &reg)) != -EFAULT)
 		return 8;
 	return 0;
 }
@@ -501,7 +508,10 @@ static const char *random_desc(unsigned int *seed)
 	return text;
 }
 
-/* How many of the calls succeeded; none may end the program. */
+/*
+ * Adds to @did how many calls of each kind succeeded; none may end the program. Deleting
+ * does not succeed: the file itself has the events in use.
+ */
 static void fuzz(int fd, volatile uint32_t *w, unsigned int seed, int calls, unsigned long *did)
 {
 	char record[256] = {};
@@ -554,7 +564,7 @@ static void fuzz(int fd, volatile uint32_t *w, unsigned int seed, int calls, uns
  * Fails if a program without privileges can keep an event, or the machine, beyond its end:
  * the guest is also searched for reports of the kernel.
  */
-TEST_F(trouble, fuzzed_by_nobody)
+TEST_F_TIMEOUT(trouble, fuzzed_by_nobody, 240)
 {
 	static const char * const what[] = { "texts", "registrations", "unregistrations", "deletions", "writes", "other" };
 	unsigned long *did = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
