@@ -32,6 +32,7 @@ kernel_name() { # ARCH IMPL CONFIG
 kernel_image() { # ARCH
 	case $1 in
 	x86_64) printf arch/x86/boot/bzImage ;;
+	um) printf linux ;;
 	*) printf 'arch/%s/boot/Image' "$1" ;;
 	esac
 }
