@@ -7,7 +7,7 @@ IMPL ?= rust
 CONFIG ?= lean
 
 .DELETE_ON_ERROR:
-.PHONY: help setup kernel run shell test test-debug models models-mutate matrix bench deb series apply doc lint clean
+.PHONY: help setup kernel run shell test test-debug fuzz models models-mutate matrix bench deb series apply doc lint clean
 
 help:
 	@echo 'make setup               fetch the toolchain and the kernel source (once, outside of this folder)'
@@ -19,6 +19,7 @@ help:
 	@echo 'make test CONFIG=...     the tests on a kernel that checks itself: lockdep, kasan, rt (PREEMPT_RT), cfi'
 	@echo 'make test-debug          a part of the tests, failing allocations and a storm,'
 	@echo '                         under lockdep with kmemleak and under KASAN'
+	@echo 'make fuzz                fuzzes the kernel with KASAN, guided by its coverage   [SECONDS=N]'
 	@echo 'make models              the lock-free code under model checkers'
 	@echo 'make models-mutate       the same with one memory ordering weakened at a time'
 	@echo 'make matrix              builds in many configurations, without a warning [ONLY=NAME[,NAME]]'
@@ -50,6 +51,9 @@ test: setup
 
 test-debug: setup
 	@scripts/test --debug
+
+fuzz: setup
+	@scripts/fuzz $(if $(SECONDS),--seconds '$(SECONDS)')
 
 models: setup
 	@scripts/models
