@@ -785,6 +785,32 @@ TEST_F(user, a9_status)
 	EXPECT_STREQ("a9", ue_status("a9"));
 }
 
+TEST_F(user, a9_status_is_read_in_pieces)
+{
+	const char *all = "a9\n\nActive: 1\nBusy: 0\n";
+	char text[64] = "";
+	int fd;
+
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:a9 u32 a"));
+	fd = open(UE_STATUS, O_RDONLY);
+	ASSERT_LE(0, fd);
+	for (size_t n = 0; n < strlen(all); n++)
+		ASSERT_EQ(1, read(fd, text + n, 1));
+	EXPECT_EQ(0, read(fd, text, 1));
+	EXPECT_STREQ(all, text);
+	/* From anywhere, and anew. */
+	EXPECT_EQ(4, lseek(fd, 4, SEEK_SET));
+	EXPECT_EQ(strlen(all) - 4, read(fd, text, sizeof(text)));
+	EXPECT_EQ(0, memcmp(all + 4, text, strlen(all) - 4));
+	EXPECT_EQ(0, lseek(fd, 0, SEEK_SET));
+	EXPECT_EQ(0, ue_enable("a9", true));
+	EXPECT_LT(0, read(fd, text, sizeof(text)));
+	EXPECT_EQ(0, strncmp("a9 # Used by ftrace\n", text, 20));
+	EXPECT_EQ(-EBADF, ue_err(write(fd, "", 1)));
+	EXPECT_EQ(-EINVAL, ue_err(lseek(fd, 0, SEEK_END)));
+	close(fd);
+}
+
 /* A.10 dynamic_events. */
 
 TEST_F(user, a10_create_and_list)
@@ -1240,6 +1266,22 @@ TEST_F(user, a13_filters_and_histograms)
 	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_h/trigger", "!hist:keys=k:vals=d"));
 	EXPECT_EQ(0, ue_enable("a13_h", false));
 	EXPECT_EQ(0, self->w[0]);
+}
+
+/* Fields that are neither numbers of 1, 2, 4 or 8 bytes nor text cannot be compared. */
+TEST_F(user, a13_filter_on_a_field_without_order)
+{
+	struct __attribute__((packed)) { uint8_t s[3]; uint32_t k; } rec = { { 1, 0, 0 }, 7 };
+
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_f struct odd s 3; u32 k"));
+	EXPECT_EQ(0, ue_enable("a13_f", true));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_f/filter", "k == 7"));
+	EXPECT_EQ(11, ue_write(self->fd, 0, &rec, sizeof(rec)));
+	EXPECT_EQ(1, ue_records("a13_f"));
+	/* Accepted, and never true. */
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_f/filter", "s == 1"));
+	EXPECT_EQ(11, ue_write(self->fd, 0, &rec, sizeof(rec)));
+	EXPECT_EQ(1, ue_records("a13_f"));
 }
 
 TEST_F(user, a13_set_event)
