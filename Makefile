@@ -16,7 +16,7 @@ help:
 	@echo 'make test                lint, KUnit, our selftests and the kernel'\''s own, comparison with C'
 	@echo '                         (ARCH=arm64: what is about the machine, on that one; also for'
 	@echo '                         setup, kernel, run, shell and bench)'
-	@echo 'make test CONFIG=...     the tests on a kernel that checks itself: lockdep, kasan, rt (PREEMPT_RT), cfi'
+	@echo 'make test CONFIG=...     the tests on a kernel that checks itself: lockdep, kasan, kcsan, rt (PREEMPT_RT), cfi'
 	@echo 'make test-debug          a part of the tests, failing allocations and a storm,'
 	@echo '                         under lockdep with kmemleak and under KASAN'
 	@echo 'make fuzz                fuzzes the kernel with KASAN, guided by its coverage   [SECONDS=N]'
