@@ -368,11 +368,8 @@ impl EnablerSet {
             (state, enablers)
         };
 
-        for site in enablers.iter() {
-            site.unlink();
-        }
         // The uses of the events are dropped here, without a lock.
-        drop(enablers);
+        enablers.consume(|site| site.unlink());
         drop(state);
     }
 

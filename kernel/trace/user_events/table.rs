@@ -139,6 +139,15 @@ impl<E: Entry> OpenTable<E> {
         self.slots.iter().flatten()
     }
 
+    /// Calls `f` with all entries. The table is gone then.
+    pub(crate) fn consume(mut self, mut f: impl FnMut(E)) {
+        for slot in self.slots.iter_mut() {
+            if let Some(entry) = slot.take() {
+                f(entry);
+            }
+        }
+    }
+
     /// Number of slots, for a pass over them with [`OpenTable::slot`].
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()
