@@ -123,7 +123,7 @@ fn write_key(out: &mut Out, key: &Field) {
 }
 
 /// Writes a field as a command has it; a variable with its name.
-fn write_field(out: &mut Out, field: &Field) {
+pub(crate) fn write_field(out: &mut Out, field: &Field) {
     if let Some(var) = &field.var {
         out.put(var.name.to_bytes());
         out.put(b"=");

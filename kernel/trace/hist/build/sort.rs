@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The order of rows: `sort=field[.descending],...`.
+//!
+//! The line of a trigger shows a field with its own modifier here, which is accepted as well.
 
 use kernel::prelude::*;
 
@@ -8,7 +10,9 @@ use super::Build;
 use crate::{
     data::SortKey,
     field::Flags,
+    line::write_field,
     log::ErrorKind,
+    out::Out,
     text::Piece,
     SORT_KEYS_MAX, //
 };
@@ -44,11 +48,10 @@ impl Build<'_, '_> {
                 return Err(wrong(ErrorKind::TooManySortFields));
             }
 
-            let (name, modifier) = text.split(b'.');
-            if name.is_empty() {
+            if text.bytes().first() == Some(&b'.') {
                 return Err(wrong(ErrorKind::EmptySortField));
             }
-            *key = self.sort_key(name, modifier)?;
+            *key = self.sort_key(text)?;
         }
 
         self.spec.sort_keys = sort_keys;
@@ -56,31 +59,71 @@ impl Build<'_, '_> {
         Ok(())
     }
 
-    fn sort_key(&self, name: Piece<'_>, modifier: Option<Piece<'_>>) -> Result<SortKey> {
-        let field_idx = if name.is(b"hitcount") {
-            0
-        } else {
+    /// Parses `field[.ascending|.descending]`, where a field is named by its label or by the text
+    /// that the line of the trigger has for it.
+    ///
+    /// # Errors
+    ///
+    /// The error has been logged.
+    fn sort_key(&self, text: Piece<'_>) -> Result<SortKey> {
+        let (field, descending) = split_direction(text);
+
+        if let Some(field_idx) = self.sort_field(field)? {
+            return Ok(SortKey {
+                field_idx,
+                descending,
+            });
+        }
+
+        // As in C, where the name ends at the first dot.
+        let (name, modifier) = text.split(b'.');
+
+        Err(match modifier {
+            Some(modifier) if self.sort_field(name)?.is_some() => {
+                self.log.wrong(ErrorKind::InvalidSortModifier, modifier)
+            }
+            _ => self.log.wrong(ErrorKind::InvalidSortField, name),
+        })
+    }
+
+    /// Returns the index of the field of this label or, if there is none, of this text.
+    fn sort_field(&self, name: Piece<'_>) -> Result<Option<usize>> {
+        if name.is(b"hitcount") {
+            return Ok(Some(0));
+        }
+
+        let fields = || {
             self.spec
                 .fields
                 .iter()
                 .filter(|field| !field.flags.any(Flags::VAR))
                 .enumerate()
                 .skip(1)
-                .find(|(_, field)| field.is_called(name.bytes()))
-                .map(|(i, _)| i)
-                .ok_or_else(|| self.log.wrong(ErrorKind::InvalidSortField, name))?
-        };
-        let descending = match modifier.map(|modifier| (modifier, modifier.bytes())) {
-            None | Some((_, b"ascending")) => false,
-            Some((_, b"descending")) => true,
-            Some((modifier, _)) => {
-                return Err(self.log.wrong(ErrorKind::InvalidSortModifier, modifier));
-            }
         };
 
-        Ok(SortKey {
-            field_idx,
-            descending,
-        })
+        if let Some((i, _)) = fields().find(|(_, field)| field.is_called(name.bytes())) {
+            return Ok(Some(i));
+        }
+        for (i, field) in fields() {
+            let mut text = Out::new();
+
+            write_field(&mut text, field);
+            if name.is(text.bytes()?) {
+                return Ok(Some(i));
+            }
+        }
+        Ok(None)
     }
+}
+
+/// Splits the direction off, which ascends by default. Returns `true` with it if it descends.
+fn split_direction(text: Piece<'_>) -> (Piece<'_>, bool) {
+    let directions: [(&[u8], bool); 2] = [(b".ascending", false), (b".descending", true)];
+
+    for (suffix, descending) in directions {
+        if let Some(field) = text.bytes().strip_suffix(suffix) {
+            return (text.to(field.len()), descending);
+        }
+    }
+    (text, false)
 }

@@ -372,6 +372,45 @@ dev_usecs_read_back__as_written() {
 	return $rc
 }
 
+# What is sorted by, with the modifier, the dollar sign or the event that it is shown with.
+dev_sort_read_back__as_shown() {
+	local fields name shown line
+	fresh && ok pair hist:keys=id:x1=total || return
+	while IFS='|' read -r fields name shown; do
+		line="hist:$fields:sort=$shown:size=2048"
+		ok num "hist:$fields:sort=$name" && trigger_is num "$line [active]" && ok num "!$line" && trigger_is num 'num: no trigger' &&
+			ok num "$line" && trigger_is num "$line [active]" && ok num "!hist:$fields:sort=$name" &&
+			trigger_is num 'num: no trigger' || return
+	done <<-'END'
+		keys=id.log2:vals=hitcount|id|id.log2
+		keys=id.buckets=10:vals=hitcount|id.descending|id.buckets=10.descending
+		keys=id:vals=hitcount,total.hex|total|total.hex
+		keys=id:vals=hitcount,$x1|x1|$x1
+		keys=id:vals=hitcount,user_events.pair.$x1|user_events.pair.$x1|user_events.pair.$x1
+		keys=id,common_pid.execname:vals=hitcount,total.percent|total,common_pid|total.percent,common_pid.execname
+		keys=id.log2:vals=hitcount,id.hex|id|id.hex
+		keys=id.log2:vals=hitcount,id|id.log2|id.log2
+	END
+}
+
+# Other modifiers, and other variables, are refused as they were.
+sort_refused() {
+	local fields name wrong at
+	fresh && ok pair hist:keys=id:x1=total || return
+	while IFS='|' read -r fields name wrong at; do
+		refused_clean num "hist:$fields:sort=$name" 'Invalid argument' \
+			"$(entry num "$wrong" "hist:$fields:sort=$name" "$at")" || return
+	done <<-'END'
+		keys=id.log2|id.hex|Invalid sort modifier|hex
+		keys=id|id.log2|Invalid sort modifier|log2
+		keys=id|id.descending.ascending|Invalid sort modifier|descending.ascending
+		keys=id.buckets=10|id.buckets=20|Invalid sort modifier|buckets=20
+		keys=id:vals=$x1|$x2|Sort field must be a key or a val|$x2
+		keys=id:vals=$x1|user_events.pair.$x1|Sort field must be a key or a val|user_events.pair.$x1
+		keys=id|total.hex|Sort field must be a key or a val|total.hex
+	END
+}
+
 dev_qualified_save__as_written() {
 	local f=user_events.num.delta line
 	line="hist:keys=id:vals=hitcount:x1=total:sort=hitcount:size=2048:onmax(\$x1).save($f)"
@@ -594,6 +633,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_exact_match__expressions_and_constants \
 	dev_cpu_read_back__once dev_same_spelling__of_the_same_field \
 	dev_stack_spelling__of_the_same_field dev_long_qualified__shown dev_usecs_read_back__as_written \
+	dev_sort_read_back__as_shown sort_refused \
 	dev_qualified_save__as_written dev_comm_sort__by_name dev_key_after_nul__one_row \
 	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
 	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \

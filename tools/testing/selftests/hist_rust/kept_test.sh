@@ -172,23 +172,6 @@ kept_hist_cgroup__not_accounted() {
 	return $rc
 }
 
-# What is sorted by is shown with its modifier or dollar sign, with which it cannot be written.
-kept_sort_text__cannot_be_written() {
-	local fields name shown wrong
-	fresh && ok pair hist:keys=id:x1=total || return
-	while IFS='|' read -r fields name shown wrong; do
-		ok num "hist:$fields:sort=$name" && trigger_is num "hist:$fields:sort=$shown:size=2048 [active]" || return
-		: >error_log
-		same "$(put $E/num/trigger "!hist:$fields:sort=$shown:size=2048")" 'Invalid argument' &&
-			grep -q "error: $wrong\$" error_log || return
-		ok num "!hist:$fields:sort=$name" && trigger_is num 'num: no trigger' || return
-	done <<-'END'
-		keys=id.log2:vals=hitcount|id|id.log2|Invalid sort modifier
-		keys=id:vals=hitcount,total.hex|total|total.hex|Invalid sort modifier
-		keys=id:vals=hitcount,$x1|x1|$x1|Sort field must be a key or a val
-	END
-}
-
 longest_stack() { # of the d1, d2 or d3 in trace, or of a histogram
 	case $1 in
 	d*) awk -v d=": $1: " '/: d[123]: / { n = 0; on = index($0, d) } /^=> / && on { n++; if (n > max) max = n } END { print max + 0 }' trace ;;
@@ -227,9 +210,8 @@ save_vars[0].val:
 run_tests kept_unlogged__no_entry kept_unlogged__busy kept_remove_nothing__succeeds kept_after_action__is_ignored \
 	kept_limits__of_clauses kept_limits__of_references kept_number_keys__match kept_log2__of_little_and_less \
 	kept_sort_name__is_the_value kept_negative_share__of_nothing kept_hist_names__are_global \
-	kept_hist_poll__same_number_of_hits kept_hist_cgroup__not_accounted kept_sort_text__cannot_be_written \
-	kept_stack_word__of_a_deep_stack \
-	kept_debug_end__behind_a_time_stamp
+	kept_hist_poll__same_number_of_hits kept_hist_cgroup__not_accounted \
+	kept_stack_word__of_a_deep_stack kept_debug_end__behind_a_time_stamp
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc

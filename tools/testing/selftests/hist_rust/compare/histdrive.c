@@ -17,6 +17,9 @@
  *   cat FILE            a file of tracefs
  *   put FILE TEXT       writes to one, and prints the result
  *
+ * With WRITE_BACK in the environment each line of a trigger that "try" or "full"
+ * makes is removed by its own text and written again.
+ *
  * An EVENT is num, pair, or the name of a synthetic event. In TEXT, \t and \xNN
  * stand for characters. The process keeps to one CPU.
  */
@@ -95,12 +98,70 @@ static void log_out(void)
 	ue_trunc(UE_TRACEFS "/error_log");
 }
 
+/* Whether a line, without its state, is one of a text. */
+static bool has_line(const char *text, const char *line, size_t len)
+{
+	for (const char *at = text; (at = strstr(at, "hist:")); at++) {
+		if ((at == text || at[-1] == '\n') && !strncmp(at, line, len) && !strncmp(at + len, " [", 2))
+			return true;
+	}
+	return false;
+}
+
+static void removed_by(const char *file, const char *line)
+{
+	char *cmd;
+
+	if (asprintf(&cmd, "!%s", line) < 0)
+		exit(2);
+	if (ue_put(file, cmd) || has_line(ue_slurp(file), line, strlen(line)))
+		printf("? not removed by %s\n", cmd);
+	free(cmd);
+}
+
+/*
+ * Removes each histogram that was not there before by the text of its own line, and
+ * writes that again, which prints nothing if it works. In the end the command is
+ * there as before.
+ */
+static void write_back(const char *event, const char *text, const char *before)
+{
+	char *file = strdup(ue_path("%s/trigger", dir_of(event)));
+	char *after = strdup(ue_slurp(file)), *lines = strdup(after), *rest = lines, *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		char *state = strrchr(line, '[');
+
+		if (strncmp(line, "hist:", 5) || !state)
+			continue;
+		state[-1] = '\0';
+		if (has_line(before, line, strlen(line)))
+			continue;
+		removed_by(file, line);
+		if (ue_put(file, line) || !has_line(ue_slurp(file), line, strlen(line)))
+			printf("? not written again: %s\n", line);
+		removed_by(file, line);
+		if (ue_put(file, text))
+			printf("? not taken again: %s\n", text);
+	}
+	if (strcmp(ue_slurp(file), after))
+		printf("? in the end it is\n%s", ue_slurp(file));
+	ue_trunc(UE_TRACEFS "/error_log");
+	free(lines);
+	free(after);
+	free(file);
+}
+
 static int try(const char *event, const char *text)
 {
+	char *before = getenv("WRITE_BACK") ? strdup(ue_slurp(ue_path("%s/trigger", dir_of(event)))) : NULL;
 	int ret = ue_put(ue_path("%s/trigger", dir_of(event)), text);
 
 	printf("[%s %s] %s\n", event, text, ret ? name_of(-ret) : "ok");
 	log_out();
+	if (before && !ret)
+		write_back(event, text, before);
+	free(before);
 	return ret;
 }
 

@@ -9,12 +9,44 @@ E=events/user_events
 
 # A trigger command with its result and what error_log says about it.
 trig() { # EVENT COMMAND
-	try "$E/$1/trigger" "$2"
+	try_back "$E/$1/trigger" "$2"
 }
 
 # The same for another event than a user event.
 other() { # GROUP/EVENT COMMAND
-	try "events/$1/trigger" "$2"
+	try_back "events/$1/trigger" "$2"
+}
+
+hist_lines() { # FILE
+	grep '^hist:' "$1"
+}
+
+# With WRITE_BACK=1 each line that is new is removed by its own text and written
+# again, which prints nothing if it works. In the end the command is there as before.
+try_back() { # FILE COMMAND
+	local before line text after
+	before=$(hist_lines "$1")
+	try "$1" "$2"
+	after=$(hist_lines "$1")
+	[ "${WRITE_BACK-}" ] && [ "$before" != "$after" ] || return 0
+	before=$(sed 's/ \[[a-z]*\]$//' <<<"$before")
+	while IFS= read -r line; do
+		text=${line% \[*\]}
+		if [ -z "$text" ] || grep -qxF -- "$text" <<<"$before"; then continue; fi
+		removed_by "$1" "$text"
+		[ "$(put "$1" "$text")" = ok ] && hist_lines "$1" | grep -qxF -- "$text [active]" || echo "? not written again: $text"
+		removed_by "$1" "$text"
+		[ "$(put "$1" "$2")" = ok ] || echo "? not taken again: $2"
+	done <<<"$after"
+	[ "$(hist_lines "$1")" = "$after" ] || {
+		echo '? in the end it is'
+		hist_lines "$1"
+	}
+	: >error_log
+}
+
+removed_by() { # FILE LINE
+	[ "$(put "$1" "!$2")" = ok ] && ! hist_lines "$1" | grep -qF -- "$2 [" || echo "? not removed by !$2"
 }
 
 # Removes all histograms of events, and says nothing.
