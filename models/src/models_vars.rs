@@ -34,6 +34,8 @@ use kernel::{
 pub(crate) const MODELS: &[Model] = &[
     Model::new("vars_read", All(3), read),
     Model::new("vars_write", All(3), write),
+    Model::new("vars_overwrite", All(3), overwrite),
+    Model::new("vars_overwrite_take", All(3), overwrite_take),
     Model::new("vars_copy", All(2), copy),
     Model::new("vars_take", All(2), take),
     Model::new("vars_untake", All(2), untake),
@@ -107,6 +109,41 @@ fn write() {
     add(&map);
     other.join();
     assert_eq!(get(&map), Some(3));
+}
+
+/// Sets both variables, unless another one is doing that.
+fn overwrite_with(map: &Map, n: u64) {
+    if let Some(mut writer) = element(map).overwrite() {
+        writer.put(0, n);
+        writer.put(1, !n);
+        writer.mark(both());
+    }
+}
+
+/// Of two who overwrite at the same time one is the last, and neither waits.
+fn overwrite() {
+    let map = with_vars();
+    let its_map = map.clone();
+    let other = spawn(1, move || overwrite_with(&its_map, 2));
+
+    overwrite_with(&map, 3);
+    assert!(get(&map).is_none_or(|n| n == 2 || n == 3));
+    other.join();
+    assert!(get(&map).is_some_and(|n| n == 2 || n == 3));
+}
+
+/// What is overwritten is taken, or stays; the new value is not lost to who takes the old one.
+fn overwrite_take() {
+    let map = with_vars();
+    let its_map = map.clone();
+    let other = spawn(1, move || overwrite_with(&its_map, 2));
+    let mut taken = vec![take_both(&map)];
+
+    other.join();
+    taken.push(take_both(&map));
+    let taken: Vec<_> = taken.into_iter().flatten().collect();
+
+    assert!(taken == [2] || taken == [1, 2], "{taken:?}");
 }
 
 /// A copy of the map has what belongs together.

@@ -14,7 +14,7 @@
 //! 5. The [actions] run, on what was computed.
 //!
 //! A hit that cannot be handled is counted as a drop: if there is no element left, if too many hits
-//! are nested, or if an element is being written to for too long.
+//! are nested, or if an element that it has to read or compare is being written to for too long.
 //!
 //! Most histograms are simple, and take shorter paths: see [`Shape`].
 
@@ -112,8 +112,8 @@ fn plain_numbers(hist: &Hist, hit: &Hit<'_>, record: &[u8], element: Element<'_>
     let eval = Eval::with_record(hit, record, &program.code);
 
     element.count(program.sums.iter().map(|sum| eval.value(sum, &[])));
-    if program.stores && vars::store_plain(program, &eval, element).is_none() {
-        hist.map.count_drop();
+    if program.stores {
+        vars::store_plain(program, &eval, element);
     }
 }
 
@@ -224,7 +224,7 @@ pub(crate) fn record<'m, const TEXTS: bool, M: Moment>(
     }
     let run = vars::store(program, &eval, element, scratch).unwrap_or_else(|| {
         hist.map.count_drop();
-        0
+        program.always
     });
 
     Some((element, run))

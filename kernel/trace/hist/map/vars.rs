@@ -6,9 +6,10 @@
 //! are set, and a version. A writer holds the lock; a reader copies, and retries if the word has
 //! changed, so nobody sees half of an update.
 //!
-//! All of this runs in any context. Waiting ends after a bounded number of rounds, and there is
-//! none at all if this very CPU is the writer: that is code which has been interrupted, and which
-//! cannot go on before the waiter has given up.
+//! All of this runs in any context. Waiting ends after a few microseconds, and there is none at all
+//! if this very CPU is the writer: that is code which has been interrupted, and which cannot go on
+//! before the waiter has given up. A writer of all variables never waits: if another one has the
+//! lock, the state afterwards is the same as if its own values had been stored just before.
 
 use kernel::{
     cpu::CpuId,
@@ -40,8 +41,8 @@ use crate::WORD;
 // There is a mark for each variable.
 kernel::static_assert!(VARS_MAX <= 16);
 
-/// How often the lock is looked at before giving up.
-const ROUNDS: u32 = 1 << 10;
+/// How often the lock is polled before giving up, all attempts together.
+const POLLS: u32 = 64;
 
 /// What is in the word of the lock.
 ///
@@ -125,7 +126,7 @@ impl Marks {
 pub(crate) struct Busy;
 
 impl<'m> Element<'m> {
-    /// Locks the variables, to write them.
+    /// Locks the variables, to write some of them.
     ///
     /// `None` if another CPU holds the lock for too long, or if this CPU does, and for elements
     /// without variables.
@@ -133,27 +134,69 @@ impl<'m> Element<'m> {
     pub(crate) fn write(&self) -> Option<Writer<'m>> {
         let lock = self.lock()?;
         let vars = self.vars()?;
-        let this_cpu = LockWord::this_cpu();
-        let mut rounds = ROUNDS;
+        let mut polls = POLLS;
 
         loop {
-            let word = unlocked(lock)?;
-            let locked = word.0 | u64::from(this_cpu);
+            let word = unlocked(lock, &mut polls)?;
 
-            // Pairs with the store in `drop`: what the last writer wrote is seen.
-            if lock.cmpxchg(word.0, locked, Acquire).is_ok() {
-                // Pairs with the barrier in `read`: who sees what is written from here on sees that
-                // the lock is held.
-                smp_mb(Write);
-                return Some(Writer {
-                    element: *self,
-                    vars,
-                    lock,
-                    word: LockWord(word.0.wrapping_add(VERSION)),
-                });
+            if let Ok(writer) = self.try_write(lock, vars, word) {
+                return Some(writer);
             }
-            rounds = rounds.checked_sub(1)?;
         }
+    }
+
+    /// Locks the variables, to write all that [`Element::take`] and readers ask for. Never waits.
+    ///
+    /// `None` if another write is being done or has just been done: to store nothing leaves the
+    /// element as if the values had been stored before those of the other write. Also `None` for
+    /// elements without variables.
+    #[inline(always)]
+    pub(crate) fn overwrite(&self) -> Option<Writer<'m>> {
+        let lock = self.lock()?;
+        let vars = self.vars()?;
+        // Pairs with the store in `drop`: what the last writer wrote is overwritten.
+        let first = LockWord(lock.load(Acquire));
+        let mut word = first;
+
+        for _ in 0..POLLS {
+            if word.owner() != 0 || word.version() != first.version() {
+                return None;
+            }
+            // Where only the marks have changed a reader has taken variables: a new value must be
+            // set after that.
+            match self.try_write(lock, vars, word) {
+                Ok(writer) => return Some(writer),
+                Err(now) => word = now,
+            }
+        }
+        None
+    }
+
+    /// Locks the variables if the word of the lock is `word`, which says that nobody has.
+    ///
+    /// # Errors
+    ///
+    /// What it is instead.
+    #[inline(always)]
+    fn try_write(
+        &self,
+        lock: &'m Atomic<u64>,
+        vars: &'m [Atomic<u64>],
+        word: LockWord,
+    ) -> Result<Writer<'m>, LockWord> {
+        let locked = word.0 | u64::from(LockWord::this_cpu());
+
+        // Pairs with the store in `drop`: what the last writer wrote is seen.
+        lock.cmpxchg(word.0, locked, Acquire).map_err(LockWord)?;
+        // Pairs with the barrier in `read_then`: who sees what is written from here on sees that
+        // the lock is held.
+        smp_mb(Write);
+        Ok(Writer {
+            element: *self,
+            vars,
+            lock,
+            word: LockWord(word.0.wrapping_add(VERSION)),
+        })
     }
 
     /// Reads variables.
@@ -208,22 +251,22 @@ impl<'m> Element<'m> {
     ) -> Option<R> {
         let lock = self.lock()?;
         let vars = self.vars()?;
+        let mut polls = POLLS;
 
-        for _ in 0..ROUNDS {
-            let word = unlocked(lock)?;
+        loop {
+            let word = unlocked(lock, &mut polls)?;
             let result = f(&Reader {
                 element: *self,
                 vars,
                 word,
             });
 
-            // Pairs with the barrier in `write`.
+            // Pairs with the barrier in `try_write`.
             smp_mb(Read);
             if still(lock, word, &result) {
                 return Some(result);
             }
         }
-        None
     }
 
     #[inline]
@@ -245,28 +288,33 @@ impl<'m> Element<'m> {
     }
 }
 
-/// Waits until the lock is free, but not too long, and not for this CPU.
-#[inline]
-fn unlocked(lock: &Atomic<u64>) -> Option<LockWord> {
+/// Waits until the lock is free, but not for this CPU, and not longer than `polls` allow, one of
+/// which is used up in any case.
+#[inline(always)]
+fn unlocked(lock: &Atomic<u64>, polls: &mut u32) -> Option<LockWord> {
+    *polls = polls.checked_sub(1)?;
     // Pairs with the store in `drop`: what the last writer wrote is seen.
     let word = LockWord(lock.load(Acquire));
 
     if word.owner() == 0 {
-        Some(word)
-    } else {
-        wait(lock)
+        return Some(word);
     }
+    let (word, left) = wait(lock, *polls)?;
+
+    *polls = left;
+    Some(word)
 }
 
+/// Polls until the lock is free. Returns its word, and how many polls are left.
 #[cold]
 #[inline(never)]
-fn wait(lock: &Atomic<u64>) -> Option<LockWord> {
-    for _ in 0..ROUNDS {
+fn wait(lock: &Atomic<u64>, polls: u32) -> Option<(LockWord, u32)> {
+    for left in (0..polls).rev() {
         // As in `unlocked`.
         let word = LockWord(lock.load(Acquire));
 
         if word.owner() == 0 {
-            return Some(word);
+            return Some((word, left));
         }
         if word.owner() == LockWord::this_cpu() {
             return None;
@@ -352,23 +400,25 @@ impl Writer<'_> {
     }
 
     /// Sets a stack, as far as there is room for it: its length, then the addresses.
-    pub(crate) fn set_stack(&mut self, slot: usize, stack: &[usize]) {
+    pub(crate) fn set_stack(&mut self, slot: usize, stack: impl Iterator<Item = u64>) {
         let Some((length, words)) = self.element.string_words(slot).split_first() else {
             return;
         };
+        let mut n = 0u64;
 
-        // CAST: Addresses and lengths have 64 bits at most.
-        length.store(stack.len().min(words.len()) as u64, Relaxed);
         for (word, address) in words.iter().zip(stack) {
-            word.store(*address as u64, Relaxed);
+            word.store(address, Relaxed);
+            n = n.wrapping_add(1);
         }
+        length.store(n, Relaxed);
     }
 }
 
 impl Drop for Writer<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Pairs with the loads in `unlocked` and the compare-and-exchange in `write`.
+        // Pairs with the loads in `unlocked`, `wait` and `overwrite` and the compare-and-exchange
+        // in `try_write`.
         self.lock.store(self.word.0, Release);
     }
 }

@@ -4,6 +4,7 @@
 
 mod hits;
 
+use core::cell::Cell;
 use kernel::{
     prelude::*,
     str::CString,
@@ -37,6 +38,7 @@ use crate::{
         VarRef, //
     },
     map::{
+        Comm,
         KeyOrder,
         Layout,
         Map,
@@ -56,6 +58,7 @@ use crate::{
     },
     text::c_string,
     update::{
+        moment::Moment,
         pad::{
             PadUse,
             Scratch, //
@@ -206,7 +209,7 @@ fn hist(spec: Spec) -> Result<Arc<Hist>> {
 }
 
 /// Hits a histogram; `None` if the hit was not for it, otherwise the actions that are to run.
-fn hit(hist: &Hist, moment: &Fake<'_>) -> Result<Option<u32>> {
+fn hit<M: Moment>(hist: &Hist, moment: &M) -> Result<Option<u32>> {
     let pads = PadUse::new()?;
     let mut pad = pads.enter().ok_or(EBUSY)?;
 

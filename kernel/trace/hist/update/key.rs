@@ -128,7 +128,7 @@ pub(crate) fn set_comm(to: &mut [u64; TEXT_WORDS], comm: &[u8; COMM_LEN]) {
 
 /// The bytes of a string that is a field of the record.
 #[inline]
-fn field(text: Text, record: &[u8]) -> &[u8] {
+pub(crate) fn field(text: Text, record: &[u8]) -> &[u8] {
     match text {
         Text::Static { offset, size } => text::static_field(record, offset, size),
         Text::Dynamic { offset } => text::dynamic_field(record, offset),

@@ -34,9 +34,9 @@ use kernel::{
     },
 };
 
-/// Words of a pad, see [`Scratch`]. There is one text more, for those that are passing through.
+/// Words of a pad, see [`Scratch`].
 const WORDS: usize =
-    KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + (TEXTS_MAX + 1) * TEXT_WORDS;
+    KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + TEXTS_MAX * TEXT_WORDS;
 
 /// The pads, while there are any, and the number of users.
 struct Shared {
@@ -174,10 +174,6 @@ impl Small {
 /// The texts of the scratch memory.
 pub(crate) struct Texts<'a>(&'a mut [u64]);
 
-/// The text that strings pass through.
-// CAST: It is small.
-const PASSING: u32 = TEXTS_MAX as u32;
-
 impl Texts<'_> {
     /// See [`Scratch::lend`].
     #[inline(always)]
@@ -197,11 +193,5 @@ impl Texts<'_> {
         self.0
             .get_mut((n as usize).wrapping_mul(TEXT_WORDS)..)?
             .first_chunk_mut()
-    }
-
-    /// The text that strings pass through.
-    #[inline]
-    pub(crate) fn passing(&mut self) -> Option<&mut [u64; TEXT_WORDS]> {
-        self.get_mut(PASSING)
     }
 }

@@ -128,23 +128,31 @@ pub(crate) fn comm_words(comm: &[u8; COMM_LEN]) -> [u64; COMM_LEN / WORD] {
     [first, if ended { 0 } else { cut(rest).0 }]
 }
 
-/// Copies the addresses of a recorded stack, and returns how many there are. The rest of `to` is
-/// filled with zeros.
-///
-/// The stack is the number of its addresses and then the addresses, all of the size of a pointer.
-pub(crate) fn copy_stack(to: &mut [u64], stack: &[u8]) -> usize {
+/// The addresses of a recorded stack, which is their number and then the addresses, all of the size
+/// of a pointer. At most as many as a stack can have, and none behind one that is 0.
+pub(crate) fn recorded_stack(stack: &[u8]) -> impl Iterator<Item = u64> + '_ {
     const SIZE: usize = size_of::<usize>();
 
     let mut words = stack
         .chunks_exact(SIZE)
         .map(|chunk| usize::from_ne_bytes(chunk.first_chunk().copied().unwrap_or([0; SIZE])));
     let count = words.next().unwrap_or(0).min(STACK_DEPTH);
-    let mut addresses = words.take(count).take_while(|address| *address != 0);
+
+    words
+        .take(count)
+        .take_while(|address| *address != 0)
+        // CAST: An address has at most 64 bits.
+        .map(|address| address as u64)
+}
+
+/// Copies the addresses of a recorded stack, and returns how many there are. The rest of `to` is
+/// filled with zeros.
+pub(crate) fn copy_stack(to: &mut [u64], stack: &[u8]) -> usize {
+    let mut addresses = recorded_stack(stack);
     let mut n = 0usize;
 
     for word in to.iter_mut() {
-        // CAST: An address has at most 64 bits.
-        *word = addresses.next().unwrap_or(0) as u64;
+        *word = addresses.next().unwrap_or(0);
         if *word != 0 {
             n = n.wrapping_add(1);
         }
@@ -176,30 +184,15 @@ pub(crate) fn string_words(text: &[u64]) -> &[u64] {
     end.and_then(|end| text.get(..=end)).unwrap_or(text)
 }
 
-/// Calls `f` with the addresses of a stack.
-#[inline]
-pub(crate) fn with_addresses<R>(stack: &[u64; TEXT_WORDS], f: impl FnOnce(&[usize]) -> R) -> R {
-    let (count, words) = match stack.split_first() {
-        // CAST: It is small.
-        Some((count, words)) => (*count as usize, words),
-        None => (0, stack.as_slice()),
-    };
-    let words = words.get(..count.min(STACK_DEPTH)).unwrap_or(&[]);
+/// The addresses of a stack in the scratch memory.
+pub(crate) fn addresses(stack: &[u64; TEXT_WORDS]) -> impl Iterator<Item = u64> + '_ {
+    let [count, words @ ..] = stack;
 
-    #[cfg(CONFIG_64BIT)]
-    {
-        f(<[usize]>::ref_from_bytes(words.as_bytes()).unwrap_or(&[]))
-    }
-    #[cfg(not(CONFIG_64BIT))]
-    {
-        let mut addresses = [0; STACK_DEPTH];
-
-        for (to, from) in addresses.iter_mut().zip(words) {
-            // CAST: It was made of an address.
-            *to = *from as usize;
-        }
-        f(addresses.get(..words.len()).unwrap_or(&[]))
-    }
+    // CAST: It is small.
+    words
+        .iter()
+        .copied()
+        .take((*count as usize).min(STACK_DEPTH))
 }
 
 /// Has `f` fill words with addresses; it returns how many there are.

@@ -2,12 +2,17 @@
 
 //! The variables of a hit: they are computed first, then stored in the element, all at once.
 //!
+//! Texts that only the element keeps are copied to it from where they are. If a handler watches a
+//! variable, a hit has to compare, so it waits for other writers for a few microseconds. Otherwise
+//! it overwrites all variables, and never waits.
+//!
 //! Actions and aliases that use them while the hit is handled get the computed values, not those in
 //! the element, which may be from another CPU by then.
 
 use super::{
     eval::Eval,
     key::{
+        field,
         set_comm,
         string_text, //
     },
@@ -17,11 +22,12 @@ use super::{
         Texts, //
     },
     text::{
+        addresses,
         copy_stack,
         dynamic_field,
         number_of,
-        string_words,
-        with_addresses, //
+        recorded_stack,
+        string_words, //
     },
 };
 use crate::{
@@ -41,7 +47,8 @@ use crate::{
         },
         Program,
         TEXT_WORDS, //
-    }, //
+    },
+    VARS_MAX, //
 };
 use kernel::prelude::*;
 
@@ -92,7 +99,7 @@ fn fill<M: Moment>(
 }
 
 /// Stores the variables in the element, and decides which handlers run: a set of actions. `None` if
-/// the element could not be locked.
+/// a handler has to compare, and the element could not be locked.
 #[inline(always)]
 pub(crate) fn store<M: Moment>(
     program: &Program,
@@ -100,13 +107,14 @@ pub(crate) fn store<M: Moment>(
     element: Element<'_>,
     scratch: &mut Scratch<'_>,
 ) -> Option<u32> {
-    if !program.stores {
-        return Some(program.always);
+    if program.stores {
+        if !program.stores_numbers_only {
+            return store_all(program, eval, element, &mut scratch.lend());
+        }
+        if let Some(mut vars) = element.overwrite() {
+            store_numbers(program, &mut vars, scratch.slots);
+        }
     }
-    if !program.stores_numbers_only {
-        return store_all(program, eval, element, &mut scratch.lend());
-    }
-    store_numbers(program, &mut element.write()?, scratch.slots);
     Some(program.always)
 }
 
@@ -120,21 +128,34 @@ fn store_numbers(program: &Program, vars: &mut Writer<'_>, slots: &[u64]) {
     vars.mark(program.kept_marks);
 }
 
-/// Computes the variables of a plain histogram, and stores them. `None` if the element could not be
-/// locked.
+/// Computes the variables of a plain histogram, and stores them.
 #[inline(always)]
-pub(crate) fn store_plain<M: Moment>(
-    program: &Program,
-    eval: &Eval<'_, M>,
-    element: Element<'_>,
-) -> Option<()> {
-    let mut vars = element.write()?;
+pub(crate) fn store_plain<M: Moment>(program: &Program, eval: &Eval<'_, M>, element: Element<'_>) {
+    let [number] = program.kept_numbers.as_slice() else {
+        return store_several(program, eval, element);
+    };
+    let value = eval.value(&number.value, &[]);
 
-    for number in &program.kept_numbers {
-        vars.put(number.place as usize, eval.value(&number.value, &[]));
+    if let Some(mut vars) = element.overwrite() {
+        vars.put(number.place as usize, value);
+        vars.mark(program.kept_marks);
     }
-    vars.mark(program.kept_marks);
-    Some(())
+}
+
+/// [`store_plain`] for any number of variables.
+#[inline(never)]
+fn store_several<M: Moment>(program: &Program, eval: &Eval<'_, M>, element: Element<'_>) {
+    let mut values = [0; VARS_MAX];
+
+    for (to, number) in values.iter_mut().zip(&program.kept_numbers) {
+        *to = eval.value(&number.value, &[]);
+    }
+    if let Some(mut vars) = element.overwrite() {
+        for (value, number) in values.iter().zip(&program.kept_numbers) {
+            vars.put(number.place as usize, *value);
+        }
+        vars.mark(program.kept_marks);
+    }
 }
 
 /// [`store`] if there are texts, or watches.
@@ -145,29 +166,52 @@ fn store_all<M: Moment>(
     element: Element<'_>,
     scratch: &mut Scratch<'_>,
 ) -> Option<u32> {
-    let vars = &mut element.write()?;
-    let element = &element;
+    if program.watches.is_empty() {
+        if let Some(vars) = &mut element.overwrite() {
+            store_vars(program, eval, &element, vars, scratch);
+        }
+        return Some(program.always);
+    }
 
-    store_numbers(program, vars, scratch.slots);
-    let mut run = program.always;
+    let mut saved = [0; VARS_MAX];
 
-    for var in &program.texts {
-        if let Some(kept) = var.kept {
-            let text = var.scratch.map_or(var.text, Text::Scratch);
-
-            store_text(text, kept, eval, element, vars, &mut scratch.texts);
+    for (to, save) in saved.iter_mut().zip(&program.saves) {
+        if let Save::Number { value, .. } = save {
+            *to = eval.value(value, scratch.slots);
         }
     }
+
+    let vars = &mut element.write()?;
+    let mut run = program.always;
+
+    store_vars(program, eval, &element, vars, scratch);
     for watch in &program.watches {
         if !check(watch, vars, scratch) {
             continue;
         }
         run |= bit(watch.action as usize);
         if watch.save {
-            save(program, eval, element, vars, scratch);
+            save(program, eval, &element, vars, (&saved, &scratch.texts));
         }
     }
     Some(run)
+}
+
+fn store_vars<M: Moment>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: &Element<'_>,
+    vars: &mut Writer<'_>,
+    scratch: &Scratch<'_>,
+) {
+    store_numbers(program, vars, scratch.slots);
+    for var in &program.texts {
+        if let Some(kept) = var.kept {
+            let text = var.scratch.map_or(var.text, Text::Scratch);
+
+            store_text(text, kept, eval, element, vars, &scratch.texts);
+        }
+    }
 }
 
 /// Whether a watched variable makes its handler run. If so, its value is what is compared from now
@@ -198,46 +242,58 @@ pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
     }
 }
 
+/// Stores what `save()` keeps: numbers that have been computed, and texts.
 fn save<M: Moment>(
     program: &Program,
     eval: &Eval<'_, M>,
     element: &Element<'_>,
     vars: &mut Writer<'_>,
-    scratch: &mut Scratch<'_>,
+    (numbers, texts): (&[u64; VARS_MAX], &Texts<'_>),
 ) {
-    for save in &program.saves {
+    for (number, save) in numbers.iter().zip(&program.saves) {
         match *save {
-            Save::Number { ref value, place } => {
-                vars.set_var(place as usize, eval.value(value, scratch.slots));
-            }
-            Save::Text { text, kept } => {
-                store_text(text, kept, eval, element, vars, &mut scratch.texts);
-            }
+            Save::Number { place, .. } => vars.set_var(place as usize, *number),
+            Save::Text { text, kept } => store_text(text, kept, eval, element, vars, texts),
         }
     }
 }
 
+/// Copies a text to the element, from the scratch memory or from where it comes from.
 fn store_text<M: Moment>(
     text: Text,
     kept: KeptText,
     eval: &Eval<'_, M>,
     element: &Element<'_>,
     vars: &mut Writer<'_>,
-    texts: &mut Texts<'_>,
+    texts: &Texts<'_>,
 ) {
-    let words = match text {
-        Text::Scratch(n) => texts.get(n),
-        _ if kept.at == Kept::Comm => None,
-        _ => texts.passing().map(|words| {
-            fill(text, eval, element, words);
-            &*words
-        }),
-    };
+    let record = eval.record();
 
-    match (kept.at, words) {
-        (Kept::String(n), Some(words)) => vars.set_string(n as usize, words.as_bytes()),
-        (Kept::Stack(n), Some(words)) => with_addresses(words, |s| vars.set_stack(n as usize, s)),
-        _ => (),
+    match (kept.at, text) {
+        (Kept::Comm, _) => (),
+        (Kept::String(n), _) => {
+            let n = n as usize;
+
+            match text {
+                Text::Scratch(from) => {
+                    if let Some(words) = texts.get(from) {
+                        vars.set_string(n, words.as_bytes());
+                    }
+                }
+                Text::Comm => vars.set_string(n, &eval.moment().comm()),
+                Text::FirstComm => vars.set_string(n, &element.comm()),
+                _ => vars.set_string(n, field(text, record)),
+            }
+        }
+        (Kept::Stack(n), Text::Scratch(from)) => {
+            if let Some(words) = texts.get(from) {
+                vars.set_stack(n as usize, addresses(words));
+            }
+        }
+        (Kept::Stack(n), Text::Recorded { offset }) => {
+            vars.set_stack(n as usize, recorded_stack(dynamic_field(record, offset)));
+        }
+        (Kept::Stack(_), _) => (),
     }
     vars.set_var(kept.place as usize, 0);
 }

@@ -244,7 +244,8 @@ mod tests {
             *address = n * 3;
         }
         for n in [0, 1, 31, 32, 40, 5] {
-            element.write().ok_or(EBUSY)?.set_stack(1, &stack[..n]);
+            let addresses = stack[..n].iter().map(|address| *address as u64);
+            element.write().ok_or(EBUSY)?.set_stack(1, addresses);
 
             let mut words = [u64::MAX; STRING_WORDS];
             element

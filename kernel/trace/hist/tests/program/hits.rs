@@ -196,6 +196,11 @@ mod tests {
 
     /// `keys=id:v=value:HANDLER($v).save(other,name)` on records `id, value, other, name`.
     fn watched(larger: bool, signed: bool) -> Result<Arc<Hist>> {
+        hist(with_actions(larger, signed, None)?)
+    }
+
+    /// The description of [`watched`], with a further action.
+    fn with_actions(larger: bool, signed: bool, more: Option<Action>) -> Result<Spec> {
         let mut spec = spec()?;
 
         add(&mut spec, var(number(4, 4, signed, Flags::NONE)?, 0)?)?;
@@ -227,7 +232,10 @@ mod tests {
             },
             GFP_KERNEL,
         )?;
-        hist(spec)
+        if let Some(action) = more {
+            spec.actions.push(action, GFP_KERNEL)?;
+        }
+        Ok(spec)
     }
 
     /// Hits it with this value; tells whether the handler ran, and what is kept and saved then.
@@ -265,6 +273,124 @@ mod tests {
         assert_eq!(watch(&hist, 10, b"x")?, (false, 10, 11, a));
         assert_eq!(watch(&hist, 9, b"x")?, (false, 10, 11, a));
         assert_eq!(watch(&hist, u32::MAX, b"b")?, (true, u32::MAX.into(), 0, b));
+        Ok(())
+    }
+
+    /// As if the hits of a CPU had interrupted one that writes the element: they neither wait nor
+    /// lose actions, unless they have to compare.
+    #[test]
+    fn actions_of_interrupted_writers() -> Result {
+        let on_match = || -> Result<Action> {
+            Ok(Action {
+                handler: Handler::OnMatch {
+                    system: c_string(b"system")?,
+                    event: c_string(b"event")?,
+                },
+                kind: ActionKind::Save,
+                name: c_string(b"save")?,
+                params: KVec::new(),
+                traced: None,
+            })
+        };
+        let record = [0; 28];
+        let interrupt = |hist: &Hist| -> Result<Option<u32>> {
+            hit(hist, &Fake::new(&record))?;
+            let element = hist.map.lookup(&[0]).ok_or(EINVAL)?;
+            let mut writer = element.write().ok_or(EBUSY)?;
+
+            writer.set_var(0, 5);
+            let run = hit(hist, &Fake::new(&record))?;
+
+            drop(writer);
+            // The one that was interrupted is the later one.
+            assert_eq!(element.read(|vars| vars.var(0)), Some(Some(5)));
+            Ok(run)
+        };
+
+        // A number, then a text.
+        for text in [false, true] {
+            let mut spec = spec()?;
+            let field = if text {
+                string(4, Flags::NONE)?
+            } else {
+                word(4, Flags::NONE)?
+            };
+
+            add(&mut spec, var(field, 0)?)?;
+            add_key(&mut spec, word(0, Flags::NONE)?)?;
+            spec.actions.push(on_match()?, GFP_KERNEL)?;
+            let hist = hist(spec)?;
+
+            assert_eq!(interrupt(&hist)?, Some(1));
+            assert_eq!((hist.map.hits(), hist.map.drops()), (2, 0));
+        }
+
+        // The handler that watches a variable is the first action.
+        let watched = hist(with_actions(true, false, Some(on_match()?))?)?;
+
+        assert_eq!(interrupt(&watched)?, Some(2));
+        assert_eq!((watched.map.hits(), watched.map.drops()), (2, 1));
+        Ok(())
+    }
+
+    /// A moment whose time is asked for while the element is not locked.
+    struct Unlocked<'a> {
+        fake: Fake<'a>,
+        hist: &'a Hist,
+        asked: Cell<bool>,
+    }
+
+    impl Moment for Unlocked<'_> {
+        fn record(&self) -> &[u8] {
+            self.fake.record()
+        }
+
+        fn time(&self) -> u64 {
+            let element = self.hist.map.lookup(&[0]);
+
+            self.asked
+                .set(element.is_some_and(|element| element.read(|_| ()).is_some()));
+            self.fake.time()
+        }
+
+        fn clock_in_ns(&self) -> bool {
+            self.fake.clock_in_ns()
+        }
+
+        fn cpu(&self) -> u32 {
+            self.fake.cpu()
+        }
+
+        fn comm(&self) -> Comm {
+            self.fake.comm()
+        }
+
+        fn first_comm(&self) -> Comm {
+            self.fake.first_comm()
+        }
+
+        fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize {
+            self.fake.stack(to)
+        }
+    }
+
+    #[test]
+    fn what_is_saved_is_computed_first() -> Result {
+        let mut spec = with_actions(true, false, None)?;
+
+        spec.save_vars[0].val = Field::new(None, Flags::TIMESTAMP)?;
+        let hist = hist(spec)?;
+        let mut record = [0; 28];
+
+        record[4] = 9;
+        let moment = Unlocked {
+            fake: Fake::new(&record),
+            hist: &hist,
+            asked: Cell::new(false),
+        };
+
+        assert_eq!(hit(&hist, &moment)?, Some(1));
+        assert!(moment.asked.get());
         Ok(())
     }
 
