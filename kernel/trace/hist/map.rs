@@ -29,6 +29,7 @@
 //! # Clearing
 //!
 //! [`Map::clear`] closes the map, waits until no hit can be inside, wipes it, and opens it again.
+//! Insertions into a closed map are drops, which are not forgotten when the map is wiped.
 
 use kernel::{
     new_mutex,
@@ -110,6 +111,10 @@ pub(crate) struct Map {
     entrance: Atomic<u32>,
     hits: Counter,
     drops: Counter,
+    /// How many drops there were when the map was closed.
+    drops_at_close: Atomic<u64>,
+    /// How many drops precede the last wipe, and do not count any more.
+    drops_before: Atomic<u64>,
     /// Held while the elements are copied or wiped.
     copying: Pin<KBox<Mutex<()>>>,
 }
@@ -123,7 +128,8 @@ impl Map {
         Self::with_hash(bits, layout, Seed::new())
     }
 
-    /// Creates a map whose hash is known. It may be smaller than other maps.
+    /// Creates a map whose hash is known, and in which long keys are kept as in a large map. It may
+    /// be smaller than other maps.
     #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
     pub(crate) fn with_seed(bits: u32, layout: Layout, start: u64, factor: u64) -> Result<Self> {
         Self::with_hash(bits, layout, Seed::from_numbers(start, factor))
@@ -146,6 +152,8 @@ impl Map {
             shape,
             hits: Counter::new()?,
             drops: Counter::new()?,
+            drops_at_close: Atomic::new(0),
+            drops_before: Atomic::new(0),
             copying: KBox::pin_init(new_mutex!((), "hist::Map::copying"), GFP_KERNEL)?,
         };
 
@@ -159,15 +167,15 @@ impl Map {
 
     /// Finds or claims the element of a key of one word, and counts a hit.
     ///
-    /// If there is no element left, or keys have another size, this is `None` and counts a drop; in
-    /// a closed map it is `None` and counts nothing. `comm` is only called for a new element, to
-    /// fill in the name of the task if the layout asks for it.
+    /// If there is no element left, keys have another size or the map is closed, this is `None` and
+    /// counts a drop. `comm` is only called for a new element, to fill in the name of the task if
+    /// the layout asks for it.
     #[inline(always)]
     pub(crate) fn insert_u64(&self, key: u64, comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
         let hash = self.seed.hash_word(key);
 
         if !self.may_enter(1) {
-            return self.refuse(1);
+            return self.refuse();
         }
         match self.find(hash, |element| element.is_word(key)) {
             Ok(element) => {
@@ -208,7 +216,7 @@ impl Map {
         let hash = self.seed.hash(key);
 
         if !self.may_enter(key.len()) {
-            return self.refuse(key.len());
+            return self.refuse();
         }
         match self.find(hash, |element| element.has_key(key)) {
             Ok(element) => {
@@ -241,14 +249,10 @@ impl Map {
             .ok()
     }
 
-    /// Counts an event that could not be recorded for a reason that the map does not know. In a
-    /// closed map it counts nothing, like an insertion.
+    /// Counts an event that could not be recorded for a reason that the map does not know.
     #[inline]
     pub(crate) fn count_drop(&self) {
-        // Pairs with the store in `open`: the counters were reset.
-        if self.entrance.load(Acquire) != 0 {
-            self.drops.add(1);
-        }
+        self.drops.add(1);
     }
 
     /// Number of insertions that have found or claimed an element.
@@ -258,7 +262,10 @@ impl Map {
 
     /// Number of insertions that have not.
     pub(crate) fn drops(&self) -> u64 {
-        self.drops.sum()
+        // In this order, so that a wipe in between leaves a number that is too large.
+        let before = self.drops_before.load(Relaxed);
+
+        self.drops.sum().saturating_sub(before)
     }
 
     /// Number of elements that have a key. Takes a look at all slots.
@@ -278,11 +285,13 @@ impl Map {
         // CAST: A key is not that large: there would be no memory for the elements.
         self.entrance
             .store(self.shape.layout.key_words as u32, Release);
+        // Each later drop counts after the wipe: it may be of a hit that finds the map closed.
+        self.drops_at_close.store(self.drops.sum(), Relaxed);
     }
 
     /// Empties the map. `synchronize` must wait for all hits that have begun.
     ///
-    /// Until this returns, hits find nothing and are not counted.
+    /// Until this returns, lookups find nothing, and hits are drops.
     pub(crate) fn clear(&self, synchronize: impl FnOnce()) {
         self.close();
         synchronize();
@@ -303,7 +312,8 @@ impl Map {
             keys.wipe();
         }
         self.hits.reset();
-        self.drops.reset();
+        self.drops_before
+            .store(self.drops_at_close.load(Relaxed), Relaxed);
     }
 
     /// Copies all elements that have a key. May sleep.
@@ -325,14 +335,8 @@ impl Map {
     /// The result of an insertion that may not enter.
     #[cold]
     #[inline(never)]
-    fn refuse(&self, key_words: usize) -> Option<Element<'_>> {
-        // CAST: A `usize` has 32 bits at least.
-        let open_to = self.entrance.load(Acquire) as usize;
-
-        // A map that is open to such keys by now was closed before, which counts nothing.
-        if open_to != 0 && open_to != key_words {
-            self.drops.add(1);
-        }
+    fn refuse(&self) -> Option<Element<'_>> {
+        self.drops.add(1);
         None
     }
 

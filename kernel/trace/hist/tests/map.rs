@@ -292,13 +292,31 @@ mod tests {
         assert!(hit(&map, 2).is_none());
         assert!(map.lookup(&[1]).is_none());
         map.count_drop();
-        assert_eq!((map.hits(), map.drops(), map.len()), (1, 0, 1));
+        assert_eq!((map.hits(), map.drops(), map.len()), (1, 3, 1));
 
         map.open();
         map.count_drop();
-        assert_eq!(map.drops(), 1);
+        assert_eq!(map.drops(), 4);
         assert!(hit(&map, 1).is_some_and(|e| e.sum(0) == 2));
         assert!(map.lookup(&[1]).is_some());
+        Ok(())
+    }
+
+    /// What happens while a map is cleared counts afterwards.
+    #[test]
+    fn cleared() -> Result {
+        let map = Map::new(BITS_MIN, plain(1))?;
+
+        hit(&map, 1).ok_or(EINVAL)?;
+        map.count_drop();
+        for n in 1..4 {
+            map.clear(|| {
+                for _ in 0..n {
+                    assert!(hit(&map, 1).is_none());
+                }
+            });
+            assert_eq!((map.hits(), map.drops(), map.len()), (0, n, 0));
+        }
         Ok(())
     }
 

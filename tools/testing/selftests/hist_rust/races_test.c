@@ -245,10 +245,11 @@ static void clear_often(void *arg)
 	}
 }
 
-/* clear-under-load: what is counted after a clear is what is shown. */
+/* clear-under-load: what is counted after a clear is what is shown, and what came meanwhile is lost. */
 TEST_F_TIMEOUT(dev, clear_under_load__sums_and_hits, 280)
 {
 	struct writer like = { .keys = 100 };
+	unsigned long dropped = 0;
 	struct table t;
 
 	NEED_RUST();
@@ -262,12 +263,13 @@ TEST_F_TIMEOUT(dev, clear_under_load__sums_and_hits, 280)
 		read_table(&t);
 		EXPECT_EQ(60, c.done);
 		EXPECT_LT(0, t.hits);
-		EXPECT_LT(t.hits, written);
+		EXPECT_LT(t.hits + t.dropped, written);
 		EXPECT_EQ(t.hits, t.sum);
 		EXPECT_EQ(t.rows, t.entries);
-		EXPECT_EQ(0, t.dropped);
 		EXPECT_FALSE(t.duplicate);
+		dropped += t.dropped;
 	}
+	EXPECT_LT(0, dropped);
 	ASSERT_EQ(0, ue_put(RACE "/trigger", "!hist:keys=id:size=128"));
 }
 
