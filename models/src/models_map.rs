@@ -299,7 +299,7 @@ fn late_keys() {
     let map = map(1, plain(9));
     let its_map = map.clone();
 
-    // This uses more than half of the first part, which requests the second one.
+    // This uses more than a quarter of the first part, which requests the second one.
     assert!(hit(&map, &long(4, 8)));
     let worker = spawn(1, || model::run_work());
     let other = spawn(2, move || hit(&its_map, &long(5, 2)));

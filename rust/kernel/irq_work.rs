@@ -27,7 +27,8 @@ use crate::{
     }, //
 };
 
-/// Puts a work item onto the [system workqueue](workqueue::system_percpu) from any context.
+/// Puts a work item onto the [unbound system workqueue](workqueue::system_unbound) from any
+/// context. So it runs even if the CPU that asked for it is busy with a real-time task.
 ///
 /// It has to be dropped where sleeping is allowed: that waits for the interrupt, though not for the
 /// work item. If it was never asked for anything there is nothing to wait for, so it can be dropped
@@ -138,7 +139,7 @@ where
         let this = unsafe { &*container_of!(Opaque::cast_from(work), Self, work) };
 
         // An item that is there already is given back. It is not the last reference.
-        let _ = workqueue::system_percpu().enqueue(this.item.clone());
+        let _ = workqueue::system_unbound().enqueue(this.item.clone());
     }
 }
 

@@ -125,20 +125,20 @@ impl Map {
         if !(BITS_MIN..=BITS_MAX).contains(&bits) {
             return Err(EINVAL);
         }
-        Self::with_hash(bits, layout, Seed::new())
+        Self::with_hash(bits, layout, Seed::new(), keys::SMALL)
     }
 
     /// Creates a map whose hash is known, and in which long keys are kept as in a large map. It may
     /// be smaller than other maps.
     #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
     pub(crate) fn with_seed(bits: u32, layout: Layout, start: u64, factor: u64) -> Result<Self> {
-        Self::with_hash(bits, layout, Seed::from_numbers(start, factor))
+        Self::with_hash(bits, layout, Seed::from_numbers(start, factor), 0)
     }
 
-    fn with_hash(bits: u32, layout: Layout, seed: Seed) -> Result<Self> {
+    fn with_hash(bits: u32, layout: Layout, seed: Seed, small: usize) -> Result<Self> {
         let shape = Shape::new(layout)?;
         let keys = if shape.long_keys {
-            Some(Keys::new(1 << bits, layout.key_words)?)
+            Some(Keys::new(1 << bits, layout.key_words, small)?)
         } else {
             None
         };
@@ -464,7 +464,7 @@ impl Map {
         let words = self.slab.element(index)?;
         let element = self.with(words);
 
-        if element.set_key(key).is_none() {
+        if element.set_key(index, key).is_none() {
             self.slab.give_back(index);
             return None;
         }

@@ -33,6 +33,7 @@ pub mod flags {
     pub const GFP_KERNEL_ACCOUNT: Flags = 1;
     pub const GFP_NOWAIT: Flags = 0;
     pub const __GFP_NOWARN: Flags = 2;
+    pub const __GFP_NORETRY: Flags = 4;
 }
 
 /// Types that may consist of zeroes only.

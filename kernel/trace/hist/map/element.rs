@@ -191,13 +191,14 @@ impl<'m> Element<'m> {
             .is_some_and(|(key, rest)| same_words(words, key) && all_zero(rest))
     }
 
-    /// Sets the key of an element that is being prepared. Fails if there is no room for it.
-    pub(super) fn set_key(&self, key: &[u64]) -> Option<()> {
+    /// Sets the key of the element `index`, which is being prepared. Fails if there is no room for
+    /// it.
+    pub(super) fn set_key(&self, index: u32, key: &[u64]) -> Option<()> {
         let mut key = key;
 
         if let Some(keys) = &self.map.keys {
             key = keys::trimmed(key);
-            self.make_room(keys, key.len())?;
+            self.make_room(keys, index, key.len())?;
         }
         for (word, key) in self.key().iter().zip(key) {
             word.store(*key, Relaxed);
@@ -206,11 +207,13 @@ impl<'m> Element<'m> {
     }
 
     /// Finds room for a long key. An element that was given back may have some still.
-    fn make_room(&self, keys: &Keys, needed: usize) -> Option<()> {
+    fn make_room(&self, keys: &Keys, index: u32, needed: usize) -> Option<()> {
         let [len, place] = self.long_key_place()?;
 
         if KeySpan(place.load(Relaxed)).room() < needed {
-            place.store(KeySpan::new(keys.take(needed)?, needed).0, Relaxed);
+            let (start, room) = keys.take(index, needed)?;
+
+            place.store(KeySpan::new(start, room).0, Relaxed);
         }
         // CAST: A `u64` is as large as a `usize` at least.
         len.store(needed as u64, Relaxed);

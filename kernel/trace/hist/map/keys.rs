@@ -3,15 +3,19 @@
 //! Long keys, which are not in the elements.
 //!
 //! A key has room for the longest possible string or stack, but hardly any is that long. So a key
-//! that may be long is kept without the zeroes at its end, in memory that the elements of a map
-//! share and that is handed out in order; the element says where its key is.
+//! that may be long is kept without the zeroes at its end, and the element says where it is.
 //!
-//! Half of what keys of full length would need is allocated with the map. When half of that is
-//! used, the rest is requested, and allocated by a work item. Keys of full length that come faster
-//! than that find no room, and are drops.
+//! In a small map each element has room for a key of full length. The elements of a large one share
+//! memory that is handed out in order. Half of what keys of full length would need is allocated
+//! with the map. When a quarter of that is used, the rest is requested, and allocated by a work
+//! item. Keys of full length that come faster than that, or while there is no memory for it, find
+//! no room and are drops.
 
 use kernel::{
-    alloc::flags::__GFP_NOWARN,
+    alloc::flags::{
+        __GFP_NORETRY,
+        __GFP_NOWARN, //
+    },
     impl_has_work,
     irq_work::Relay,
     new_work,
@@ -48,8 +52,13 @@ pub(super) fn trimmed(key: &[u64]) -> &[u64] {
         .unwrap_or(key)
 }
 
+/// Most words that keys of full length take in a small map: 8 MiB.
+pub(super) const SMALL: usize = 1 << 20;
+
 /// Memory for the long keys of a map.
 pub(super) struct Keys {
+    /// Size of the room that each element of a small map has, or 0 in a large one.
+    own: usize,
     early: KVVec<Atomic<u64>>,
     late: Arc<Late>,
     /// Where the next key comes, counted over both parts.
@@ -81,8 +90,8 @@ impl_has_work! {
 }
 
 impl Keys {
-    /// For `count` keys of `key_words` words.
-    pub(super) fn new(count: u32, key_words: usize) -> Result<Self> {
+    /// For `count` keys of `key_words` words. The map is small if these are `small` words at most.
+    pub(super) fn new(count: u32, key_words: usize, small: usize) -> Result<Self> {
         let all = key_words.checked_mul(count as usize).ok_or(ENOMEM)?;
         // The key that would be in both parts is in the second one.
         let size = (all / 2).checked_add(key_words).ok_or(ENOMEM)?;
@@ -90,7 +99,12 @@ impl Keys {
         // An element keeps a position and a size in 32 bits each.
         u32::try_from(all).map_err(|_| ENOMEM)?;
 
-        let early = KVVec::zeroed(all.wrapping_sub(all / 2), GFP_KERNEL)?;
+        let (own, early) = if all <= small {
+            (key_words, all)
+        } else {
+            (0, all.wrapping_sub(all / 2))
+        };
+        let early = KVVec::zeroed(early, GFP_KERNEL)?;
         let late = Arc::pin_init(
             pin_init!(Late {
                 words: SetOnce::new(),
@@ -102,6 +116,7 @@ impl Keys {
         )?;
 
         Ok(Self {
+            own,
             early,
             relay: KBox::pin_init(Relay::new(late.clone()), GFP_KERNEL)?,
             late,
@@ -124,18 +139,23 @@ impl Keys {
 
     /// Whether there is room for a key just now.
     pub(super) fn has_room(&self, len: usize) -> bool {
-        self.after(self.next.load(Relaxed), len).is_some()
+        self.own != 0 || self.after(self.next.load(Relaxed), len).is_some()
     }
 
-    /// Hands out room for a key, and says where it is. In any context.
-    pub(super) fn take(&self, len: usize) -> Option<usize> {
+    /// Hands out room for a key of the element `index`. Returns where it is and how large it is. In
+    /// any context.
+    pub(super) fn take(&self, index: u32, len: usize) -> Option<(usize, usize)> {
+        if self.own != 0 {
+            return Some((self.own.wrapping_mul(index as usize), self.own));
+        }
+
         let mut next = self.next.load(Relaxed);
 
         loop {
             let (start, end) = self.after(next, len)?;
 
             match self.next.cmpxchg(next, end, Relaxed) {
-                Ok(_) => return Some(start),
+                Ok(_) => return Some((start, len)),
                 Err(current) => next = current,
             }
         }
@@ -152,7 +172,7 @@ impl Keys {
         let mut start = next;
         let mut end = start.wrapping_add(len);
 
-        if end > early / 2 {
+        if end > early / 4 {
             self.late.ask(&self.relay);
         }
         if end <= early {
@@ -190,7 +210,9 @@ impl WorkItem for Late {
 
     fn run(this: Arc<Self>) {
         if this.words.as_ref().is_none() {
-            let Ok(words) = KVVec::zeroed(this.size, GFP_KERNEL | __GFP_NOWARN) else {
+            // It is tried again later, so nobody is killed for it.
+            let flags = GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY;
+            let Ok(words) = KVVec::zeroed(this.size, flags) else {
                 this.asked.store(PATIENCE, Relaxed);
                 return;
             };

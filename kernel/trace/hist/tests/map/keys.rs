@@ -73,12 +73,37 @@ mod tests {
         Ok(())
     }
 
+    /// In a map of the usual size no element is without room, however fast keys come.
+    #[test]
+    fn room_for_all() -> Result {
+        const BITS: u32 = 11;
+        const COUNT: u64 = 1 << BITS;
+
+        let map = Map::new(BITS, plain(WORDS))?;
+
+        for round in 0..2 {
+            for n in 0..COUNT {
+                assert!(map.insert(&key(n, WORDS), |_| ()).is_some());
+            }
+            for n in 0..COUNT {
+                assert!(map.lookup(&key(n, WORDS)).is_some());
+            }
+            assert!(map.insert(&key(COUNT, 1), |_| ()).is_none());
+            assert_eq!((map.len() as u64, map.drops()), (COUNT, 1));
+            assert_eq!(map.snapshot()?.len() as u64, COUNT);
+            map.clear(|| ());
+            assert!(map.lookup(&key(round, WORDS)).is_none());
+        }
+        Ok(())
+    }
+
+    /// In a large map the second half is allocated later.
     #[test]
     fn keys_of_full_length() -> Result {
         const BITS: u32 = 10;
         const COUNT: u64 = 1 << BITS;
 
-        let map = Map::new(BITS, plain(WORDS))?;
+        let map = Map::with_seed(BITS, plain(WORDS), 1, 0x9e37_79b9_7f4a_7c15)?;
 
         for round in 0..2 {
             // There is room for half of them at once, and for the others as soon as the work item
