@@ -12,6 +12,7 @@ use super::{
     registry,
     show::HistFile,
     trigger::{
+        backlog,
         Histogram,
         HISTOGRAM, //
     },
@@ -59,6 +60,7 @@ unsafe extern "C" fn trigger_hist_rust_init() -> c_int {
     kernel::error::from_result(|| {
         registry::init()?;
         pad::init()?;
+        backlog::init()?;
         Ok(0)
     })
 }

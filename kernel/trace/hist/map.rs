@@ -165,6 +165,16 @@ impl Map {
         &self.shape.layout
     }
 
+    /// Size of the memory for elements, slots and long keys, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        let keys = self.keys.as_ref().map_or(0, Keys::size);
+
+        self.slab
+            .size()
+            .saturating_add(self.table.size())
+            .saturating_add(keys)
+    }
+
     /// Finds or claims the element of a key of one word, and counts a hit.
     ///
     /// If there is no element left, keys have another size or the map is closed, this is `None` and
@@ -275,6 +285,8 @@ impl Map {
 
     /// Stops hits and lookups from entering; those inside go on.
     pub(crate) fn close(&self) {
+        // Each later drop counts after the wipe: it may be of a hit that finds the map closed.
+        self.drops_at_close.store(self.drops.sum(), Relaxed);
         self.entrance.store(0, Relaxed);
     }
 
@@ -285,8 +297,6 @@ impl Map {
         // CAST: A key is not that large: there would be no memory for the elements.
         self.entrance
             .store(self.shape.layout.key_words as u32, Release);
-        // Each later drop counts after the wipe: it may be of a hit that finds the map closed.
-        self.drops_at_close.store(self.drops.sum(), Relaxed);
     }
 
     /// Empties the map. `synchronize` must wait for all hits that have begun.

@@ -10,6 +10,7 @@
 //!
 //! Everything but hits runs with `event_mutex` held.
 
+pub(crate) mod backlog;
 mod life;
 mod matching;
 mod parse;
@@ -65,6 +66,8 @@ pub(crate) struct TriggerData {
     line: Out,
     /// The number of the trigger in the [registry](super::registry).
     id: u64,
+    /// The last field, so that the histogram is dropped before.
+    part: backlog::Part,
 }
 
 impl TriggerData {
@@ -72,6 +75,11 @@ impl TriggerData {
     pub(crate) fn line(&self) -> &[u8] {
         // It was looked at when the trigger was made.
         self.line.bytes().unwrap_or(&[])
+    }
+
+    /// Says that the trigger was detached: its memory will be freed.
+    fn removed(&self) {
+        self.part.add(self.hist.map.size());
     }
 }
 

@@ -124,6 +124,17 @@ impl Keys {
         })
     }
 
+    /// Size in bytes.
+    pub(super) fn size(&self) -> usize {
+        let late = self
+            .late
+            .words
+            .as_ref()
+            .map_or(0, |late| size_of_val(&**late));
+
+        size_of_val(&*self.early).saturating_add(late)
+    }
+
     /// The words of a key, if it is here.
     #[inline]
     pub(super) fn get(&self, start: usize, len: usize) -> &[Atomic<u64>] {

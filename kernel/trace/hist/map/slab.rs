@@ -64,6 +64,11 @@ impl Slab {
         })
     }
 
+    /// Size in bytes.
+    pub(super) fn size(&self) -> usize {
+        size_of_val(&*self.words)
+    }
+
     /// The words of an element, if it exists.
     #[inline(always)]
     pub(super) fn element(&self, index: u32) -> Option<&[Atomic<u64>]> {

@@ -75,6 +75,11 @@ impl Table {
         })
     }
 
+    /// Size in bytes.
+    pub(super) fn size(&self) -> usize {
+        size_of_val(&*self.slots)
+    }
+
     /// Where the search for a key of this hash begins.
     #[inline]
     pub(super) fn start(&self, hash: u64) -> usize {

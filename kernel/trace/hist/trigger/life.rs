@@ -23,6 +23,7 @@ use kernel::{
 };
 
 use super::{
+    backlog,
     Histogram,
     TriggerData, //
 };
@@ -62,6 +63,7 @@ pub(super) fn attach<'h>(
         hist: hist.clone(),
         line,
         id,
+        part: backlog::Part::new(),
     };
     let result = new_trigger(file, data, options).and_then(|new| Ok(new.attach(lists)?));
 
@@ -123,6 +125,7 @@ pub(super) fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
 
 /// C has detached a trigger, as the instance is removed.
 pub(super) fn detached(data: &TriggerData, held: Held<'_>) {
+    data.removed();
     registry::remove(held, data.id);
     if !registry::is_attached(held, &data.hist) {
         // If there are helpers, they are in the instance as well.
@@ -141,7 +144,10 @@ fn take<'h>(
     file.detach::<Histogram>(
         lists,
         |trigger| pred(trigger.data()),
-        |data| taken = Some((data.id, data.hist.clone())),
+        |data| {
+            data.removed();
+            taken = Some((data.id, data.hist.clone()));
+        },
     );
 
     let (id, hist) = taken?;
@@ -166,6 +172,7 @@ pub(super) fn give_back<'a>(specs: impl Iterator<Item = &'a Spec> + Clone, lists
                 lists,
                 |trigger| trigger.data().id == idle.id,
                 |data| {
+                    data.removed();
                     if data.hist.spec.timestamps {
                         file.instance().enable_filter_buffering();
                     }

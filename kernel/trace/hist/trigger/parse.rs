@@ -20,6 +20,7 @@ use kernel::{
 };
 
 use super::{
+    backlog,
     life::{
         self,
         AttachOptions, //
@@ -280,6 +281,7 @@ fn prepare<'h>(
             None
         }
         None => {
+            backlog::wait()?;
             build.create_actions()?;
             Some(Prepared::new(&build.spec)?)
         }

@@ -215,4 +215,30 @@ TEST_F(dev, hist_free__without_waiting)
 	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=id:size=128"));
 }
 
+/* hist-free: what is removed and not freed yet has a bound, however fast it is made. */
+TEST_F(dev, hist_free__bounded)
+{
+	static const char *const commands[] = { "hist:keys=id:size=131072", "hist:keys=id:xx=number:size=131072" };
+	long before, free, lowest;
+	const char *seconds = getenv("HIST_FREE_SECONDS");
+	uint64_t end = ue_now() + (seconds ? strtoul(seconds, NULL, 10) : 3) * 1000000000ull;
+	unsigned long rounds = 0;
+
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	ASSERT_EQ(0, ue_put(COST "/trigger", "hist:keys=number:size=128"));
+	before = lowest = available();
+	for (; ue_now() < end; rounds++) {
+		const char *command = commands[rounds % 2];
+
+		ASSERT_EQ(0, ue_put(COST "/trigger", command)) TH_LOG("round %lu", rounds);
+		ASSERT_EQ(0, ue_put(COST "/trigger", ue_path("!%s", command)));
+		free = available();
+		if (free < lowest)
+			lowest = free;
+	}
+	TH_LOG("%lu rounds, %ld MiB at most", rounds, (before - lowest) / 1024);
+	EXPECT_LT(before - lowest, 64 * 1024);
+	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=number:size=128"));
+}
+
 TEST_HARNESS_MAIN
