@@ -26,13 +26,15 @@ use crate::{
     text::Piece, //
 };
 
+/// Modifiers that compute another number.
+const ROUNDING: Flags = Flags::LOG2.with(Flags::BUCKET);
+
 /// Modifiers that say how a number is rounded or shown.
-const NUMBER_MODIFIERS: Flags = Flags::HEX
+const NUMBER_MODIFIERS: Flags = ROUNDING
+    .with(Flags::HEX)
     .with(Flags::SYM)
     .with(Flags::SYM_OFFSET)
     .with(Flags::SYSCALL)
-    .with(Flags::LOG2)
-    .with(Flags::BUCKET)
     .with(Flags::TIMESTAMP_USECS)
     .with(Flags::PERCENT)
     .with(Flags::GRAPH);
@@ -145,10 +147,16 @@ impl<'a> Build<'a, '_> {
         if modifier.flags.any(Flags::STACKTRACE) && !is_stack {
             return Err(self.log.wrong(ErrorKind::BadFieldModifier, text));
         }
-        let is_text = is_stack
-            || flags.any(Flags::COMM | Flags::STACKTRACE)
-            || source.as_ref().is_some_and(Source::is_text);
-        if is_text && modifier.flags.any(NUMBER_MODIFIERS) {
+        // The first bytes of a string can be shown as a number, as in C. Those of a stack are
+        // addresses of the kernel.
+        let wrong = if is_stack || flags.any(Flags::STACKTRACE) {
+            NUMBER_MODIFIERS
+        } else if flags.any(Flags::COMM) || source.as_ref().is_some_and(Source::is_text) {
+            ROUNDING
+        } else {
+            Flags::NONE
+        };
+        if modifier.flags.any(wrong) {
             let wrong = modifier_text.unwrap_or(text);
             return Err(self.log.wrong(ErrorKind::BadFieldModifier, wrong));
         }

@@ -29,18 +29,14 @@ dev_string_modifier__command_name() {
 	bad_modifier num hist:keys=common_comm.log2 log2 && bad_modifier num hist:keys=common_comm.buckets=100000 buckets=100000
 }
 
-# Each modifier for numbers, on a key, a value and a variable.
-dev_string_modifier__every_modifier() {
+# Each modifier for numbers, of a stack that is a key, a value or a variable.
+dev_string_modifier__stacks() {
 	local m f c stacked=events/synthetic/stacked/trigger
 	fresh && synth 'stacked u64 val; unsigned long[] stk' | q grep ok || return
 	for m in hex sym sym-offset syscall log2 buckets=4 usecs percent graph; do
-		for f in tag common_comm common_stacktrace; do
-			for c in "keys=$f.$m" "keys=id:vals=$f.$m" "keys=id:x1=$f.$m"; do
-				bad_modifier num "hist:$c" "$m" || return
-			done
-		done
-		for c in "keys=msg.$m" "keys=id:vals=msg.$m" "keys=id:x1=msg.$m"; do
-			bad_modifier text "hist:$c" "$m" || return
+		f=common_stacktrace
+		for c in "keys=$f.$m" "keys=id:vals=$f.$m" "keys=id:x1=$f.$m"; do
+			bad_modifier num "hist:$c" "$m" || return
 		done
 		# A stack of the record.
 		for c in "keys=stk.$m" "keys=val:vals=stk.$m" "keys=val:x1=stk.$m"; do
@@ -50,6 +46,20 @@ dev_string_modifier__every_modifier() {
 				sed 's/user_events/synthetic/')" || return
 		done
 	done
+}
+
+# What is only shown as a number shows the first bytes of a string, as in C.
+string_as_a_number() {
+	local m
+	fresh && ok num hist:keys=tag.hex && ok num hist:keys=common_comm.syscall && ok text hist:keys=msg.hex || return
+	q num 1 0 0 abc 2 0 0 abc
+	q text 1 abcdefghij
+	same "$(rows $E/num | sed -n '/tag/p')" '{ tag: 636261 } hitcount:          2' || return
+	same "$(rows $E/num | grep -c unknown_syscall)" 1 || return
+	rows_are text '{ msg: 6867666564636261 } hitcount:          1' || return
+	drop num text
+	for m in sym sym-offset usecs; do ok num "hist:keys=tag.$m:x_${#m}=tag.$m" || return; done
+	drop num
 }
 
 no_operand() { # EVENT COMMAND TEXT
@@ -621,7 +631,7 @@ dev_named_event_gone__the_other_stays() {
 }
 
 run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_strings \
-	dev_string_modifier__command_name dev_string_modifier__every_modifier dev_string_value__refused \
+	dev_string_modifier__command_name dev_string_modifier__stacks string_as_a_number dev_string_value__refused \
 	dev_no_addresses__save_of_a_stack dev_no_addresses__save_of_a_shorter_stack \
 	dev_no_addresses__in_brackets dev_incompatible_keys__refused dev_synth_param_type__number_for_a_string \
 	dev_synth_param_type__string_for_a_number dev_named_layout__refused dev_named_layout__of_actions \
@@ -639,7 +649,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \
 	dev_tie_order__by_key dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
 	dev_named_pins__every_instance dev_same_variable__by_two_handlers dev_clock_kept__records_stay \
-	dev_text_change__each_new_text dev_stack_header__a_line_of_its_own dev_plain_snapshot__not_taken \
+	dev_text_change__each_new_text dev_stack_header__a_line_of_its_own dev_plain_snapshot__is_busy \
 	dev_helper_goes__with_the_last_reference \
 	dev_helper_command__with_a_long_filter dev_losses_counted__deep_chain dev_named_event_gone__the_other_stays
 rc=$?

@@ -254,7 +254,7 @@ sub linked {
 
 # Each shows one deviation.
 my %special = (
-	'string-modifier' => sub { return 'try num hist:keys=' . pick('msg', 'tag') . '.' . pick('sym', 'syscall', 'hex') },
+	'string-modifier' => sub { return 'try num hist:keys=' . pick('common_stacktrace', 'stacktrace') . '.' . pick('sym', 'syscall', 'hex') },
 	'string-value' => sub { return 'try num hist:keys=id:vals=' . pick('tag', 'msg', 'total,tag') },
 	'incompatible-keys' => sub {
 		return ('try num hist:keys=' . pick('tag', 'msg', 'id,total') . ':x1=total', 'try pair hist:keys=id:y1=$x1');
