@@ -111,6 +111,7 @@ mod tests {
                 copy_array,
                 copy_stack,
                 copy_string,
+                cut_for_event,
                 dynamic_field,
                 number_of,
                 relative_field,
@@ -394,6 +395,19 @@ mod tests {
         record[4..8].copy_from_slice(&word(12, 3));
         assert_eq!(relative_field(&record, 4), b"abc");
         assert_eq!(relative_field(&record, u32::MAX), b"");
+    }
+
+    /// What says how many addresses there are does not count one that C does not copy.
+    #[test]
+    fn stacks_of_synthetic_events() {
+        let mut stack = [7; 32];
+
+        for (count, cut) in [(31, 30), (30, 30), (4, 4), (0, 0)] {
+            stack[0] = count;
+            cut_for_event(&mut stack);
+            assert_eq!(stack[0], cut);
+            assert!(stack[1..].iter().all(|word| *word == 7));
+        }
     }
 
     #[test]

@@ -8,7 +8,10 @@ use super::{
         Scratch,
         Texts, //
     },
-    text::comm_words,
+    text::{
+        comm_words,
+        cut_for_event, //
+    },
     vars::watched, //
 };
 use crate::{
@@ -51,6 +54,12 @@ pub(crate) fn run(
                     ..
                 } = &mut *scratch;
 
+                // Only such actions use them, once all is stored.
+                for param in params {
+                    if let Param::Stack(text) = *param {
+                        texts.get_mut(text).map(cut_for_event);
+                    }
+                }
                 event.trace(hit, words, |n| value(params.get(n), slots, texts));
             }
             ActionKind::Snapshot(snapshot) => {

@@ -184,6 +184,15 @@ pub(crate) fn string_words(text: &[u64]) -> &[u64] {
     end.and_then(|end| text.get(..=end)).unwrap_or(text)
 }
 
+/// Cuts a stack in the scratch memory to what fits in a synthetic event: C copies as many words as
+/// a stack has addresses at most, the first of which is their number.
+pub(crate) fn cut_for_event(stack: &mut [u64; TEXT_WORDS]) {
+    let [count, ..] = stack;
+
+    // CAST: It is small.
+    *count = (*count).min(STACK_DEPTH as u64 - 1);
+}
+
 /// The addresses of a stack in the scratch memory.
 pub(crate) fn addresses(stack: &[u64; TEXT_WORDS]) -> impl Iterator<Item = u64> + '_ {
     let [count, words @ ..] = stack;

@@ -233,7 +233,8 @@ pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
     match watch.scratch {
         Some(text) => scratch.texts.get(text).map_or(0, |words| {
             number_of(if watch.stack {
-                words
+                // The rest says how many there are.
+                words.get(1..).unwrap_or(&[])
             } else {
                 string_words(words)
             })

@@ -181,7 +181,7 @@ longest_stack() { # of the d1, d2 or d3 in trace, or of a histogram
 
 # A stack of 31 addresses or more, in a synthetic event: 30 of them. Stacks are deep
 # where the task switches, and deeper in a histogram of a histogram's event.
-kept_stack_word__of_a_deep_stack() {
+deep_stack_in_an_event() {
 	local i e=sched/sched_switch
 	fresh && synth 'd1 u64 xx; unsigned long[] stk' 'd2 u64 xx; unsigned long[] stk' 'd3 u64 xx; unsigned long[] stk' | q grep ok || return
 	on events/$e 'hist:keys=prev_pid:x1=common_timestamp:s1=common_stacktrace:onchange($x1).trace(d1,$x1,$s1)' || return
@@ -211,7 +211,7 @@ run_tests kept_unlogged__no_entry kept_unlogged__busy kept_remove_nothing__succe
 	kept_limits__of_clauses kept_limits__of_references kept_number_keys__match kept_log2__of_little_and_less \
 	kept_sort_name__is_the_value kept_negative_share__of_nothing kept_hist_names__are_global \
 	kept_hist_poll__same_number_of_hits kept_hist_cgroup__not_accounted \
-	kept_stack_word__of_a_deep_stack kept_debug_end__behind_a_time_stamp
+	deep_stack_in_an_event kept_debug_end__behind_a_time_stamp
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc
