@@ -54,6 +54,7 @@ pub(crate) const fn plain(key_words: usize) -> Layout {
         n_sums: 1,
         n_vars: 0,
         string_slots: 0,
+        first_shown: 0,
         comm: false,
     }
 }

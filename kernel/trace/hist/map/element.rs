@@ -18,7 +18,8 @@ use super::{
     },
     layout::{
         Shape,
-        LONG_KEY_WORDS, //
+        LONG_KEY_WORDS,
+        STRING_WORDS, //
     },
     Map, //
 };
@@ -101,9 +102,16 @@ impl<'m> Element<'m> {
         }
     }
 
-    /// All words but the key.
-    pub(super) fn rest(&self) -> &'m [Atomic<u64>] {
-        self.words.get(self.shape().sums..).unwrap_or(&[])
+    /// All words that a copy has, except for the key: those before the strings, and those from the
+    /// first string on that is shown.
+    pub(super) fn copied(&self) -> impl Iterator<Item = &'m Atomic<u64>> {
+        let shape = self.shape();
+        let skipped = shape.layout.first_shown.wrapping_mul(STRING_WORDS);
+        let shown = shape.strings.saturating_add(skipped);
+        let before = self.words.get(shape.sums..shape.strings).unwrap_or(&[]);
+        let behind = self.words.get(shown..).unwrap_or(&[]);
+
+        [before, behind].into_iter().flatten()
     }
 
     /// The name of the task that had the first hit, if the layout has it.

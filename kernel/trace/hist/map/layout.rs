@@ -29,6 +29,8 @@ pub(crate) struct Layout {
     pub(crate) n_vars: usize,
     /// Number of strings and stacks that variables have.
     pub(crate) string_slots: usize,
+    /// The first of them that is shown: a copy of the map has this one and those behind it.
+    pub(crate) first_shown: usize,
     /// The name of the task that had the first hit is kept.
     pub(crate) comm: bool,
 }
@@ -58,9 +60,21 @@ impl Shape {
         Self::with_keys(layout, keys::are_long(layout.key_words))
     }
 
-    /// The same with the whole key in front, however long it is.
-    pub(super) fn with_key_inside(&self) -> Result<Self> {
-        Self::with_keys(self.layout, false)
+    /// The shape of a copy: with the whole key in front, however long it is, and with those strings
+    /// only that are shown.
+    pub(super) fn of_copy(&self) -> Result<Self> {
+        let Layout {
+            string_slots,
+            first_shown,
+            ..
+        } = self.layout;
+        let layout = Layout {
+            string_slots: string_slots.saturating_sub(first_shown),
+            first_shown: 0,
+            ..self.layout
+        };
+
+        Self::with_keys(layout, false)
     }
 
     fn with_keys(layout: Layout, long_keys: bool) -> Result<Self> {
@@ -70,6 +84,7 @@ impl Shape {
             n_vars,
             string_slots,
             comm,
+            ..
         } = layout;
 
         // The first word links elements that nobody uses.

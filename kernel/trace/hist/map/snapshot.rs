@@ -24,12 +24,15 @@ use super::{
     Map, //
 };
 
-/// How often an element whose variables change all the time is copied again.
-const ROUNDS: u32 = 64;
+/// How often an element whose variables change all the time is copied again. A copy takes less than
+/// the hits that change them.
+const ROUNDS: u32 = 1 << 12;
 
 /// A copy of the elements of a map.
 pub(crate) struct Snapshot {
     shape: Shape,
+    /// The first string of the map that is here.
+    first_string: usize,
     /// The words of the elements, one element after the other.
     words: KVVec<u64>,
     /// The rows, in the order in which they are shown.
@@ -41,7 +44,7 @@ impl Snapshot {
     ///
     /// An element that is published meanwhile may be in it or not. All others are.
     pub(super) fn new(map: &Map) -> Result<Self> {
-        let shape = map.shape.with_key_inside()?;
+        let shape = map.shape.of_copy()?;
         // Which elements there are is found out before there is room for them, and only once: a
         // new one must not get the room of an old one.
         let mut order = KVVec::with_capacity(map.len(), GFP_KERNEL)?;
@@ -61,6 +64,7 @@ impl Snapshot {
         }
         Ok(Self {
             shape,
+            first_string: map.shape.layout.first_shown,
             words,
             order,
         })
@@ -96,6 +100,7 @@ impl Snapshot {
 
         Some(Row {
             shape: &self.shape,
+            first_string: self.first_string,
             words: self
                 .words
                 .get(start..start.wrapping_add(self.shape.words))?,
@@ -109,7 +114,7 @@ fn copy_element(element: Element<'_>, shape: &Shape, copy: &mut [u64]) {
         return;
     };
     let mut copy_words = || {
-        for (to, from) in rest.iter_mut().zip(element.rest()) {
+        for (to, from) in rest.iter_mut().zip(element.copied()) {
             *to = from.load(Relaxed);
         }
     };
@@ -139,6 +144,7 @@ fn copy_element(element: Element<'_>, shape: &Shape, copy: &mut [u64]) {
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     shape: &'a Shape,
+    first_string: usize,
     words: &'a [u64],
 }
 
@@ -162,9 +168,11 @@ impl<'a> Row<'a> {
             .then(|| self.word(Some(at)))
     }
 
-    /// A string or a stack.
+    /// A string or a stack, if it is one that is shown.
     pub(crate) fn string(&self, slot: usize) -> &'a [u64] {
-        match self.shape.string(slot) {
+        let slot = slot.checked_sub(self.first_string);
+
+        match slot.and_then(|slot| self.shape.string(slot)) {
             Some(start) => self.part(start, STRING_WORDS),
             None => &[],
         }

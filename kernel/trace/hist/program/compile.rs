@@ -11,6 +11,7 @@ use super::{
     bit,
     op::{
         Code,
+        Kept,
         KeptNumber,
         KeyPart,
         NumberVar,
@@ -274,6 +275,20 @@ impl Compiler<'_> {
         }
     }
 
+    /// The first string of an element that `save()` keeps. These are the last ones, and only they
+    /// are shown.
+    fn first_saved_string(&self) -> usize {
+        let strings = self.saves.iter().filter_map(|save| match save {
+            Save::Text { kept, .. } => match kept.at {
+                Kept::String(n) | Kept::Stack(n) => Some(n as usize),
+                Kept::Comm => None,
+            },
+            Save::Number { .. } => None,
+        });
+
+        strings.min().unwrap_or(self.n_strings)
+    }
+
     /// Where the stack that led to the event is saved. If it is used once, as the key, that is
     /// there.
     fn saved_stack(&mut self) -> Option<SavedStack> {
@@ -313,6 +328,7 @@ impl Compiler<'_> {
                 n_sums: self.sums.len().wrapping_add(1),
                 n_vars: self.n_vars,
                 string_slots: self.n_strings,
+                first_shown: self.first_saved_string(),
                 comm: spec.fields.iter().any(|f| f.flags.any(Flags::EXECNAME)),
             },
             sort_by,

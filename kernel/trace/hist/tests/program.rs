@@ -262,6 +262,7 @@ mod tests {
                     n_sums: 1,
                     n_vars: 0,
                     string_slots: 0,
+                    first_shown: 0,
                     comm: false,
                 }
         );

@@ -234,6 +234,37 @@ mod tests {
         Ok(())
     }
 
+    /// A copy has those strings only that are shown.
+    #[test]
+    fn strings_of_a_copy() -> Result {
+        let layout = Layout {
+            string_slots: 3,
+            first_shown: 1,
+            comm: true,
+            ..LAYOUT
+        };
+        let map = Map::new(BITS_MIN, layout)?;
+        let element = map.insert_u64(1, |comm| *comm = [b'c'; 16]).ok_or(EINVAL)?;
+        let mut writer = element.write().ok_or(EBUSY)?;
+
+        for (slot, text) in [b"one", b"two", b"six"].iter().enumerate() {
+            writer.set_string(slot, *text);
+            writer.set_var(slot, slot as u64);
+        }
+        drop(writer);
+
+        let snapshot = map.snapshot()?;
+        let row = snapshot.row(0).ok_or(EINVAL)?;
+
+        assert!(row.string(0).is_empty());
+        assert!(bytes(row.string(1)).starts_with(b"two\0"));
+        assert!(bytes(row.string(2)).starts_with(b"six\0"));
+        assert!(row.string(3).is_empty());
+        assert_eq!(row.comm(), [b'c'; 16]);
+        assert_eq!(row.var(2), Some(2));
+        Ok(())
+    }
+
     #[test]
     fn stacks() -> Result {
         let map = Map::new(BITS_MIN, LAYOUT)?;

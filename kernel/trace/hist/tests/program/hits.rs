@@ -180,17 +180,31 @@ mod tests {
 
         for (hist, rows) in [(&one, one.map.snapshot()?), (&two, two.map.snapshot()?)] {
             let row = rows.row(0).ok_or(EINVAL)?;
+            let element = hist.map.lookup(&[0]).ok_or(EINVAL)?;
+            let mut texts = [[0; 32]; 2];
 
-            assert_eq!(row.string(0)[..3], [2, 21, 22]);
-            assert_eq!(row.string(1)[0], words_of::<1>(b"string")[0]);
+            element
+                .read(|vars| {
+                    vars.copy_stack(0, &mut texts[0]);
+                    vars.copy_string(1, &mut texts[1]);
+                })
+                .ok_or(EBUSY)?;
+            assert_eq!(texts[0][..3], [2, 21, 22]);
+            assert_eq!(texts[1][0], words_of::<1>(b"string")[0]);
+            // They are not shown.
+            assert!(row.string(0).is_empty());
             for idx in 0..3 {
                 let place = hist.program.place(idx).var.ok_or(EINVAL)?;
                 assert!(row.var(place).is_some());
             }
         }
-        let rows = two.map.snapshot()?;
-        let name = words_of::<1>(b"a task")[0];
-        assert_eq!(rows.row(0).ok_or(EINVAL)?.string(2)[0], name);
+        let element = two.map.lookup(&[0]).ok_or(EINVAL)?;
+        let mut name = [0; 32];
+
+        element
+            .read(|vars| vars.copy_string(2, &mut name))
+            .ok_or(EBUSY)?;
+        assert_eq!(name[0], words_of::<1>(b"a task")[0]);
         Ok(())
     }
 
