@@ -554,29 +554,18 @@ dev_stack_header__a_line_of_its_own() {
 	same "$(grep '^{' events/synthetic/first/hist)" '{ stk.stacktrace:'
 }
 
-# How many records of pair are in the buffer, and in the snapshot.
-pairs_are() { # BUFFER SNAPSHOT
-	[ "$(body | grep -c '^pair:') $(body snapshot | grep -c '^pair:')" = "$1 $2" ]
-}
-
-dev_plain_snapshot__not_taken() {
-	local rc=0
-	need_rust 'a null pointer is followed' || return
-	fresh && echo 0 >snapshot && ok num 'hist:keys=id:x1=total:onmax($x1).snapshot()' || return
-	ok pair snapshot || return
-	echo 1 >$E/pair/enable
-	# Each has the trigger asked for one: the second would move the first record.
-	q pair 1 0 0 2 0 0
-	eventually pairs_are 2 0 || rc=1
-	# That of the histogram is taken, and stays.
-	q num 1 0 5 a
-	eventually pairs_are 0 2 || rc=1
-	q pair 3 0 0 4 0 0
-	eventually pairs_are 2 2 || rc=1
-	same "$(totals $E/num)" '1 1 0 ' || rc=1
+dev_plain_snapshot__is_busy() {
+	local h='hist:keys=id:x1=total:onmax($x1).snapshot()' rc=0
+	fresh && echo 0 >snapshot && ok num "$h" || return
+	same "$(put $E/pair/trigger snapshot)" 'Device or resource busy' && trigger_is pair 'pair: no trigger' || rc=1
+	same "$(put snapshot 1)" 'Device or resource busy' || rc=1
 	drop num
-	ok pair '!snapshot' || rc=1
-	echo 0 >$E/pair/enable
+	put $E/pair/trigger '!snapshot' >/dev/null
+	ok pair snapshot || rc=1
+	same "$(put $E/num/trigger "$h")" 'Device or resource busy' && trigger_is num 'num: no trigger' || rc=1
+	ok pair '!snapshot' && ok num "$h" || rc=1
+	drop num
+	put $E/pair/trigger '!snapshot' >/dev/null
 	echo 0 >snapshot
 	return $rc
 }
