@@ -12,6 +12,8 @@
 #   ``scripts/lint CHECK``
 #   None: WHY            a row that cannot be tested, and why
 #
+# The last section, "What a program that works can notice", names rows like *this*.
+#
 # usage: deviations.py TOP
 
 import glob
@@ -119,6 +121,17 @@ for row, cell in rows.items():
 for case in sorted(everywhere):
     if "__" in case and case not in named:
         problems.append(f"{case}: no row names it")
+
+# The last section groups rows by who notices them.
+notice = read(rst).split("\nWhat a program that works can notice\n")[-1]
+groups = re.findall(r"\*([a-z0-9-]+)\*", notice)
+for row in groups:
+    if row not in rows:
+        problems.append(f"{row}: there is no such row, but programs notice it")
+    if groups.count(row) > 1:
+        problems.append(f"{row}: is twice among what programs notice")
+if len(groups) < 20:
+    problems.append(f"only {len(groups)} rows are said to be noticed")
 
 if len(rows) < 100:
     problems.append(f"only {len(rows)} rows were found")
