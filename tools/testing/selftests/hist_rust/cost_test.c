@@ -215,8 +215,11 @@ TEST_F(dev, hist_free__without_waiting)
 	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=id:size=128"));
 }
 
-/* hist-free: what is removed and not freed yet has a bound, however fast it is made. */
-TEST_F(dev, hist_free__bounded)
+/*
+ * hist-free: what is removed and not freed yet has a bound, however fast it is made.
+ * For 3 seconds, or HIST_FREE_SECONDS.
+ */
+TEST_F_TIMEOUT(dev, hist_free__bounded, 120)
 {
 	static const char *const commands[] = { "hist:keys=id:size=131072", "hist:keys=id:xx=number:size=131072" };
 	long before, free, lowest;
