@@ -679,13 +679,14 @@ static void drop_triggers(void)
 	tainted = true;
 }
 
-/* Deletes events that the program has left, but for those of other workers. */
-static void delete_events(void)
+/* Deletes events that the program has left, but for those of other workers; how many. */
+static int delete_events(void)
 {
 	char *text = ue_slurp(UE_DYN), *line;
+	int n = 0;
 
 	while ((line = strsep(&text, "\n"))) {
-		char name[600], cmd[620];
+		char name[600];
 
 		if (strncmp(line, "u:", 2) || sscanf(line + 2, "%599s", name) != 1)
 			continue;
@@ -695,9 +696,11 @@ static void delete_events(void)
 		} else if (me) {
 			continue;
 		}
-		snprintf(cmd, sizeof(cmd), "-:%s\n", name);
-		ue_put(UE_DYN, cmd);
+		/* By its name, whatever its fields are. */
+		ue_del(base_fd, name);
+		n++;
 	}
+	return n;
 }
 
 static void put_own(const char *file, const char *text)
@@ -731,7 +734,10 @@ static void reset(void)
 			put_len(path, "0", 1, 0);
 		}
 	}
-	if (st.events)
+	/* C does it some time later: the next program is not to see that. */
+	if (printing)
+		ue_poll_ms(delete_events() == 0, 2000);
+	else if (st.events)
 		delete_events();
 	if (st.synthetic) {
 		put_own(UE_TRACEFS "/synthetic_events", "!z0_s");
