@@ -11,6 +11,7 @@ use super::{
         SYSTEM, //
     },
     event::UserEvent,
+    parse::is_space,
     print_fmt::Declaration,
     registry::{
         self,
@@ -40,11 +41,9 @@ pub(crate) static KIND: Kind<UserEvent> = Kind::new();
 impl Operations for UserEvent {
     /// Makes the event that a line describes. It stays until it is deleted: nobody uses it yet.
     fn create(command: &CStr) -> Result {
-        let text = command
-            .to_bytes()
-            .strip_prefix(PREFIX)
-            .ok_or(ECANCELED)?
-            .trim_ascii_start();
+        let text = command.to_bytes().strip_prefix(PREFIX).ok_or(ECANCELED)?;
+        let start = text.iter().position(|b| !is_space(*b));
+        let text = start.and_then(|at| text.get(at..)).unwrap_or_default();
         let wanted = Wanted {
             persist: true,
             multi: false,
@@ -57,7 +56,9 @@ impl Operations for UserEvent {
     }
 
     fn show(&self, m: &SeqFile, _held: Held<'_>) {
-        seq_print!(m, "u:{}{}\n", self.name(), Declaration(self.signature()));
+        m.write(PREFIX);
+        m.write(self.name());
+        seq_print!(m, "{}\n", Declaration(self.signature()));
     }
 
     fn is_busy(&self, _held: Held<'_>) -> bool {

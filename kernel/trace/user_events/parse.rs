@@ -28,8 +28,8 @@ use super::defs::{
 };
 use kernel::prelude::*;
 
-/// Names that the control files of the directory of a system have.
-const CONTROL_FILES: [&[u8]; 2] = [b"enable", b"filter"];
+/// Names that the directory of a system has for other things.
+const TAKEN: [&[u8]; 4] = [b".", b"..", b"enable", b"filter"];
 
 /// Splits a description into the name of an event and its fields.
 ///
@@ -48,36 +48,32 @@ pub(crate) fn split(description: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
 
 /// Checks that a name can be that of a directory in tracefs, and that it can be found again.
 ///
-/// It has up to 255 characters, with the suffix that an event of several formats (`multi`) gets.
-/// They are letters and digits (of ASCII), underscores, dots and minus signs; the first one is not
-/// a dot or a minus sign. An event without suffix must not hide a file of its system.
+/// It has up to 255 bytes, with the suffix that an event of several formats (`multi`) gets. They
+/// are UTF-8, without slashes, colons, white space and control characters, so every list of events
+/// still has one line for each. An event without suffix must not hide a file of its system, or be
+/// `.` or `..`.
 ///
 /// # Errors
 ///
 /// `EINVAL`.
 pub(crate) fn check_name(name: &[u8], multi: bool) -> Result {
-    let (max, hides) = if multi {
+    let (max, is_taken) = if multi {
         (NAME_MAX.saturating_sub(MULTI_SUFFIX_MAX), false)
     } else {
-        (NAME_MAX, CONTROL_FILES.contains(&name))
+        (NAME_MAX, TAKEN.contains(&name))
     };
-    let (first, others) = name.split_first().ok_or(EINVAL)?;
+    let text = core::str::from_utf8(name).map_err(|_| EINVAL)?;
 
-    if name.len() <= max && is_word(*first) && others.iter().all(|b| is_name(*b)) && !hides {
+    if (1..=max).contains(&name.len()) && text.chars().all(is_name) && !is_taken {
         Ok(())
     } else {
         Err(EINVAL)
     }
 }
 
-/// Letter, digit or underscore.
-fn is_word(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
-}
-
-/// What the name of an event is made of.
-fn is_name(b: u8) -> bool {
-    is_word(b) || b == b'.' || b == b'-'
+/// Returns `true` if the name of an event may have `c`.
+fn is_name(c: char) -> bool {
+    !(matches!(c, '/' | ':') || c.is_whitespace() || c.is_control())
 }
 
 /// White space of ASCII. `isspace()` of C, which some places there use, takes 0xa0 for it as well:

@@ -27,7 +27,7 @@ impl Show for Status {
         registry::get()?.for_each(|event| {
             let status = event.status();
 
-            seq_print!(m, "{}", event.trace().name());
+            m.write(event.trace().name().to_bytes());
             if status != 0 {
                 seq_print!(m, " # Used by");
                 for (bit, who) in [

@@ -70,19 +70,50 @@ mod tests {
             "filters",
             "x.",
             "x..",
+            ".a",
+            "...",
+            "-a",
+            "a*",
+            "a,b",
+            "a%s",
+            "a\"",
+            "a\\",
+            "a;b",
+            "a@b",
+            "a+b",
+            "a~b",
+            "a#b",
+            "a$b",
+            "a\u{e4}",
+            "\u{4e8b}\u{4ef6}",
+            // Two of its bytes are 0xa0, which `isspace()` of C takes for a blank.
+            "\u{1f820}",
         ] {
             assert!(row(name, check_name(name.as_bytes(), false).is_ok()));
             assert!(row(name, check_name(name.as_bytes(), true).is_ok()));
         }
         for name in [
-            "", ".", "..", ".a", "-a", "a/b", "/", "a b", "a\nb", "a\tb", "a\u{7f}", "a\u{e4}",
-            "a:b", "a*", "a,b", "a%s", "a\"", "a\\", "a;b", "a@b", "a+b",
+            "",
+            "a/b",
+            "/",
+            "a:b",
+            "a b",
+            "a\nb",
+            "a\tb",
+            "a\u{7f}",
+            "a\u{85}",
+            "a\u{9b}",
+            "a\u{a0}",
+            "a\u{2028}",
         ] {
             assert!(row(name, check_name(name.as_bytes(), false) == Err(EINVAL)));
             assert!(row(name, check_name(name.as_bytes(), true) == Err(EINVAL)));
         }
-        // With a suffix it does not hide the control file.
-        for name in [b"enable", b"filter"] {
+        for name in [&b"a\xe4"[..], b"\xc3", b"\xa0a", b"\xed\xa0\x80", b"\xc0\xaf"] {
+            assert_eq!(check_name(name, false), Err(EINVAL));
+        }
+        // With a suffix it is another name.
+        for name in [&b"enable"[..], b"filter", b".", b".."] {
             assert_eq!(check_name(name, false), Err(EINVAL));
             assert_eq!(check_name(name, true), Ok(()));
         }

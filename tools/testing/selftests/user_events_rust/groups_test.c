@@ -286,6 +286,59 @@ TEST_F(user, a4_names)
 	EXPECT_STREQ("", ue_format_fields("a4_none"));
 }
 
+/* Whatever a name is made of, all files show it as it is and find it again. */
+TEST_F(user, a4_unusual_names)
+{
+	static const char * const names[] = {
+		"a4+plus", "a4@at", "a4~tilde", "a4#hash", "a4$dollar", "-a4", "--", ".a4", "+", "a4*", "a4?",
+		"a4[x", "a4%s", "a4\"", "a4'", "a4\\n", "a4,b", "a4;b", "a4=b", "a4(b)", "a4|b", "a4!", "a4{}",
+		/* An accented letter, a kanji, an emoji. */
+		"a4\303\251", "\344\272\213", "a4\360\237\230\200",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *name = names[i];
+		char text[256];
+		uint32_t index;
+
+		snprintf(text, sizeof(text), "%s u32 a", name);
+		ASSERT_EQ(0, ue_reg_full(self->fd, &self->w[0], 0, 4, 0, text, &index)) TH_LOG("[%s]", name);
+		EXPECT_EQ(i, index);
+		EXPECT_TRUE(ue_exists(name)) TH_LOG("[%s]", name);
+		EXPECT_EQ(0, ue_enable(name, true)) TH_LOG("[%s]", name);
+		EXPECT_EQ(1, self->w[0]);
+		EXPECT_EQ(8, ue_write_u32(self->fd, index, 1));
+		EXPECT_EQ(1, ue_records(name)) TH_LOG("[%s]", name);
+		snprintf(text, sizeof(text), "%s # Used by ftrace", name);
+		EXPECT_STREQ(text, ue_status(name));
+		snprintf(text, sizeof(text), "user_events:%s\n", name);
+		EXPECT_EQ(1, ue_count(ue_slurp(UE_TRACEFS "/available_events"), text)) TH_LOG("[%s]", name);
+		EXPECT_EQ(0, ue_enable(name, false));
+		snprintf(text, sizeof(text), "user_events:%s", name);
+		EXPECT_EQ(0, ue_put(UE_TRACEFS "/set_event", text)) TH_LOG("[%s]", name);
+		EXPECT_EQ(1, self->w[0]) TH_LOG("[%s]", name);
+		EXPECT_EQ(0, ue_enable(name, false));
+		EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+
+		snprintf(text, sizeof(text), "u:%s u32 a\n", name);
+		EXPECT_EQ(1, ue_count(ue_slurp(UE_DYN), text)) TH_LOG("[%s]", name);
+		/* The same text makes it, but for what follows a #, which is a comment. */
+		if (strchr(name, '#'))
+			continue;
+		EXPECT_EQ(0, ue_put(UE_DYN, text)) TH_LOG("[%s]", name);
+		EXPECT_TRUE(ue_exists(name));
+	}
+	/* All of them are deleted, whatever they are called. */
+	close(self->fd);
+	self->fd = ue_open();
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		int ret = ue_del_wait(self->fd, names[i]);
+
+		EXPECT_TRUE(ret == 0 || (strchr(names[i], '#') && ret == -ENOENT)) TH_LOG("[%s] %d", names[i], ret);
+		EXPECT_TRUE(ue_gone(names[i]));
+	}
+}
+
 static int drop_privilege(void)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -51,7 +51,7 @@ sub field {
 }
 
 sub event {
-	my $name = pick('ev', 'log', 'net.io', 'a-b', 'x1', '9p') . rnd(4);
+	my $name = pick('ev', 'log', 'net.io', 'a-b', 'x1', '9p', '-o', '.h', 'c++', '%s~@', "\xc3\xa9") . rnd(4);
 	my @f = map { field($_) } 1 .. pick(0, 1, 1, 2, 2, 3, 4, 6);
 	my $desc = $name . (@f ? ' ' . join(pick('; ', ';'), map { $_->[0] } @f) : '');
 	# A record has to fit into a sub-buffer with room to spare.
@@ -254,8 +254,8 @@ sub sequence {
 # Sequences that show one deviation each.
 my %special = (
 	'name-charset' => sub {
-		my $c = pick('/', '*', '%', '"', ',', '=', '(', '\\t', '\\x01', '\\xc3\\xa9', '+', '~', '$');
-		my $n = pick("nc${c}a", "${c}nc", "nc$c", '.nc', '-nc', 'enable', 'filter', '', 'n' x 256);
+		my $c = pick('/', '\\t', '\\x01', '\\x7f', '\\xe9', '\\xc3', '\\xc2\\x85');
+		my $n = pick("nc${c}a", "${c}nc", "nc$c", 'enable', 'filter', '', 'n' x 256);
 		return ("reg slot=0 bit=0 flags=" . ($n =~ /^(enable|filter)$/ ? 0 : pick(0, 2)) . " : $n u32 a");
 	},
 	'field-charset' => sub {
