@@ -154,20 +154,17 @@ impl FileOps for DataFile {
         )
     }
 
-    /// Writes one record: the index of its event, as 4 bytes in native order, and the payload.
+    /// Writes one record: the index of its event, as 4 bytes in native order, and the payload. The
+    /// position does not matter.
     ///
     /// # Errors
     ///
-    /// `EFAULT` at a position that is not 0, without a whole index, if the memory cannot be read
-    /// and if the record is not valid; `EINVAL` for a negative index or less than the fields need;
-    /// `ENOENT` for an index that has not been given out; `EBADF` if nobody listens; `E2BIG` if
-    /// nobody who listens has room for it.
+    /// `EFAULT` without a whole index, if the memory cannot be read and if the record is not valid;
+    /// `EINVAL` for a negative index or less than the fields need; `ENOENT` for an index that has
+    /// not been given out; `EBADF` if nobody listens; `E2BIG` if nobody who listens has room for
+    /// it.
     #[inline(always)]
     fn write_iter(kiocb: Kiocb<'_, Self::Data>, iov: &mut IovIterSource<'_>) -> Result<usize> {
-        if kiocb.ki_pos() != 0 {
-            return Err(EFAULT);
-        }
-
         let file = kiocb.file().get_ref();
         let total = iov.len();
         let mut buffer = Buffer([MaybeUninit::uninit(); HEADER_SIZE + SHORT]);

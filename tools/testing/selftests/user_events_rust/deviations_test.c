@@ -16,7 +16,6 @@
 
 #include "kselftest_harness.h"
 #include "ue.h"
-#include "uring.h"
 
 UE_FIXTURE(dev)
 
@@ -774,38 +773,19 @@ TEST_F(dev, all_or_nothing__page_lost_before_the_copy)
 	lose_a_page_of(_metadata, self, 64);
 }
 
-/* position: there is none, for no way of writing. */
+/* position: it matters for no way of writing. */
 
-TEST_F(dev, position__pwritev)
+TEST_F(dev, position__pwrite)
 {
 	uint32_t rec[2] = { 0, 7 };
-	struct iovec io = { rec, sizeof(rec) };
 
-	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "pos1 u32 a"));
-	ASSERT_EQ(0, ue_enable("pos1", true));
-	EXPECT_EQ(-EFAULT, ue_err(pwrite(self->fd, rec, sizeof(rec), 4)));
-	EXPECT_EQ(-EFAULT, ue_err(pwritev(self->fd, &io, 1, 4)));
-	EXPECT_EQ(-EFAULT, ue_err(pwritev2(self->fd, &io, 1, 1, 0)));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "pos u32 a"));
+	ASSERT_EQ(0, ue_enable("pos", true));
+	EXPECT_EQ(8, ue_err(pwrite(self->fd, rec, sizeof(rec), 4)));
 	EXPECT_EQ(8, ue_err(pwrite(self->fd, rec, sizeof(rec), 0)));
-	EXPECT_EQ(8, ue_err(pwritev(self->fd, &io, 1, 0)));
-	EXPECT_EQ(8, ue_err(pwritev2(self->fd, &io, 1, -1, 0)));
-	EXPECT_EQ(3, ue_records("pos1"));
-}
-
-TEST_F(dev, position__io_uring)
-{
-	uint32_t rec[2] = { 0, 7 };
-	struct iovec io = { rec, sizeof(rec) };
-	struct uring u;
-
-	if (uring_open(&u))
-		SKIP(return, "no io_uring");
-	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "pos2 u32 a"));
-	ASSERT_EQ(0, ue_enable("pos2", true));
-	EXPECT_EQ(-EFAULT, uring_writev(&u, self->fd, &io, 1, 4));
-	EXPECT_EQ(8, uring_writev(&u, self->fd, &io, 1, 0));
-	EXPECT_EQ(8, uring_writev(&u, self->fd, &io, 1, -1));
-	EXPECT_EQ(2, ue_records("pos2"));
+	EXPECT_EQ(8, ue_err(pwrite(self->fd, rec, sizeof(rec), 1ull << 40)));
+	EXPECT_EQ(-EINVAL, ue_err(pwrite(self->fd, rec, sizeof(rec), -1)));
+	EXPECT_EQ(3, ue_records("pos"));
 }
 
 /* zero-size-string: without a byte there is no NUL at the end. */

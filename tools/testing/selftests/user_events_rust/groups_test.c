@@ -726,6 +726,26 @@ TEST_F(user, a7_io_uring)
 	EXPECT_EQ(-ENOENT, uring_writev(&u, self->fd, io, 2, 0));
 	EXPECT_EQ(2, ue_records("a7_u"));
 	EXPECT_STREQ(" a=0x3 (3) b=0x4 (4)", ue_last_record("a7_u"));
+	/* There is no position that could be wrong. */
+	index = 0;
+	EXPECT_EQ(12, uring_writev(&u, self->fd, io, 2, 4));
+	EXPECT_EQ(3, ue_records("a7_u"));
+}
+
+TEST_F(user, a7_position)
+{
+	uint32_t rec[2] = { 0, 7 };
+	struct iovec io = { rec, sizeof(rec) };
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_pos u32 a"));
+	ASSERT_EQ(0, ue_enable("a7_pos", true));
+	EXPECT_EQ(8, ue_err(pwrite(self->fd, rec, sizeof(rec), 0)));
+	EXPECT_EQ(8, ue_err(pwritev(self->fd, &io, 1, 0)));
+	EXPECT_EQ(8, ue_err(pwritev(self->fd, &io, 1, 4)));
+	EXPECT_EQ(8, ue_err(pwritev2(self->fd, &io, 1, 1, 0)));
+	EXPECT_EQ(8, ue_err(pwritev2(self->fd, &io, 1, -1, 0)));
+	EXPECT_EQ(8, ue_err(write(self->fd, rec, sizeof(rec))));
+	EXPECT_EQ(6, ue_records("a7_pos"));
 }
 
 TEST_F(user, a7_page_that_is_not_there)
