@@ -221,6 +221,12 @@ impl UserEvent {
         self.status.load(Relaxed)
     }
 
+    /// Returns `true` if a listener gets the records: what the enable bits say. A probe of other
+    /// kernel code does not.
+    pub(crate) fn is_on(&self) -> bool {
+        self.status() & (listens::FTRACE | listens::PERF) != 0
+    }
+
     /// The enabled addresses that follow this event.
     pub(crate) fn sites(&self) -> &SpinLock<Sites> {
         &self.sites

@@ -271,7 +271,7 @@ impl MmState {
             EnablerSet::insert(&set, bit.key(), event.clone())?;
             // Who switches the event from here on finds the bit. If it does not get the lock, it
             // leaves the word to the work item, which waits for it.
-            write(page, bit, event.status() != 0).inspect_err(|_| drop(set.remove(bit.key())))
+            write(page, bit, event.is_on()).inspect_err(|_| drop(set.remove(bit.key())))
         })?
     }
 
@@ -460,7 +460,7 @@ impl MmState {
             // Dropped without the lock.
             let site = inner.set.as_ref().and_then(|set| set.get(key));
             let result = match &site {
-                Some(site) => write(page, &bit, site.event().status() != 0),
+                Some(site) => write(page, &bit, site.event().is_on()),
                 None => Ok(()),
             };
 
@@ -533,7 +533,7 @@ impl WorkItem for MmState {
 fn write_now(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
     let bit = EnableBit::from_key(site.key());
     let (addr, nr) = bit.target();
-    let on = site.event().status() != 0;
+    let on = site.event().is_on();
 
     guard.set_bit_nofault(addr, nr, on)
         || guard

@@ -107,16 +107,19 @@ pub(crate) struct Buffer<T>(pub(crate) [T; HEADER_SIZE + SHORT]);
 ///
 /// # Errors
 ///
-/// `EFAULT` if the record is not valid. Nobody has got it then.
+/// `EFAULT` if the record is not valid. No listener has got it then. `EBADF` if only probes of
+/// other kernel code are attached, which are not called.
 #[inline(always)]
 pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
     let guard = ReadGuard::new();
     let mut checks = event.validators();
+    let mut is_foreign = false;
     #[cfg(CONFIG_PERF_EVENTS)]
     let mut perf = None;
 
     for listener in event.trace().listeners(&guard) {
         match listener {
+            Listener::Other => is_foreign = true,
             Listener::File(file) if file.is_recording() => {
                 match deliver_to(file, &guard, record, checks) {
                     Some(true) => checks = &[],
@@ -136,6 +139,21 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
             return Err(EFAULT);
         }
         perf.send(record);
+    }
+    if is_foreign {
+        return check_own(event, &guard);
+    }
+    Ok(())
+}
+
+/// Fails with `EBADF` if all attached probes are those of other kernel code.
+#[cold]
+#[inline(never)]
+fn check_own(event: &UserEvent, guard: &ReadGuard) -> Result {
+    let mut listeners = event.trace().listeners(guard).peekable();
+
+    if listeners.peek().is_some() && listeners.all(|l| matches!(l, Listener::Other)) {
+        return Err(EBADF);
     }
     Ok(())
 }
@@ -164,7 +182,8 @@ fn deliver_to(file: &File, guard: &ReadGuard, record: &[u8], checks: &[Validator
 /// # Errors
 ///
 /// `EFAULT` if the writer's memory cannot be read or the record is not valid, `E2BIG` if it is too
-/// long for everybody. Nobody has got it then.
+/// long for everybody, `EBADF` if only probes of other kernel code are attached. Nobody has got it
+/// then.
 #[cold]
 #[inline(never)]
 pub(crate) fn deliver_long(event: &UserEvent, iov: &IovIterSource<'_>) -> Result {
@@ -204,7 +223,7 @@ pub(crate) fn deliver_long(event: &UserEvent, iov: &IovIterSource<'_>) -> Result
     if too_long {
         Err(E2BIG)
     } else {
-        Ok(())
+        check_own(event, &guard)
     }
 }
 
