@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Starts the Rust user_events at the same point of the boot as the C one:
- * Rust code has no way to ask for the fs level of initcalls.
+ * What Rust code has no way to ask for.
  */
 
 #include <linux/init.h>
+#include <linux/ratelimit.h>
 #include <linux/user_events.h>
 
+/* For user_events only, see mm.rs. */
+bool user_events_may_warn(void);
+
+/* Returns whether a message that user space can cause is to be logged now. */
+bool user_events_may_warn(void)
+{
+	static DEFINE_RATELIMIT_STATE(limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
+
+	return __ratelimit(&limit);
+}
+
+/* At the same point of the boot as the C implementation: the fs level of initcalls. */
 static int __init user_events_init(void)
 {
 	return user_events_rust_init();

@@ -54,7 +54,6 @@ use kernel::{
     },
     new_mutex, new_work,
     page::PAGE_SIZE,
-    pr_warn_once,
     prelude::*,
     sync::{
         aref::ARef,
@@ -91,6 +90,12 @@ const LOCK_TRIES: u32 = 5;
 
 /// How long the work item waits for memory before it tries again.
 const MEMORY_WAIT: Delta = Delta::from_millis(10);
+
+// SAFETY: `glue.c` defines the function with this type, for any context.
+unsafe extern "C" {
+    /// Returns `true` if a message that user space can cause is to be logged now.
+    safe fn user_events_may_warn() -> bool;
+}
 
 /// The user events state of an address space.
 #[pin_data]
@@ -475,12 +480,14 @@ impl MmState {
         let set = this.inner.lock().set.clone();
         if let Some(site) = set.and_then(|set| set.get(key)) {
             // Switching the event again tries again. A process can provoke this as it likes.
-            pr_warn_once!(
-                "Fault for mm: {:p} @ 0x{:x} event: {}\n",
-                this.mm.as_raw(),
-                bit.addr(),
-                site.event().name()
-            );
+            if user_events_may_warn() {
+                pr_warn!(
+                    "Fault for mm: {:p} @ 0x{:x} event: {}\n",
+                    this.mm.as_raw(),
+                    bit.addr(),
+                    site.event().name()
+                );
+            }
         }
     }
 
