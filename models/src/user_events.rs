@@ -46,6 +46,22 @@ mod dynevent {
     pub(super) static KIND: Kind<UserEvent> = Kind::new();
 }
 
+mod faults {
+    use kernel::workqueue::{
+        self,
+        Queue, //
+    };
+
+    /// The one queue of a model.
+    pub(super) fn queue() -> &'static Queue {
+        workqueue::system_percpu()
+    }
+
+    pub(super) fn may_warn() -> bool {
+        true
+    }
+}
+
 mod probe {
     use super::event::{
         listens,

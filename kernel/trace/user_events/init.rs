@@ -4,6 +4,7 @@
 
 use crate::{
     dynevent,
+    faults,
     file,
     reaper,
     registry,
@@ -13,6 +14,7 @@ use kernel::prelude::*;
 
 /// Creates the files, the event kind and the sysctl. Called once, while the kernel boots.
 pub(crate) fn init() -> Result {
+    faults::init()?;
     reaper::init()?;
     registry::init()?;
 

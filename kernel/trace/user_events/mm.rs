@@ -15,6 +15,9 @@
 //! work item, which faults the page in and writes it. Nobody who switches an event waits for that,
 //! or for the lock of the [`MmState`], which is held while memory is allocated.
 //!
+//! The work item may wait for as long as it takes to bring a page in, so it is on a queue of its
+//! own ([`faults`]). The words that need not be waited for are written first.
+//!
 //! # Fork
 //!
 //! The child joins the set of its parent while both address spaces are locked for the copy of the
@@ -30,7 +33,7 @@ use super::{
         Site, //
     },
     event::EventUse,
-    reaper,
+    faults, reaper,
     switch::{
         next_id,
         Switch, //
@@ -71,7 +74,6 @@ use kernel::{
         Delta, //
     },
     workqueue::{
-        self,
         Work,
         WorkItem, //
     },
@@ -89,13 +91,7 @@ const MAX_PENDING: usize = 64;
 const LOCK_TRIES: u32 = 5;
 
 /// How long the work item waits for memory before it tries again.
-const MEMORY_WAIT: Delta = Delta::from_millis(10);
-
-// SAFETY: `glue.c` defines the function with this type, for any context.
-unsafe extern "C" {
-    /// Returns `true` if a message that user space can cause is to be logged now.
-    safe fn user_events_may_warn() -> bool;
-}
+const MEMORY_WAIT: Delta = Delta::from_millis(500);
 
 /// The user events state of an address space.
 #[pin_data]
@@ -120,7 +116,7 @@ struct Inner {
     /// The enabled addresses; gone when the address space is.
     set: Option<Arc<EnablerSet>>,
     /// Keys of the words to be written once their page is there, at most [`MAX_PENDING`].
-    pending: KVec<u64>,
+    pending: KVVec<u64>,
     /// The work item is writing words.
     working: bool,
     /// A child whose pages are not copied yet.
@@ -181,7 +177,7 @@ impl MmState {
                 inner <- new_mutex!(
                     Inner {
                         set: None,
-                        pending: KVec::new(),
+                        pending: KVVec::new(),
                         working: false,
                         forking,
                     },
@@ -217,7 +213,7 @@ impl MmState {
         let is_slow = {
             let mut inner = this.inner.lock();
 
-            inner.pending = KVec::new();
+            inner.pending = KVVec::new();
             inner.set.as_ref().is_some_and(|set| set.is_slow_to_leave())
         };
 
@@ -239,7 +235,7 @@ impl MmState {
 
     fn queue(this: &Arc<Self>) {
         // If it is queued already that run looks at the list.
-        let _ = workqueue::system_percpu().enqueue(this.clone());
+        let _ = faults::queue().enqueue(this.clone());
     }
 
     /// Keeps the address space from going away, without doing its end here when dropped.
@@ -438,26 +434,98 @@ impl MmState {
     }
 
     fn write_later(this: &Arc<Self>, inner: &mut Inner, key: u64) {
+        Self::list(this, inner, key);
+        Self::queue(this);
+    }
+
+    /// Has a word written by the next run of the work item.
+    fn list(this: &Arc<Self>, inner: &mut Inner, key: u64) {
         if !this.resync.load(Relaxed)
             && !inner.pending.contains(&key)
             && (inner.pending.len() >= MAX_PENDING || inner.pending.push(key, GFP_NOWAIT).is_err())
         {
             this.resync.store(true, Release);
         }
-        Self::queue(this);
     }
 
-    /// The next word to be written.
-    fn next_pending(&self) -> Option<u64> {
-        let mut inner = self.inner.lock();
-        let next = inner.pending.pop();
+    /// Takes the words that are to be written now, if there are any.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if there is no memory for their list.
+    fn take_late(&self) -> Result<Option<KVVec<u64>>> {
+        let mut late = KVVec::new();
+        let set = {
+            let mut inner = self.inner.lock();
 
-        inner.working = next.is_some();
-        next
+            // `forked()` queues the work item.
+            if inner.forking {
+                return Ok(None);
+            }
+            let all = self.resync.xchg(false, Full);
+
+            core::mem::swap(&mut inner.pending, &mut late);
+            inner.working = all || !late.is_empty();
+            if all {
+                inner.set.clone()
+            } else {
+                None
+            }
+        };
+
+        if let Some(set) = set {
+            late = set.keys().inspect_err(|_| {
+                // Not lost: the words on the list are among them.
+                self.resync.store(true, Release);
+            })?;
+        }
+        Ok(Some(late).filter(|late| !late.is_empty()))
     }
 
-    /// Writes the state of its event to the bit with this key, whatever it takes.
-    fn write_pending(this: &Arc<Self>, mm: &MmWithUser, key: u64) {
+    /// Writes words, whatever it takes.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if there is no memory for a page. What is left is listed again.
+    fn write_late(this: &Arc<Self>, mm: &MmWithUser, mut late: KVVec<u64>) -> Result {
+        // The page of another word may never come.
+        late.retain(|key| !Self::write_present(this, mm, *key));
+
+        for (at, key) in late.iter().enumerate() {
+            let Err(e) = Self::write_absent(this, mm, *key) else {
+                continue;
+            };
+            let mut inner = this.inner.lock();
+
+            for key in late.iter().skip(at) {
+                Self::list(this, &mut inner, *key);
+            }
+            return Err(e);
+        }
+        Ok(())
+    }
+
+    /// Writes the state of its event to the bit with this key, if neither its page nor the
+    /// `mmap_lock` has to be waited for. Returns `false` if it has.
+    fn write_present(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> bool {
+        let Some(guard) = mm.mmap_read_trylock() else {
+            return false;
+        };
+        let inner = this.inner.lock();
+        // Dropped without the lock.
+        let site = inner.set.as_ref().and_then(|set| set.get(key));
+        let is_done = site.as_ref().is_none_or(|site| write_now(&guard, site));
+
+        drop(inner);
+        is_done
+    }
+
+    /// Writes the state of its event to the bit with this key, as soon as its page is there.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if there is no memory for the page.
+    fn write_absent(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> Result {
         let bit = EnableBit::from_key(key);
         let written = Self::with_page(mm, &bit, |page| {
             let inner = this.inner.lock();
@@ -473,14 +541,18 @@ impl MmState {
             drop(site);
             result
         });
-        if written.is_ok() {
-            return;
+
+        match written {
+            Ok(_) => return Ok(()),
+            // There may be some the next time.
+            Err(e) if e == ENOMEM => return Err(e),
+            Err(_) => (),
         }
 
         let set = this.inner.lock().set.clone();
         if let Some(site) = set.and_then(|set| set.get(key)) {
             // Switching the event again tries again. A process can provoke this as it likes.
-            if user_events_may_warn() {
+            if faults::may_warn() {
                 pr_warn!(
                     "Fault for mm: {:p} @ 0x{:x} event: {}\n",
                     this.mm.as_raw(),
@@ -488,18 +560,6 @@ impl MmState {
                     site.event().name()
                 );
             }
-        }
-    }
-
-    /// Writes all words.
-    fn write_all(this: &Arc<Self>, mm: &MmWithUser) -> Result {
-        let set = this.inner.lock().set.clone();
-        let Some(set) = set else {
-            return Ok(());
-        };
-
-        for key in set.keys()?.iter() {
-            Self::write_pending(this, mm, *key);
         }
         Ok(())
     }
@@ -509,34 +569,27 @@ impl WorkItem for MmState {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
-        let Some(mm) = this.user() else {
-            return;
-        };
-
-        let all = {
-            let mut inner = this.inner.lock();
-
-            if inner.forking {
+        loop {
+            let Some(mm) = this.user() else {
                 return;
-            }
-            inner.working = true;
-            this.resync.xchg(false, Full)
-        };
-        if all && Self::write_all(&this, &mm).is_err() {
-            // No memory for the list of words: until there is some.
-            this.resync.store(true, Release);
-            fsleep(MEMORY_WAIT);
-            Self::queue(&this);
-            return;
-        }
+            };
+            let result = match this.take_late() {
+                Ok(Some(late)) => Self::write_late(&this, &mm, late),
+                Ok(None) => return,
+                Err(e) => Err(e),
+            };
 
-        while let Some(key) = this.next_pending() {
-            Self::write_pending(&this, &mm, key);
+            // Memory is not waited for as a user of the address space, which may be what takes it.
+            drop(mm);
+            if result.is_err() {
+                fsleep(MEMORY_WAIT);
+            }
         }
     }
 }
 
-/// Writes the state of its event to the bit of `site`, if its page is present.
+/// Writes the state of its event to the bit of `site`, if neither its page nor the lock of that has
+/// to be waited for.
 fn write_now(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
     let bit = EnableBit::from_key(site.key());
     let (addr, nr) = bit.target();

@@ -54,6 +54,7 @@ mod dynevent;
 mod enabler;
 mod event;
 mod exports;
+mod faults;
 mod file;
 mod init;
 mod ioctl;

@@ -174,10 +174,6 @@ macro_rules! pr_err {
 }
 #[macro_export]
 macro_rules! pr_warn {
-    ($($all:tt)*) => { ::std::eprint!($($all)*) };
-}
-#[macro_export]
-macro_rules! pr_warn_once {
     ($($all:tt)*) => { $crate::model::remark(&::std::format!($($all)*)) };
 }
 #[macro_export]

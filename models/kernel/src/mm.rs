@@ -176,5 +176,11 @@ pub mod gup {
             self.0.words[bit as usize].store(on.into(), Relaxed);
             Ok(())
         }
+
+        /// Nobody holds the lock of the folio.
+        #[track_caller]
+        pub fn try_set_bit(&mut self, offset: usize, bit: u32, on: bool) -> Result {
+            self.set_bit(offset, bit, on)
+        }
     }
 }

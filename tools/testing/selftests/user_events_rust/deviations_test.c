@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 
 #include "kselftest_harness.h"
 #include "ue.h"
@@ -1204,6 +1205,85 @@ TEST_F(dev, stuck_memory__name)
 TEST_F(dev, stuck_memory__enable_word)
 {
 	stuck_case(_metadata, self->fd, &self->w[0], false);
+}
+
+/*
+ * More words whose pages do not come than a queue of the system runs work items at a time: those of
+ * other processes are written, and the work of others goes on. An event without uses is removed by
+ * a work item of the queue that C's schedule_work() uses.
+ */
+
+#define STUCK_WORDS	1100
+
+static int stuck_child(int fd, volatile int *ready, volatile int *stuck)
+{
+	char *m = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int uffd;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (m == MAP_FAILED || ue_reg(fd, m, 0, "sm_many u32 a") || madvise(m, UE_PAGE, MADV_DONTNEED))
+		return 1;
+	uffd = open_uffd(m, UE_PAGE);
+	if (uffd < 0)
+		return 2;
+	__atomic_fetch_add(ready, 1, __ATOMIC_RELEASE);
+	if (!wait_fault(uffd))
+		return 3;
+	__atomic_fetch_add(stuck, 1, __ATOMIC_RELEASE);
+	for (;;)
+		pause();
+}
+
+TEST_F_TIMEOUT(dev, stuck_memory__many_words, 300)
+{
+	volatile int *count = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t *pids = calloc(STUCK_WORDS, sizeof(*pids));
+	cpu_set_t one, all;
+	int n, fd;
+
+	ASSERT_NE(MAP_FAILED, (void *)count);
+	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_many u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_late u32 a"));
+	for (n = 0; n < STUCK_WORDS; n++) {
+		pids[n] = fork();
+		if (!pids[n])
+			_exit(stuck_child(self->fd, &count[0], &count[1]));
+		ASSERT_LT(0, pids[n]);
+	}
+	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&count[0], __ATOMIC_ACQUIRE) == n, 60000));
+	/* What is queued from here on is queued on this CPU. */
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+	EXPECT_EQ(0, ue_enable("sm_many", true));
+	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&count[1], __ATOMIC_ACQUIRE) == n, 60000)) {
+		TH_LOG("%d of %d are waited for", count[1], n);
+	}
+
+	ASSERT_EQ(0, ue_reg(self->fd, self->w, 0, "sm_late u32 a"));
+	ASSERT_EQ(0, madvise((void *)self->w, UE_PAGE, MADV_DONTNEED));
+	EXPECT_EQ(0, ue_enable("sm_late", true));
+	EXPECT_TRUE(ue_poll_ms(self->w[0] == 1, 3000));
+	/* By a file that the children have not got. */
+	fd = ue_open();
+	ASSERT_EQ(0, ue_reg(fd, self->w, 1, "sm_goes u32 a"));
+	EXPECT_EQ(0, ue_unreg(fd, self->w, 1));
+	close(fd);
+	EXPECT_TRUE(ue_poll_ms(!ue_exists("sm_goes"), 3000));
+
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(all), &all));
+	while (n-- > 0) {
+		int status;
+
+		kill(pids[n], SIGKILL);
+		waitpid(pids[n], &status, 0);
+	}
+	EXPECT_TRUE(ue_poll(ue_enable("sm_many", false) == 0));
+	EXPECT_EQ(0, ue_unreg(self->fd, self->w, 0));
+	munmap((void *)count, UE_PAGE);
+	free(pids);
 }
 
 /* update-never-lost: as many words as are not listed one by one are written as well. */

@@ -155,6 +155,60 @@ TEST_F_TIMEOUT(trouble, registrations_in_a_cgroup_at_its_limit, 240)
 	EXPECT_TRUE(ue_gone("trouble_mem"));
 }
 
+/* The word of a process over its limit, whose page has to come again. */
+static int run_without_page(volatile int *ready, volatile int *lifted)
+{
+	volatile uint32_t *w = words(UE_PAGE / sizeof(uint32_t), MAP_PRIVATE);
+	/* Nobody in the cgroup can be killed: a charge over the limit fails. */
+	bool bad = ue_put("/proc/self/oom_score_adj", "-1000") || ue_put(OURS "/cgroup.procs", "0");
+	int fd = ue_open();
+
+	/* What is charged to the cgroup, above the limit to come. */
+	if (bad || !w || !words(2 << 20, MAP_PRIVATE) || ue_reg(fd, w, 0, "trouble_page u32 a"))
+		return 1;
+	/* A page fault here that cannot be charged is repeated without end: none may happen. */
+	if (mlockall(MCL_CURRENT) || munlock((void *)w, UE_PAGE) ||
+	    madvise((void *)w, UE_PAGE, MADV_DONTNEED))
+		return 2;
+	__atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+	if (!ue_poll_ms(__atomic_load_n(lifted, __ATOMIC_ACQUIRE), 60000))
+		return 3;
+	return ue_poll(w[0] == 1) ? 0 : 4;
+}
+
+/* Fails if a word is given up as there is no memory for its page (update-never-lost). */
+TEST_F_TIMEOUT(trouble, page_of_a_word_in_a_cgroup_at_its_limit, 240)
+{
+	volatile int *shared = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	long before;
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)shared);
+	ASSERT_TRUE(cgroup_make());
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_page u32 a"));
+	pid = fork();
+	if (!pid) {
+		killed_with_parent();
+		_exit(run_without_page(&shared[0], &shared[1]));
+	}
+	ASSERT_LT(0, pid);
+	ASSERT_TRUE(ue_poll(__atomic_load_n(&shared[0], __ATOMIC_ACQUIRE)));
+	ASSERT_EQ(0, ue_put(OURS "/memory.max", "1048576"));
+	before = cgroup_number("memory.events", "oom ");
+	EXPECT_EQ(0, ue_enable("trouble_page", true));
+	/* There was no memory. */
+	EXPECT_TRUE(ue_poll(cgroup_number("memory.events", "oom ") > before));
+	usleep(200000);
+	EXPECT_EQ(0, ue_put(OURS "/memory.max", "max"));
+	__atomic_store_n(&shared[1], 1, __ATOMIC_RELEASE);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status) TH_LOG("exit %d", WEXITSTATUS(status));
+	EXPECT_EQ(0, ue_enable("trouble_page", false));
+	EXPECT_TRUE(cgroup_remove());
+}
+
 /* Fails if a process that is killed for memory keeps an event in use, or its bits. */
 TEST_F_TIMEOUT(trouble, killed_for_memory, 240)
 {
