@@ -598,7 +598,7 @@ fn write_now(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
     guard.set_bit_nofault(addr, nr, on)
         || guard
             .pin_page_nofault(addr)
-            .is_some_and(|mut page| write(&mut page, &bit, on).is_ok())
+            .is_some_and(|mut page| page.try_set_bit(addr % PAGE_SIZE, nr, on).is_ok())
 }
 
 /// Sets or clears the bit in its page, atomically, as programs that share the word expect it.

@@ -284,6 +284,40 @@ impl PinnedPage {
         self.written = true;
         Ok(())
     }
+
+    /// As [`set_bit`](Self::set_bit), without waiting for the lock of the folio, which the drop
+    /// does after that. Whoever writes the folio back, or moves it, may hold it for long.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if the folio is locked, `EINVAL` as above. Nothing has changed then.
+    ///
+    /// # Context
+    ///
+    /// As above.
+    pub fn try_set_bit(&mut self, offset: usize, bit: u32, on: bool) -> Result {
+        if offset >= PAGE_SIZE || offset % size_of::<c_ulong>() != 0 || bit >= c_ulong::BITS {
+            return Err(EINVAL);
+        }
+
+        // SAFETY: By the type invariants, the page is valid, and the pin keeps its folio.
+        let folio = unsafe { bindings::page_folio(self.page.as_ptr()) };
+
+        // SAFETY: The folio is valid.
+        if !unsafe { bindings::folio_trylock(folio) } {
+            return Err(EBUSY);
+        }
+
+        // SAFETY: As in `set_bit()`.
+        unsafe { change_bit(self.page.as_ptr(), offset, bit, on) };
+
+        // SAFETY: The folio is valid, and was locked above.
+        unsafe {
+            bindings::folio_mark_dirty(folio);
+            bindings::folio_unlock(folio);
+        }
+        Ok(())
+    }
 }
 
 impl Drop for PinnedPage {
