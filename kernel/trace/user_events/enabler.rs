@@ -11,13 +11,16 @@
 //!
 //! A fork shares the set of the parent instead of copying it, so a set has a list of the address
 //! spaces that use it, and a set with more than one does not change. An address space that wants a
-//! change then gets a copy of its own ([`EnablerSet::copy_for`]).
+//! change then gets a copy of its own.
+//!
+//! All memory that a change needs is allocated before any lock is taken ([`Change`]): an allocation
+//! may have to wait, for a cgroup above its limit for seconds.
 //!
 //! # Locking
 //!
 //! The lock of a set is inside that of an address space ([`super::mm::MmState`]). The lock of the
 //! sites of an event is a spinlock, and nothing is taken inside it. No memory is allocated under
-//! either, and no reference is dropped under the latter that could be the last one.
+//! any of them, and no reference is dropped under the last one that could be the last one.
 //!
 //! The holder of the lock of an address space that uses a set may change the enablers of the set,
 //! if the set has no other user.
@@ -39,6 +42,7 @@ use super::{
     },
 };
 use kernel::{
+    alloc::Flags,
     list::{
         impl_list_arc_safe,
         impl_list_item,
@@ -109,7 +113,12 @@ impl Entry for Arc<Site> {
 }
 
 impl Site {
-    fn new(set: &Arc<EnablerSet>, key: u64, event: EventUse) -> Result<ListArc<Self>> {
+    fn new(
+        set: &Arc<EnablerSet>,
+        key: u64,
+        event: EventUse,
+        flags: Flags,
+    ) -> Result<ListArc<Self>> {
         let set = set.clone();
 
         ListArc::pin_init(
@@ -121,7 +130,7 @@ impl Site {
                 live: Atomic::new(true),
                 links <- ListLinks::new(),
             }? Error),
-            GFP_KERNEL_ACCOUNT,
+            flags,
         )
     }
 
@@ -181,13 +190,135 @@ struct Inner {
     /// The address spaces that use the set, by number.
     mms: RBTree<u64, Arc<MmState>>,
     users: usize,
+    /// Number of bits that were added or removed.
+    changes: u64,
+}
+
+impl Inner {
+    fn is_shared(&self) -> bool {
+        self.users > 1
+    }
+}
+
+/// A place in the list of the address spaces of a set.
+pub(crate) type Place = RBTreeNode<u64, Arc<MmState>>;
+
+/// What a change of the bits of an address space needs: memory, allocated before any lock is taken.
+///
+/// It is for the set that the address space had at that time. If it has another one when the locks
+/// are taken, or if that has changed, the change has to be prepared again.
+pub(crate) struct Change {
+    set: Arc<EnablerSet>,
+    /// As in [`Inner`].
+    changes: u64,
+    /// If others use the set as well.
+    copy: Option<SetCopy>,
+    /// For the table of the set, if there is no room in it.
+    slots: Option<Slots<Arc<Site>>>,
+    /// A new bit.
+    site: Option<ListArc<Site>>,
+}
+
+/// A set for one address space, with room for the bits of another set.
+struct SetCopy {
+    set: Arc<EnablerSet>,
+    /// The sites, and those that they are copies of.
+    sites: KVVec<(ListArc<Site>, Arc<Site>)>,
+}
+
+impl Change {
+    /// Prepares a change of `set`, which is that of `mm`: adding a bit, or removing one.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        set: Arc<EnablerSet>,
+        mm: &Arc<MmState>,
+        added: Option<(&EnableBit, &EventUse)>,
+        flags: Flags,
+    ) -> Result<Self> {
+        let additional = usize::from(added.is_some());
+        let (changes, growth, is_shared) = {
+            let inner = set.inner.lock();
+
+            (
+                inner.changes,
+                inner.enablers.growth(additional)?,
+                inner.is_shared(),
+            )
+        };
+        let (copy, slots) = match growth {
+            _ if is_shared => (Some(set.copy_for(mm, additional, flags)?), None),
+            Some(count) => (None, Some(Slots::new(count, flags)?)),
+            None => (None, None),
+        };
+        let of = copy.as_ref().map_or(&set, |copy| &copy.set);
+        let site = match added {
+            Some((bit, event)) => Some(Site::new(of, bit.key(), event.clone(), flags)?),
+            None => None,
+        };
+
+        Ok(Self {
+            changes,
+            copy,
+            slots,
+            site,
+            set,
+        })
+    }
+
+    /// Makes sure that the address space has a set of its own with room for the new bit, and
+    /// returns it. `set` is the one that it has. If the second value is `true`, that was replaced,
+    /// and a switch in progress does not meet all sites of the new one although it has not met
+    /// their originals yet.
+    ///
+    /// Returns `None` if the change has to be prepared again. The caller holds the lock of the
+    /// address space. What is left of the change is to be dropped without it.
+    pub(crate) fn begin(&mut self, set: &Arc<EnablerSet>) -> Option<(Arc<EnablerSet>, bool)> {
+        let is_current = {
+            let inner = set.inner.lock();
+
+            Arc::ptr_eq(set, &self.set)
+                && inner.changes == self.changes
+                && inner.is_shared() == self.copy.is_some()
+        };
+
+        if !is_current {
+            return None;
+        }
+        if let Some(slots) = self.slots.take() {
+            self.slots = Some(set.inner.lock().enablers.resize(slots));
+        }
+        let Some(copy) = self.copy.take() else {
+            return Some((set.clone(), false));
+        };
+        let mut is_missed = false;
+
+        for (site, origin) in copy.sites {
+            is_missed |= copy.set.add(site, Some(&origin));
+        }
+        Some((copy.set, is_missed))
+    }
+
+    /// Adds the new bit to the set that [`Change::begin`] has returned. The caller has checked that
+    /// it is not there.
+    ///
+    /// A switch of the event that begins after this finds the bit.
+    pub(crate) fn insert(&mut self) {
+        if let Some(site) = self.site.take() {
+            let set = site.set.clone();
+
+            set.add(site, None);
+        }
+    }
 }
 
 impl EnablerSet {
     /// Creates a set without bits whose one user is `mm`.
-    pub(crate) fn new(mm: &Arc<MmState>) -> Result<Arc<Self>> {
+    pub(crate) fn new(mm: &Arc<MmState>, flags: Flags) -> Result<Arc<Self>> {
         let mut mms = RBTree::new();
-        mms.try_create_and_insert(mm.id(), mm.clone(), GFP_KERNEL_ACCOUNT)?;
+        mms.try_create_and_insert(mm.id(), mm.clone(), flags)?;
 
         Arc::pin_init(
             pin_init!(Self {
@@ -196,17 +327,18 @@ impl EnablerSet {
                         enablers: OpenTable::with_seed(seed()),
                         mms,
                         users: 1,
+                        changes: 0,
                     },
                     "EnablerSet::inner"
                 ),
             }),
-            GFP_KERNEL_ACCOUNT,
+            flags,
         )
     }
 
     /// Returns `true` if more than one address space uses the set, so that it must not change.
     pub(crate) fn is_shared(&self) -> bool {
-        self.inner.lock().users > 1
+        self.inner.lock().is_shared()
     }
 
     /// Returns `true` if it takes a while to take the set apart, and `leave()` would.
@@ -253,101 +385,96 @@ impl EnablerSet {
         }
     }
 
-    /// Adds a bit. The caller has checked that it is not there, and that the set may change.
-    ///
-    /// A switch of the event that begins after this finds the bit.
-    pub(crate) fn insert(this: &Arc<Self>, key: u64, event: EventUse) -> Result {
-        let site = Site::new(this, key, event)?;
-
-        this.make_room(1)?;
-        this.add(site, None);
-        Ok(())
-    }
-
-    /// Makes room for more bits. The caller is the only one who may change the set.
-    fn make_room(&self, additional: usize) -> Result {
-        let growth = self.inner.lock().enablers.growth(additional)?;
-
-        if let Some(count) = growth {
-            self.resize(Slots::new(count)?);
-        }
-        Ok(())
-    }
-
-    fn resize(&self, slots: Slots<Arc<Site>>) {
-        let rest = self.inner.lock().enablers.resize(slots);
-
-        // Without the lock.
-        drop(rest);
-    }
-
-    /// Adds a site, for which there is room, to the set and to its event.
+    /// Adds a site, for which there is room, to the set and to its event. The caller is the only
+    /// one who may change the set.
     fn add(&self, site: ListArc<Site>, origin: Option<&Site>) -> bool {
-        // No such entry is replaced.
-        self.inner
-            .lock()
-            .enablers
-            .insert_within_capacity(site.clone_arc());
+        {
+            let mut inner = self.inner.lock();
+
+            inner.changes += 1;
+            // No such entry is replaced.
+            inner.enablers.insert_within_capacity(site.clone_arc());
+        }
         Site::link(site, origin)
     }
 
-    /// Removes a bit and returns its site, which is to be dropped without a lock. The caller is the
-    /// only one who may change the set.
-    pub(crate) fn remove(&self, key: u64) -> Option<Arc<Site>> {
-        let (site, surplus) = {
+    /// Removes a bit and returns its site, which is to be dropped without a lock. The second value
+    /// is `true` if the table should [shrink](EnablerSet::smaller) then. The caller is the only one
+    /// who may change the set.
+    pub(crate) fn remove(&self, key: u64) -> Option<(Arc<Site>, bool)> {
+        let (site, is_sparse) = {
             let mut inner = self.inner.lock();
+            let site = inner.enablers.remove(key)?;
 
-            (inner.enablers.remove(key)?, inner.enablers.surplus())
+            inner.changes += 1;
+            (site, inner.enablers.surplus().is_some())
         };
 
         site.unlink();
-        // The table may stay as large as it is if there is no memory.
-        if let Some(slots) = surplus.and_then(|count| Slots::new(count).ok()) {
-            self.resize(slots);
-        }
-        Some(site)
+        Some((site, is_sparse))
     }
 
-    /// Lets `mm` use the set as well. Returns `true` if a switch is in progress, which may not meet
-    /// `mm`.
-    pub(crate) fn share(&self, mm: &Arc<MmState>) -> Result<bool> {
-        let node = RBTreeNode::new(mm.id(), mm.clone(), GFP_KERNEL_ACCOUNT)?;
+    /// Returns memory for a table that has become too large. It may stay so if there is none.
+    pub(crate) fn smaller(&self) -> Option<Slots<Arc<Site>>> {
+        let count = self.inner.lock().enablers.surplus()?;
+
+        Slots::new(count, GFP_KERNEL_ACCOUNT).ok()
+    }
+
+    /// Moves the table to `slots` if there are enough, and returns what is to be freed without a
+    /// lock.
+    pub(crate) fn resize(&self, slots: Slots<Arc<Site>>) -> Slots<Arc<Site>> {
+        self.inner.lock().enablers.resize(slots)
+    }
+
+    /// Allocates the place of `mm` in a set that it is going to use.
+    pub(crate) fn place(mm: &Arc<MmState>) -> Result<Place> {
+        Ok(RBTreeNode::new(mm.id(), mm.clone(), GFP_KERNEL_ACCOUNT)?)
+    }
+
+    /// Lets another address space use the set as well. Returns `true` if a switch is in progress,
+    /// which may not meet it.
+    pub(crate) fn share(&self, place: Place) -> bool {
         let mut inner = self.inner.lock();
 
-        inner.mms.insert(node);
+        inner.mms.insert(place);
         inner.users += 1;
-        Ok(switch::in_progress())
+        switch::in_progress()
     }
 
-    /// Creates a set of its own for `mm`, which uses this one until [`EnablerSet::leave`].
+    /// Prepares a set for `mm` alone, which uses this one until [`EnablerSet::leave`], with room
+    /// for `additional` more bits.
     ///
-    /// The sites of the copy are known to the events when this returns. The second value is `true`
-    /// if a switch in progress does not meet one of them although it has not met its original yet.
-    pub(crate) fn copy_for(&self, mm: &Arc<MmState>) -> Result<(Arc<Self>, bool)> {
+    /// The caller checks that this one has not changed since.
+    fn copy_for(&self, mm: &Arc<MmState>, additional: usize, flags: Flags) -> Result<SetCopy> {
         let (len, slots) = {
             let inner = self.inner.lock();
 
             (inner.enablers.len(), inner.enablers.slots())
         };
-        let copy = Self::new(mm)?;
-        let mut is_missed = false;
+        let set = Self::new(mm, flags)?;
+        let mut sites = KVVec::with_capacity(len, flags)?;
+        let growth = set
+            .inner
+            .lock()
+            .enablers
+            .growth(len.saturating_add(additional))?;
 
-        copy.make_room(len)?;
-        // The set is shared, so its enablers stay as they are.
+        if let Some(count) = growth {
+            drop(set.resize(Slots::new(count, flags)?));
+        }
         for at in 0..slots {
             let Some(origin) = self.inner.lock().enablers.slot(at).cloned() else {
                 continue;
             };
+            let site = Site::new(&set, origin.key, origin.event.clone(), flags)?;
 
-            match Site::new(&copy, origin.key, origin.event.clone()) {
-                Ok(site) => is_missed |= copy.add(site, Some(&origin)),
-                Err(e) => {
-                    Self::leave(&copy, mm);
-                    return Err(e);
-                }
+            if sites.push_within_capacity((site, origin)).is_err() {
+                // It has changed.
+                break;
             }
         }
-        Ok((copy, is_missed))
+        Ok(SetCopy { set, sites })
     }
 
     /// Ends the use of the set by `mm`. The last user removes the bits.

@@ -13,7 +13,8 @@
 //! event's state is at that moment, and none happens once an address has been taken out. If the
 //! page is not there, or the process is busy with its `mmap_lock`, the word is put on a list for a
 //! work item, which faults the page in and writes it. Nobody who switches an event waits for that,
-//! or for the lock of the [`MmState`], which is held while memory is allocated.
+//! or for the lock of the [`MmState`]. That is never held while memory is allocated, except for the
+//! list, without waiting.
 //!
 //! The work item may wait for as long as it takes to bring a page in, so it is on a queue of its
 //! own ([`faults`]). The words that need not be waited for are written first.
@@ -29,6 +30,7 @@
 use super::{
     defs::EnableBit,
     enabler::{
+        Change,
         EnablerSet,
         Site, //
     },
@@ -139,7 +141,7 @@ impl MmState {
     /// The state of an address space without addresses.
     pub(crate) fn new(mm: ARef<Mm>) -> Result<Arc<Self>> {
         let state = Self::without_set(mm, false)?;
-        let set = EnablerSet::new(&state)?;
+        let set = EnablerSet::new(&state, GFP_KERNEL_ACCOUNT)?;
 
         state.inner.lock().set = Some(set);
         Ok(state)
@@ -149,12 +151,13 @@ impl MmState {
     /// locked for writing.
     pub(crate) fn fork(parent: &Arc<Self>, mm: ARef<Mm>) -> Result<Arc<Self>> {
         let child = Self::without_set(mm, true)?;
+        let place = EnablerSet::place(&child)?;
         let (set, behind) = {
             let inner = parent.inner.lock();
             let mut behind = false;
 
             if let Some(set) = &inner.set {
-                behind = set.share(&child)?;
+                behind = set.share(place);
             }
             // A word of the parent that is still to be written may be copied as it is.
             behind |= parent.resync.load(Relaxed) || inner.working || !inner.pending.is_empty();
@@ -262,52 +265,98 @@ impl MmState {
         bit: &EnableBit,
         event: EventUse,
     ) -> Result {
-        Self::with_page(mm, bit, |page| {
-            let mut inner = this.inner.lock();
-            let set = Self::own_set(this, &mut inner)?;
+        loop {
+            let added = Some((bit, &event));
+            let mut change = Change::new(this.set()?, this, added, GFP_KERNEL_ACCOUNT)?;
+            let is_done = Self::with_page(mm, bit, |page| {
+                let mut inner = this.inner.lock();
+                let Some(set) = Self::own_set(this, &mut inner, &mut change) else {
+                    return Ok(false);
+                };
 
-            if set.contains(bit) {
-                return Err(EADDRINUSE);
+                if set.contains(bit) {
+                    return Err(EADDRINUSE);
+                }
+                change.insert();
+                // Who switches the event from here on finds the bit. If it does not get the lock,
+                // it leaves the word to the work item, which waits for it.
+                write(page, bit, event.is_on()).inspect_err(|_| drop(set.remove(bit.key())))?;
+                Ok(true)
+            })??;
+
+            if is_done {
+                return Ok(());
             }
-            EnablerSet::insert(&set, bit.key(), event.clone())?;
-            // Who switches the event from here on finds the bit. If it does not get the lock, it
-            // leaves the word to the work item, which waits for it.
-            write(page, bit, event.is_on()).inspect_err(|_| drop(set.remove(bit.key())))
-        })?
+        }
     }
 
-    /// Ends what [`MmState::enable`] began, and clears the bit.
+    /// Ends what [`MmState::enable`] began, and clears the bit. It cannot fail for want of memory:
+    /// the program may go on to use that of the word for something else.
     ///
     /// # Errors
     ///
     /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is
-    /// not followed any more all the same. `ENOMEM` and `EINTR`, as above: nothing has changed.
+    /// not followed any more all the same.
     pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, addr: usize, bit: u8) -> Result {
         let bit = this.find(addr, bit)?;
 
-        match Self::with_page(mm, &bit, |page| {
-            let mut inner = this.inner.lock();
-            let site = Self::take_out(this, &mut inner, &bit)?;
-            // Under the lock still: another thread may register the bit anew after it.
-            let result = write(page, &bit, false);
-
-            drop(inner);
-            drop(site);
-            result
-        }) {
-            Ok(result) => result,
-            // It may come the next time: nothing has changed.
-            Err(e) if e == ENOMEM || e == EINTR => Err(e),
-            // The page does not come.
-            Err(e) => {
+        loop {
+            let flags = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
+            let mut change = Change::new(this.set()?, this, None, flags)?;
+            let mut removed = None;
+            let result = Self::with_page(mm, &bit, |page| {
                 let mut inner = this.inner.lock();
-                let site = Self::take_out(this, &mut inner, &bit)?;
 
-                drop(inner);
+                removed = Self::take_out(this, &mut inner, &bit, &mut change)?;
+                if removed.is_none() {
+                    return Ok(());
+                }
+                // Under the lock still: another thread may register the bit anew after it.
+                write(page, &bit, false)
+            });
+            let result = result.unwrap_or_else(|_| {
+                // The page does not come.
+                removed = Self::take_out(this, &mut this.inner.lock(), &bit, &mut change)?;
+                Err(EFAULT)
+            });
+
+            if let Some((site, is_sparse)) = removed {
                 drop(site);
-                Err(e)
+                if is_sparse {
+                    this.shrink();
+                }
+                return result;
+            }
+            if result == Err(ENOENT) {
+                return result;
             }
         }
+    }
+
+    /// Gives back memory that the set does not need any more.
+    fn shrink(&self) {
+        let Ok(set) = self.set() else {
+            return;
+        };
+        let Some(slots) = set.smaller() else {
+            return;
+        };
+        let rest = {
+            let inner = self.inner.lock();
+
+            // Only then it may change.
+            if inner.set.as_ref().is_some_and(|own| Arc::ptr_eq(own, &set)) && !set.is_shared() {
+                set.resize(slots)
+            } else {
+                slots
+            }
+        };
+
+        drop(rest);
+    }
+
+    fn set(&self) -> Result<Arc<EnablerSet>> {
+        self.inner.lock().set.clone().ok_or(ESRCH)
     }
 
     fn find(&self, addr: usize, bit: u8) -> Result<EnableBit> {
@@ -320,30 +369,44 @@ impl MmState {
             .ok_or(ENOENT)
     }
 
-    /// Takes a bit out of the set.
-    fn take_out(this: &Arc<Self>, inner: &mut Inner, bit: &EnableBit) -> Result<Option<Arc<Site>>> {
+    /// Takes a bit out of the set, as [`EnablerSet::remove`] does. Returns `None` if the change has
+    /// to be prepared again.
+    fn take_out(
+        this: &Arc<Self>,
+        inner: &mut Inner,
+        bit: &EnableBit,
+        change: &mut Change,
+    ) -> Result<Option<(Arc<Site>, bool)>> {
         // Another thread may have been faster.
         if !inner.set.as_ref().is_some_and(|set| set.contains(bit)) {
             return Err(ENOENT);
         }
-        Ok(Self::own_set(this, inner)?.remove(bit.key()))
+        let Some(set) = Self::own_set(this, inner, change) else {
+            return Ok(None);
+        };
+
+        set.remove(bit.key()).ok_or(ENOENT).map(Some)
     }
 
-    /// The set, made the address space's own if others share it.
-    fn own_set(this: &Arc<Self>, inner: &mut Inner) -> Result<Arc<EnablerSet>> {
-        let set = inner.set.clone().ok_or(ESRCH)?;
-        if !set.is_shared() {
-            return Ok(set);
-        }
+    /// The set, made the address space's own if others share it. Returns `None` if the change has
+    /// to be prepared again.
+    fn own_set(
+        this: &Arc<Self>,
+        inner: &mut Inner,
+        change: &mut Change,
+    ) -> Option<Arc<EnablerSet>> {
+        let set = inner.set.clone()?;
+        let (own, is_missed) = change.begin(&set)?;
 
-        let (own, is_missed) = set.copy_for(this)?;
-        inner.set = Some(own.clone());
-        if is_missed {
-            this.resync.store(true, Release);
-            Self::queue(this);
+        if !Arc::ptr_eq(&own, &set) {
+            inner.set = Some(own.clone());
+            if is_missed {
+                this.resync.store(true, Release);
+                Self::queue(this);
+            }
+            EnablerSet::leave(&set, this);
         }
-        EnablerSet::leave(&set, this);
-        Ok(own)
+        Some(own)
     }
 
     /// Calls `f` with the page of the word, faulted in if it has to be, and returns what it does.

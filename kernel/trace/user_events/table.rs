@@ -18,7 +18,10 @@
 //! The table has no lock; it is for the data inside of one.
 
 use core::num::NonZeroU16;
-use kernel::prelude::*;
+use kernel::{
+    alloc::Flags,
+    prelude::*, //
+};
 
 /// Slots of the smallest table that has any.
 const MIN_SLOTS: usize = 8;
@@ -78,8 +81,8 @@ impl<E> Slots<E> {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(count: usize) -> Result<Self> {
-        let mut slots = KVVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?;
+    pub(crate) fn new(count: usize, flags: Flags) -> Result<Self> {
+        let mut slots = KVVec::with_capacity(count, flags)?;
 
         for _ in 0..count {
             slots.push_within_capacity(None)?;
@@ -217,7 +220,7 @@ impl<E: Entry> OpenTable<E> {
     /// `ENOMEM`.
     pub(crate) fn reserve(&mut self, additional: usize) -> Result {
         if let Some(count) = self.growth(additional)? {
-            drop(self.resize(Slots::new(count)?));
+            drop(self.resize(Slots::new(count, GFP_KERNEL_ACCOUNT)?));
         }
         Ok(())
     }

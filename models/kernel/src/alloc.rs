@@ -34,6 +34,7 @@ pub mod flags {
     pub const GFP_NOWAIT: Flags = 0;
     pub const __GFP_NOWARN: Flags = 2;
     pub const __GFP_NORETRY: Flags = 4;
+    pub const __GFP_NOFAIL: Flags = 8;
 }
 
 /// Types that may consist of zeroes only.

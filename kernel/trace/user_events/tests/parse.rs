@@ -109,7 +109,13 @@ mod tests {
             assert!(row(name, check_name(name.as_bytes(), false) == Err(EINVAL)));
             assert!(row(name, check_name(name.as_bytes(), true) == Err(EINVAL)));
         }
-        for name in [&b"a\xe4"[..], b"\xc3", b"\xa0a", b"\xed\xa0\x80", b"\xc0\xaf"] {
+        for name in [
+            &b"a\xe4"[..],
+            b"\xc3",
+            b"\xa0a",
+            b"\xed\xa0\x80",
+            b"\xc0\xaf",
+        ] {
             assert_eq!(check_name(name, false), Err(EINVAL));
         }
         // With a suffix it is another name.

@@ -219,7 +219,7 @@ mod tests {
             assert_eq!(take(&mut table, key), Some(key));
             if let Some(count) = table.surplus() {
                 assert!(count < table.slots());
-                table.resize(Slots::new(count)?);
+                table.resize(Slots::new(count, GFP_KERNEL)?);
                 shrunk += 1;
                 // Neither at once again, nor does it have to grow soon.
                 assert!(table.surplus().is_none());
@@ -242,7 +242,7 @@ mod tests {
         }
         let slots = table.slots();
 
-        table.resize(Slots::new(8)?);
+        table.resize(Slots::new(8, GFP_KERNEL)?);
         assert_eq!(table.slots(), slots);
         assert_eq!(table.len(), 100);
         assert!((0..100).all(|key| get(&table, key) == Some(&key)));

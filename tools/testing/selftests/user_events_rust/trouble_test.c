@@ -155,6 +155,108 @@ TEST_F_TIMEOUT(trouble, registrations_in_a_cgroup_at_its_limit, 240)
 	EXPECT_TRUE(ue_gone("trouble_mem"));
 }
 
+/* A child that has the bits of its parent, and takes one away. */
+static int run_unregister(int fd, volatile uint32_t *w, volatile int *step)
+{
+	if (ue_put("/proc/self/oom_score_adj", "-1000") || ue_put(OURS "/cgroup.procs", "0"))
+		return 1;
+	/* What is charged to the cgroup, above the limits to come. */
+	if (!words(2 << 20, MAP_PRIVATE) || mlockall(MCL_CURRENT))
+		return 2;
+	__atomic_store_n(&step[0], 1, __ATOMIC_RELEASE);
+	if (!ue_poll(__atomic_load_n(&step[1], __ATOMIC_ACQUIRE)))
+		return 3;
+	step[2] = ue_unreg(fd, &w[BITS - 1], 0);
+	__atomic_store_n(&step[0], 2, __ATOMIC_RELEASE);
+	return step[2] ? 4 : 0;
+}
+
+static pid_t start_unregister(int fd, volatile uint32_t *w, volatile int *step)
+{
+	pid_t pid;
+
+	memset((void *)step, 0, 3 * sizeof(*step));
+	pid = fork();
+	if (!pid) {
+		killed_with_parent();
+		_exit(run_unregister(fd, w, step));
+	}
+	return pid > 0 && ue_poll(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE)) ? pid : -1;
+}
+
+/* Fails if unregistering a bit that is shared with the parent needs memory that there is not. */
+TEST_F_TIMEOUT(trouble, unregister_in_a_cgroup_at_its_limit, 240)
+{
+	volatile int *step = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	volatile uint32_t *w = words(BITS, MAP_SHARED);
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)step);
+	ASSERT_TRUE(w && cgroup_make());
+	for (int i = 0; i < BITS; i++) {
+		ASSERT_EQ(0, ue_reg(self->fd, &w[i], 0, "trouble_unreg u32 a"));
+	}
+	pid = start_unregister(self->fd, w, step);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, ue_put(OURS "/memory.max", "1048576"));
+	__atomic_store_n(&step[1], 1, __ATOMIC_RELEASE);
+	EXPECT_TRUE(ue_poll(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE) == 2));
+	EXPECT_EQ(0, step[2]);
+	EXPECT_EQ(0, ue_put(OURS "/memory.max", "max"));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_TRUE(cgroup_remove());
+}
+
+/*
+ * Fails if a process that is slowed down, as its cgroup has more memory than it should, holds a
+ * lock meanwhile that a switch, or the work item that writes its words, takes.
+ */
+TEST_F_TIMEOUT(trouble, words_of_a_cgroup_above_memory_high, 240)
+{
+	volatile int *step = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	volatile uint32_t *w = words(BITS, MAP_SHARED), *own = words(BITS, MAP_SHARED);
+	uint64_t began;
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)step);
+	ASSERT_TRUE(w && own && cgroup_make());
+	for (int i = 0; i < BITS; i++) {
+		ASSERT_EQ(0, ue_reg(self->fd, &w[i], 0, "trouble_high u32 a"));
+	}
+	/* The child has other memory there, which is seen here. */
+	memset((void *)step, 0, UE_PAGE);
+	pid = fork();
+	if (!pid) {
+		killed_with_parent();
+		if (mremap((void *)own, BITS * sizeof(*own), BITS * sizeof(*own),
+			   MREMAP_MAYMOVE | MREMAP_FIXED, (void *)w) == MAP_FAILED)
+			_exit(9);
+		_exit(run_unregister(self->fd, w, step));
+	}
+	ASSERT_LT(0, pid);
+	ASSERT_TRUE(ue_poll(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE)));
+	ASSERT_EQ(0, ue_put(OURS "/memory.high", "1048576"));
+	__atomic_store_n(&step[1], 1, __ATOMIC_RELEASE);
+	/* The copy of the bits is being made, slowly. */
+	usleep(500000);
+	EXPECT_EQ(1, __atomic_load_n(&step[0], __ATOMIC_ACQUIRE));
+	began = ue_now();
+	EXPECT_EQ(0, ue_enable("trouble_high", true));
+	EXPECT_TRUE(ue_poll(bits_on(own, BITS - 1) == BITS - 1));
+	TH_LOG("written after %llu ms", (unsigned long long)(ue_now() - began) / 1000000);
+	EXPECT_GT(1000, (ue_now() - began) / 1000000);
+	EXPECT_EQ(0, ue_put(OURS "/memory.high", "max"));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, ue_enable("trouble_high", false));
+	EXPECT_TRUE(cgroup_remove());
+}
+
 /* The word of a process over its limit, whose page has to come again. */
 static int run_without_page(volatile int *ready, volatile int *lifted)
 {
