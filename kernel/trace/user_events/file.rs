@@ -49,6 +49,9 @@ const INDEX: usize = size_of::<i32>();
 /// The index has so many bytes before it, and the header takes the place of both.
 const BEFORE: usize = HEADER_SIZE - INDEX;
 
+/// How often the pages of a long payload are faulted in: one may have gone again when it is copied.
+const TRIES: usize = 2;
+
 /// An open `user_events_data`.
 #[pin_data]
 pub(crate) struct DataFile {
@@ -133,10 +136,18 @@ impl DataFile {
             }
             return probe::deliver(event, record);
         }
-        if !iov.fault_in_readable(len) {
-            return Err(EFAULT);
+        for _ in 0..TRIES {
+            // Not more than a listener could take.
+            let readable = len.min(probe::longest_payload(event));
+
+            if !iov.fault_in_readable(readable) {
+                return Err(EFAULT);
+            }
+            if probe::deliver_long(event, iov)? {
+                return Ok(());
+            }
         }
-        probe::deliver_long(event, iov)
+        Err(EFAULT)
     }
 }
 

@@ -8,8 +8,8 @@
 //!
 //! Nothing may fault while the buffer of a listener is open. So a short payload is copied to the
 //! stack first. The pages of a longer one are faulted in first, the first listener copies it from
-//! there, and the others from the first; if a page is gone again when it is copied the writer is
-//! told so.
+//! there, and the others from the first. If a page is gone again when it is copied, it is faulted
+//! in once more.
 //!
 //! perf comes last, and the first record is committed before the next is begun if that is possible:
 //! triggers run at the commit, they may write records of their own, and perf's buffers and some of
@@ -177,16 +177,36 @@ fn deliver_to(file: &File, guard: &ReadGuard, record: &[u8], checks: &[Validator
     Some(true)
 }
 
+/// Returns the length of the longest payload that a listener of `event` could take now.
+#[cold]
+#[inline(never)]
+pub(crate) fn longest_payload(event: &UserEvent) -> usize {
+    let guard = ReadGuard::new();
+
+    event
+        .trace()
+        .listeners(&guard)
+        .map(|listener| match listener {
+            Listener::File(file) => file.max_payload(),
+            #[cfg(CONFIG_PERF_EVENTS)]
+            Listener::Perf(_) => perf::MAX_PAYLOAD,
+            Listener::Other => 0,
+        })
+        .max()
+        .unwrap_or_default()
+}
+
 /// Hands a record to the listeners of `event`, whose payload is what `iov` has left.
+///
+/// Returns `false` if the writer's memory is not there. Nobody has got the record then.
 ///
 /// # Errors
 ///
-/// `EFAULT` if the writer's memory cannot be read or the record is not valid, `E2BIG` if it is too
-/// long for everybody, `EBADF` if only probes of other kernel code are attached. Nobody has got it
-/// then.
+/// `EFAULT` if the record is not valid, `E2BIG` if it is too long for everybody, `EBADF` if only
+/// probes of other kernel code are attached. Nobody has got it then.
 #[cold]
 #[inline(never)]
-pub(crate) fn deliver_long(event: &UserEvent, iov: &IovIterSource<'_>) -> Result {
+pub(crate) fn deliver_long(event: &UserEvent, iov: &IovIterSource<'_>) -> Result<bool> {
     let len = iov.len();
     let guard = ReadGuard::new();
     let mut listeners = Recording::new(event, &guard);
@@ -195,13 +215,14 @@ pub(crate) fn deliver_long(event: &UserEvent, iov: &IovIterSource<'_>) -> Result
 
     while let Some(file) = listeners.next_file() {
         if let Some(mut room) = file.reserve(&guard, len, &mut slot) {
-            if !copy_user(room.payload_mut(), iov)
-                || !validate::record(event.validators(), room.record())
-            {
+            if !copy_user(room.payload_mut(), iov) {
+                return Ok(false);
+            }
+            if !validate::record(event.validators(), room.record()) {
                 return Err(EFAULT);
             }
             copy_to_others(room, listeners, &guard);
-            return Ok(());
+            return Ok(true);
         }
         too_long |= len > file.max_payload();
     }
@@ -211,19 +232,20 @@ pub(crate) fn deliver_long(event: &UserEvent, iov: &IovIterSource<'_>) -> Result
         too_long |= len > perf::MAX_PAYLOAD;
 
         if let Some(mut room) = perf.reserve(len) {
-            if !copy_user(room.payload_mut(), iov)
-                || !validate::record(event.validators(), room.record())
-            {
+            if !copy_user(room.payload_mut(), iov) {
+                return Ok(false);
+            }
+            if !validate::record(event.validators(), room.record()) {
                 return Err(EFAULT);
             }
             room.commit();
-            return Ok(());
+            return Ok(true);
         }
     }
     if too_long {
         Err(E2BIG)
     } else {
-        check_own(event, &guard)
+        check_own(event, &guard).map(|()| true)
     }
 }
 
