@@ -134,11 +134,6 @@ impl UserReg {
         EnableBit::new(addr, self.enable_bit, width).ok_or(EFAULT)
     }
 
-    /// What the program has where the index goes.
-    pub(crate) fn write_index(&self) -> u32 {
-        self.write_index
-    }
-
     /// Address of the description.
     pub(crate) fn name_args(&self) -> u64 {
         self.name_args

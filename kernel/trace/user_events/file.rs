@@ -56,34 +56,123 @@ const TRIES: usize = 2;
 #[pin_data]
 pub(crate) struct DataFile {
     events: AppendVec<EventUse>,
-    /// Index of each event in `events`, by [`EventUse::id`].
+    #[pin]
+    index: Mutex<Index>,
+}
+
+/// Who has which index in [`DataFile::events`]. All indices below the sum of both lengths are in
+/// `table` or in `claims`.
+struct Index {
+    /// Index of each event, by [`EventUse::id`].
     ///
     /// No larger than there can be trace events.
-    #[pin]
-    index: Mutex<OpenTable<(NonZeroU16, u16)>>,
+    table: OpenTable<(NonZeroU16, u16)>,
+    /// Indices of registrations that are not complete.
+    claims: KVec<Claim>,
+}
+
+/// An index that is not in the table yet.
+struct Claim {
+    index: u16,
+    /// The event, if there are users. They hold a use of it.
+    id: Option<NonZeroU16>,
+    /// Number of registrations that want the index.
+    users: usize,
+}
+
+impl Index {
+    /// Returns the index of an event. Until [`Index::settle`], nobody else gets it for another one.
+    fn claim(&mut self, id: NonZeroU16, events: &AppendVec<EventUse>) -> Result<u16> {
+        if let Some((_, index)) = self.table.get(id) {
+            return Ok(*index);
+        }
+        if let Some(claim) = self.claims.iter_mut().find(|claim| claim.id == Some(id)) {
+            claim.users += 1;
+            return Ok(claim.index);
+        }
+
+        // For all claims, whatever their order.
+        self.table.reserve(self.claims.len().saturating_add(1))?;
+        let unused = self.claims.iter_mut().filter(|claim| claim.users == 0);
+        if let Some(claim) = unused.min_by_key(|claim| claim.index) {
+            claim.id = Some(id);
+            claim.users = 1;
+            return Ok(claim.index);
+        }
+
+        let index = u16::try_from(self.table.len().saturating_add(self.claims.len()))?;
+        events.reserve(usize::from(index))?;
+        self.claims.push(
+            Claim {
+                index,
+                id: Some(id),
+                users: 1,
+            },
+            GFP_KERNEL_ACCOUNT,
+        )?;
+        Ok(index)
+    }
+
+    /// Ends what [`Index::claim`] began. With `keep` the event has the index from now on. Returns
+    /// `true` if it did not have it before.
+    fn settle(&mut self, index: u16, keep: bool) -> bool {
+        let Some(at) = self.claims.iter().position(|claim| claim.index == index) else {
+            return false;
+        };
+
+        if keep {
+            if let Ok(Claim { id: Some(id), .. }) = self.claims.remove(at) {
+                self.table.insert_within_capacity((id, index));
+            }
+            return true;
+        }
+        if let Some(claim) = self.claims.get_mut(at) {
+            claim.users = claim.users.saturating_sub(1);
+            if claim.users == 0 {
+                claim.id = None;
+            }
+        }
+        // The last indices are given out anew, the others if nobody wants them.
+        while let Some(at) = self.last_unused() {
+            if self.claims.remove(at).is_err() {
+                break;
+            }
+        }
+        false
+    }
+
+    /// The place of the last index in the claims, if nobody wants it.
+    fn last_unused(&self) -> Option<usize> {
+        let last = self
+            .table
+            .len()
+            .saturating_add(self.claims.len())
+            .checked_sub(1)?;
+
+        self.claims
+            .iter()
+            .position(|claim| claim.users == 0 && usize::from(claim.index) == last)
+    }
 }
 
 impl DataFile {
     /// Gives `event` an index, the one it has if it is in the table already.
     ///
-    /// `publish` is called with the index while nobody else can get one, and with nothing left that
-    /// could fail but itself; then a new index is not given.
+    /// `publish` is called with the index, without a lock, and with nothing left that could fail
+    /// but itself. If it fails a new index is not given.
     pub(crate) fn add(&self, event: EventUse, publish: impl FnOnce(u32) -> Result) -> Result {
+        let i = self.index.lock().claim(event.id()?, &self.events)?;
+        let result = publish(u32::from(i));
         let mut index = self.index.lock();
-        let id = event.id()?;
 
-        if let Some((_, i)) = index.get(id) {
-            return publish(u32::from(*i));
+        // Whoever finds the event in the table may use the index.
+        if index.settle(i, result.is_ok()) {
+            self.events.set(usize::from(i), event);
+        } else {
+            drop(index);
+            drop(event);
         }
-
-        let i = u16::try_from(index.len())?;
-        index.reserve(1)?;
-        self.events.reserve(usize::from(i))?;
-        publish(u32::from(i))?;
-
-        index.insert_within_capacity((id, i));
-        self.events.set(usize::from(i), event);
-        Ok(())
+        result
     }
 
     /// The event of a record whose payload has `len` bytes, if somebody listens to it.
@@ -159,7 +248,13 @@ impl FileOps for DataFile {
         KBox::try_pin_init(
             try_pin_init!(Self {
                 events: AppendVec::new(),
-                index <- new_mutex!(OpenTable::with_seed(seed()), "DataFile::index"),
+                index <- new_mutex!(
+                    Index {
+                        table: OpenTable::with_seed(seed()),
+                        claims: KVec::new(),
+                    },
+                    "DataFile::index"
+                ),
             }),
             GFP_KERNEL_ACCOUNT,
         )

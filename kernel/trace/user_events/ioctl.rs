@@ -2,7 +2,7 @@
 
 //! The ioctls of `user_events_data`: register, delete, unregister.
 //!
-//! All user memory is read before a lock is taken.
+//! All user memory is read and written without a lock.
 
 use super::{
     defs::{
@@ -118,16 +118,17 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
     };
     let event = registry::get()?.find_or_create(text.to_bytes(), wanted)?;
 
-    // The last step is the one that cannot be taken back without memory.
     file.add(event.clone(), |index| {
         let at = arg.wrapping_byte_add(UserReg::WRITE_INDEX);
-        let write = |index: u32| UserSlice::new(at, size_of::<u32>()).writer().write(&index);
 
-        write(index)?;
-        MmState::enable(&state, mm, &bit, event.clone()).inspect_err(|_| {
-            // If the page has gone since the write nobody can look at it either.
-            let _ = write(reg.write_index());
-        })
+        MmState::enable(&state, mm, &bit, event.clone())?;
+        UserSlice::new(at, size_of::<u32>())
+            .writer()
+            .write(&index)
+            .inspect_err(|_| {
+                // Whatever it returns, the bit is not followed any more.
+                let _ = MmState::disable_bit(&state, mm, &bit);
+            })
     })?;
 
     if wanted.persist {

@@ -298,25 +298,28 @@ impl MmState {
     /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is
     /// not followed any more all the same.
     pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, addr: usize, bit: u8) -> Result {
-        let bit = this.find(addr, bit)?;
+        Self::disable_bit(this, mm, &this.find(addr, bit)?)
+    }
 
+    /// As [`MmState::disable`], of a bit with the width of its word.
+    pub(crate) fn disable_bit(this: &Arc<Self>, mm: &MmWithUser, bit: &EnableBit) -> Result {
         loop {
             let flags = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
             let mut change = Change::new(this.set()?, this, None, flags)?;
             let mut removed = None;
-            let result = Self::with_page(mm, &bit, |page| {
+            let result = Self::with_page(mm, bit, |page| {
                 let mut inner = this.inner.lock();
 
-                removed = Self::take_out(this, &mut inner, &bit, &mut change)?;
+                removed = Self::take_out(this, &mut inner, bit, &mut change)?;
                 if removed.is_none() {
                     return Ok(());
                 }
                 // Under the lock still: another thread may register the bit anew after it.
-                write(page, &bit, false)
+                write(page, bit, false)
             });
             let result = result.unwrap_or_else(|_| {
                 // The page does not come.
-                removed = Self::take_out(this, &mut this.inner.lock(), &bit, &mut change)?;
+                removed = Self::take_out(this, &mut this.inner.lock(), bit, &mut change)?;
                 Err(EFAULT)
             });
 

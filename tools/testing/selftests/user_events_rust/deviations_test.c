@@ -1225,6 +1225,82 @@ TEST_F(dev, stuck_memory__enable_word)
 }
 
 /*
+ * The other registrations by the same file go on, and the index is stored when the bit is enabled.
+ * An index that is not used in the end is given to the next event.
+ */
+
+struct stuck_reg {
+	int fd;
+	struct user_reg reg;
+	int ret;
+	volatile bool done;
+};
+
+static void *register_stuck_reg(void *arg)
+{
+	struct stuck_reg *s = arg;
+
+	s->ret = ue_err(ioctl(s->fd, DIAG_IOCSREG, &s->reg));
+	s->done = true;
+	return NULL;
+}
+
+static void same_file_case(struct __test_metadata *_metadata, int fd, volatile uint32_t *w, bool comes)
+{
+	char *m = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct stuck_reg s = {
+		.fd = fd,
+		.reg = {
+			.size = sizeof(s.reg), .enable_size = 4, .enable_addr = (uintptr_t)m,
+			.name_args = (uintptr_t)"sm_file u32 a", .write_index = 77,
+		},
+	};
+	int uffd = open_uffd(m, UE_PAGE), status = -1;
+	pthread_t t;
+	bool ended;
+	pid_t pid;
+
+	if (uffd < 0)
+		SKIP(return, "no userfaultfd");
+	ASSERT_EQ(0, pthread_create(&t, NULL, register_stuck_reg, &s));
+	ASSERT_TRUE(wait_fault(uffd));
+	EXPECT_EQ(77, *(volatile uint32_t *)&s.reg.write_index);
+	/* In a child: if it waits, the page can still be served. */
+	pid = fork();
+	if (!pid) {
+		bool good = ue_reg_index(fd, &w[0], 0, "sm_file1 u32 a") == 1 &&
+			    ue_reg_index(fd, &w[1], 0, "sm_file2 u32 a") == 2 &&
+			    ue_reg_index(fd, &w[0], 1, "sm_file1 u32 a") == 1;
+
+		_exit(!good);
+	}
+	ended = ue_poll_ms(waitpid(pid, &status, WNOHANG) == pid, 3000);
+	EXPECT_TRUE(ended) TH_LOG("registrations by the same file hang");
+	EXPECT_FALSE(s.done);
+	EXPECT_EQ(0, comes ? fill_page(uffd, m, 0) : munmap(m, UE_PAGE));
+	close(uffd);
+	pthread_join(t, NULL);
+	EXPECT_EQ(comes ? 0 : -EFAULT, s.ret);
+	EXPECT_EQ(comes ? 0 : 77, s.reg.write_index);
+	/* As soon as it is free the lowest one is given out. */
+	EXPECT_EQ(comes ? 3 : 0, ue_reg_index(fd, &w[2], 0, "sm_file3 u32 a"));
+	EXPECT_EQ(comes ? 0 : -ENOENT, ue_unreg(fd, m, 0));
+	if (!ended)
+		waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+}
+
+TEST_F(dev, stuck_memory__same_file)
+{
+	same_file_case(_metadata, self->fd, self->w, true);
+}
+
+TEST_F(dev, stuck_memory__same_file_without_the_page)
+{
+	same_file_case(_metadata, self->fd, self->w, false);
+}
+
+/*
  * More words whose pages do not come than a queue of the system runs work items at a time: those of
  * other processes are written, and the work of others goes on. An event without uses is removed by
  * a work item of the queue that C's schedule_work() uses.

@@ -65,6 +65,46 @@ TEST_F(user, kept_remap__not_written)
 	EXPECT_EQ(1, *w);
 }
 
+/* A word that could not be written when the event was switched. */
+TEST_F(user, kept_remap__read_only)
+{
+	volatile uint32_t *w = self->w + UE_PAGE / 4;
+
+	ASSERT_EQ(0, ue_reg(self->fd, w, 0, "kr_ro u32 a"));
+	ASSERT_EQ(0, mprotect((void *)w, UE_PAGE, PROT_READ));
+	ASSERT_EQ(0, ue_enable("kr_ro", true));
+	usleep(300000);
+	ASSERT_EQ(0, mprotect((void *)w, UE_PAGE, PROT_READ | PROT_WRITE));
+	usleep(300000);
+	EXPECT_EQ(0, *w);
+	EXPECT_EQ(0, ue_enable("kr_ro", false));
+	EXPECT_EQ(0, ue_enable("kr_ro", true));
+	EXPECT_EQ(1, *w);
+}
+
+/* A word that a child does not get from its parent. */
+TEST_F(user, kept_remap__wiped)
+{
+	volatile uint32_t *w = self->w + UE_PAGE / 4;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, madvise((void *)w, UE_PAGE, MADV_WIPEONFORK));
+	ASSERT_EQ(0, ue_reg(self->fd, w, 0, "kr_w u32 a"));
+	ASSERT_EQ(0, ue_enable("kr_w", true));
+	pid = fork();
+	if (!pid) {
+		usleep(300000);
+		if (*w)
+			_exit(1);
+		if (ue_enable("kr_w", false) || ue_enable("kr_w", true))
+			_exit(2);
+		_exit(!ue_poll(*w == 1));
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
 TEST_F(user, kept_listing__name_without_number)
 {
 	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_MULTI_FORMAT, "kl u32 a"));
