@@ -31,13 +31,15 @@ use kernel::prelude::*;
 /// Names that the directory of a system has for other things.
 const TAKEN: [&[u8]; 4] = [b".", b"..", b"enable", b"filter"];
 
-/// Splits a description into the name of an event and its fields.
+/// Splits a description into the name of an event and its fields. Newlines at its end do not count.
 ///
 /// # Errors
 ///
 /// `EINVAL` for a colon in the name: flags would follow it, and there are none.
 pub(crate) fn split(description: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
-    let mut parts = description.splitn(2, |b| *b == b' ');
+    let end = description.iter().rposition(|b| *b != b'\n');
+    let description = end.and_then(|end| description.get(..=end));
+    let mut parts = description.unwrap_or_default().splitn(2, |b| *b == b' ');
     let name = parts.next().unwrap_or_default();
 
     if name.contains(&b':') {

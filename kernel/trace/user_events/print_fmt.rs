@@ -5,7 +5,7 @@
 //! The print format is for tools, which find it in the `format` file and do with it what a kernel
 //! would have done with `printk`. The kernel itself prints user events by their fields.
 //!
-//! All pieces are ASCII without what would have to be quoted: parsing made sure of it.
+//! All pieces are UTF-8 without what would have to be quoted: parsing made sure of it.
 
 use super::{
     parse::Layout,
@@ -90,6 +90,7 @@ impl Display for Declaration<'_> {
             return Ok(());
         }
         f.write_char(' ')?;
-        Display::fmt(self.0, f)
+        // All fields are.
+        f.write_str(core::str::from_utf8(self.0.to_bytes()).unwrap_or_default())
     }
 }

@@ -18,15 +18,11 @@ use super::{
 use kernel::prelude::*;
 
 /// Names of the fields that all events have.
-const COMMON: [&[u8]; 8] = [
+const COMMON: [&[u8]; 4] = [
     b"common_type",
     b"common_flags",
     b"common_preempt_count",
     b"common_pid",
-    b"common_cpu",
-    b"common_comm",
-    b"common_timestamp",
-    b"common_stacktrace",
 ];
 
 /// A field as it is written, and what it means.
@@ -65,7 +61,7 @@ impl<'a> Field<'a> {
             _ => return Err(EINVAL),
         };
 
-        if size == 0 || !text.iter().all(|b| is_visible(*b)) || !is_field_name(name) {
+        if size == 0 || !is_type(text) || !is_field_name(name) {
             return Err(EINVAL);
         }
 
@@ -99,18 +95,19 @@ fn split_type(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// filters and triggers. What would end or change a text there is not accepted, nor what another
 /// field is called already. `char *p` has always meant a field `*p`.
 fn is_field_name(name: &[u8]) -> bool {
-    let harmless = |b: &u8| {
-        b.is_ascii_graphic()
-            && !matches!(
-                b,
-                b'"' | b'\'' | b'%' | b'\\' | b',' | b'(' | b')' | b'[' | b']'
-            )
-    };
+    let harmless =
+        |c| is_visible(c) && !matches!(c, '"' | '\'' | '%' | '\\' | ',' | '(' | ')' | '[' | ']');
+    let text = core::str::from_utf8(name).unwrap_or_default();
 
-    !name.is_empty() && name.iter().all(harmless) && !COMMON.contains(&name)
+    !text.is_empty() && text.chars().all(harmless) && !COMMON.contains(&name)
 }
 
-/// Whether a byte may be in the text of a type.
-fn is_visible(b: u8) -> bool {
-    b.is_ascii_graphic() || b == b' '
+/// Returns `true` if a type may be written so.
+fn is_type(text: &[u8]) -> bool {
+    core::str::from_utf8(text).is_ok_and(|text| text.chars().all(|c| is_visible(c) || c == ' '))
+}
+
+/// Returns `true` for characters that end or change no text.
+fn is_visible(c: char) -> bool {
+    !(c.is_whitespace() || c.is_control())
 }

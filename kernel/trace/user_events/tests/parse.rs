@@ -49,6 +49,12 @@ mod tests {
         assert_eq!(split(b"ev:"), Err(EINVAL));
         assert_eq!(split(b"ev:flag u32 a"), Err(EINVAL));
         assert_eq!(split(b":ev"), Err(EINVAL));
+        assert_eq!(split(b"ev\n"), Ok((&b"ev"[..], None)));
+        assert_eq!(
+            split(b"ev u32 a\n\n"),
+            Ok((&b"ev"[..], Some(&b"u32 a"[..])))
+        );
+        assert_eq!(split(b"\n"), Ok((&b""[..], None)));
         assert_eq!(
             split(b"ev u32 a:b"),
             Ok((&b"ev"[..], Some(&b"u32 a:b"[..])))
@@ -309,7 +315,6 @@ mod tests {
                 "__rel_loc  a",
                 "__rel_loc unsigned char[]",
                 "__data_loc ch\tar a",
-                "__data_loc ch\u{e4}r a",
                 "__data_locchar[] a",
             ],
             false
@@ -381,6 +386,13 @@ mod tests {
                 "u32 cpu",
                 "u32 comm",
                 "u32 common_type2",
+                "u32 common_cpu",
+                "u64 common_timestamp",
+                "u32 common_comm",
+                "u32 common_stacktrace",
+                "u32 \u{e4}",
+                "u32 \u{6570}",
+                "struct \u{e4} a 4",
             ],
             true
         ));
@@ -397,15 +409,12 @@ mod tests {
                 "u32 a]",
                 "u32 a\u{1}",
                 "u32 a\u{7f}",
-                "u32 \u{e4}",
+                "u32 a\u{a0}",
+                "u32 a\u{85}",
                 "u32 common_type",
                 "u8 common_flags",
                 "u8 common_preempt_count",
                 "u32 common_pid",
-                "u32 common_cpu",
-                "u64 common_timestamp",
-                "u32 common_comm",
-                "u32 common_stacktrace",
                 "u32 a;u64 a",
                 "u32 a;u32 b;char[4] a",
             ],

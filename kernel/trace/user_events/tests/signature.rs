@@ -209,10 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_no_event_has() -> Result {
-        for text in [&b"u32 \xc3\xa0"[..], b"u32 a\0b"] {
+    fn bytes_that_are_no_blanks() -> Result {
+        // `isspace()` of C takes 0xa0 for one. No event has a NUL.
+        for (text, accepted) in [(&b"u32 \xc3\xa0"[..], true), (b"u32 a\0b", false)] {
             assert!(of_args(Some(text))?[..] == *text);
-            assert_eq!(fields(Some(text)).err(), Some(EINVAL));
+            assert_eq!(fields(Some(text)).is_ok(), accepted);
         }
         Ok(())
     }

@@ -504,6 +504,34 @@ TEST_F(user, a5_arrays_strings_structs)
 		     ue_print_fmt("a5_a"));
 }
 
+/* Names that mean something elsewhere, and letters other than ASCII. */
+TEST_F(user, a5_unusual_names)
+{
+	static const char fields[] =
+		"u32 common_cpu; u64 common_timestamp; u32 common_comm; u8 common_stacktrace; "
+		"u32 \303\251; struct \344\272\213 \344\273\266 4";
+	struct __attribute__((packed)) {
+		uint32_t a; uint64_t b; uint32_t c; uint8_t d; uint32_t e; char f[4];
+	} rec = { .e = 5 };
+	char text[512];
+
+	snprintf(text, sizeof(text), "a5_un %s", fields);
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, text));
+	snprintf(text, sizeof(text), "u:a5_un %s\n", fields);
+	EXPECT_EQ(1, ue_count(ue_slurp(UE_DYN), text));
+	EXPECT_EQ(0, ue_put(UE_DYN, text));
+	EXPECT_EQ(1, ue_count(ue_format_fields("a5_un"), "\tfield:u32 \303\251;\toffset:25;"));
+	EXPECT_EQ(1, ue_count(ue_print_fmt("a5_un"), "REC->\303\251"));
+	EXPECT_EQ(0, ue_enable("a5_un", true));
+	EXPECT_EQ(4 + (long)sizeof(rec), ue_write(self->fd, 0, &rec, sizeof(rec)));
+	EXPECT_EQ(1, ue_count(ue_last_record("a5_un"), " \303\251=0x5 (5)"));
+	EXPECT_EQ(0, ue_enable("a5_un", false));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	EXPECT_EQ(0, ue_del_wait(self->fd, "a5_un"));
+}
+
 TEST_F(user, a5_rejected_fields)
 {
 	static const char * const bad[] = {

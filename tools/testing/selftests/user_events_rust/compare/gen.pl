@@ -260,7 +260,7 @@ my %special = (
 	},
 	'field-charset' => sub {
 		my $f = pick('u32 ', 'u32 a%d', 'u16 a"', "u8 a'", 'u32 a\\\\b', 'u32 a\\tb', 'u32 x,y', 'u32 f(x)',
-			'u32 a[2]', 'u32 ]', 'u32 \\xc3\\xa9', 'u32 common_pid', 'u64 common_flags', 'u32 a; u64 a', 's8 q;u8 q');
+			'u32 a[2]', 'u32 ]', 'u32 \\xe9', 'u32 common_pid', 'u64 common_flags', 'u32 a; u64 a', 's8 q;u8 q');
 		return ("reg slot=0 bit=0 : fc $f");
 	},
 	'array-suffix' => sub { return ('reg slot=0 bit=0 : as ' . pick('char[5]z a', 'unsigned char[4]] a', 'char[3][2] a', 'char[7]0 a')) },
