@@ -26,6 +26,9 @@
 //! the child gets of the set and of the memory is from the same moment. A switch in progress, or a
 //! word of the parent that is still to be written then, has the child write all its words
 //! afterwards ([`MmState::forked`]).
+//!
+//! Words in memory that the child does not get (`MADV_WIPEONFORK`) are stale in the child until the
+//! next switch.
 
 use super::{
     defs::EnableBit,
