@@ -429,7 +429,9 @@ impl EnablerSet {
 
     /// Allocates the place of `mm` in a set that it is going to use.
     pub(crate) fn place(mm: &Arc<MmState>) -> Result<Place> {
-        Ok(RBTreeNode::new(mm.id(), mm.clone(), GFP_KERNEL_ACCOUNT)?)
+        let place = RBTreeNode::new(mm.id(), mm.clone(), GFP_KERNEL_ACCOUNT)?;
+
+        Ok(place)
     }
 
     /// Lets another address space use the set as well. Returns `true` if a switch is in progress,

@@ -7,7 +7,6 @@
 //! the work of all others.
 
 use kernel::{
-    bindings,
     prelude::*,
     sync::SetOnce,
     workqueue::{
@@ -19,17 +18,16 @@ use kernel::{
 /// The queue, present from [`init()`] on.
 static QUEUE: SetOnce<&'static Queue> = SetOnce::new();
 
-/// The number of address spaces whose pages are waited for at a time: as many as a queue can have.
-const MAX_ACTIVE: c_int = bindings::wq_consts_WQ_UNBOUND_MAX_ACTIVE as c_int;
-
-// SAFETY: `glue.c` defines the function with this type, for any context.
 unsafe extern "C" {
+    /// In `glue.c`, for any context.
     safe fn user_events_may_warn() -> bool;
 }
 
-/// Creates the queue.
+/// Creates the queue. As many address spaces as it can have are waited for at a time.
 pub(super) fn init() -> Result {
-    if QUEUE.populate(Queue::new_unbound(c"user_events", MAX_ACTIVE)?) {
+    let queue = Queue::new_unbound(c"user_events", Queue::UNBOUND_MAX_ACTIVE)?;
+
+    if QUEUE.populate(queue) {
         Ok(())
     } else {
         Err(EBUSY)

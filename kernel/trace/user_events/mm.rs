@@ -433,7 +433,11 @@ impl MmState {
             let mut guard = mm.mmap_read_lock();
 
             if let Some(mut page) = guard.pin_page_nofault(addr) {
-                return Ok(f(&mut page));
+                let result = f(&mut page);
+
+                // The drop of the page may wait for the lock of its folio.
+                drop(guard);
+                return Ok(result);
             }
             guard.fault_in_writeable(addr)?;
         }

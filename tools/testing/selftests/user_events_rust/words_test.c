@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When an enable word is written, and which words are the same: late-word and
- * address-tag in Documentation/trace/rust/deviations.rst.
+ * When an enable word is written, and which words are the same: late-word,
+ * stuck-memory and address-tag in Documentation/trace/rust/deviations.rst.
  *
  * All of these fail on the C implementation.
  */
@@ -73,6 +73,62 @@ TEST_F(dev, late_word__busy_mmap_lock)
 	EXPECT_EQ(1, self->w[0]);
 	ASSERT_EQ(0, ue_enable("lw", false));
 	EXPECT_EQ(0, self->w[0]);
+}
+
+/* stuck-memory: nobody waits for who holds the lock of the folio of a word. */
+TEST_F(dev, stuck_memory__locked_folio)
+{
+	volatile uint32_t *w = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char command[128];
+	int go[2], status;
+	pid_t pid, rmmod;
+	bool ended;
+
+	ASSERT_NE(MAP_FAILED, (void *)w);
+	ASSERT_EQ(0, ue_reg(self->fd, w, 0, "sm_folio u32 a"));
+	ASSERT_EQ(0, ue_enable("sm_folio", true));
+	EXPECT_EQ(1, w[0]);
+	/* Forked before, as a defect may keep this process from forking. */
+	ASSERT_EQ(0, pipe(go));
+	rmmod = fork();
+	ASSERT_LE(0, rmmod);
+	if (!rmmod) {
+		close(go[1]);
+		read(go[0], command, 1);
+		execlp("rmmod", "rmmod", "user_events_probe_test", NULL);
+		_exit(1);
+	}
+	snprintf(command, sizeof(command), "modprobe user_events_probe_test pid=%d addr=%#lx",
+		 getpid(), (unsigned long)w);
+	if (system(command))
+		SKIP(return, "no module user_events_probe_test");
+	/* With a time limit. */
+	pid = fork();
+	if (!pid) {
+		uint64_t began = ue_now();
+		int bad = ue_enable("sm_folio", false) != 0;
+
+		bad |= (ue_put(UE_DYN, "u:sm_folio_more u32 a") != 0) << 1;
+		bad |= (ue_now() - began > 1000000000ull) << 2;
+		_exit(bad);
+	}
+	ended = ue_poll_ms(waitpid(pid, &status, WNOHANG) == pid, 5000);
+	EXPECT_TRUE(ended) {
+		TH_LOG("enable or dynamic_events hang");
+	}
+	/* Nor does the process itself, which maps memory meanwhile. */
+	munmap(mmap(NULL, UE_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), UE_PAGE);
+	close(go[1]);
+	close(go[0]);
+	if (!ended)
+		waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(rmmod, waitpid(rmmod, &status, 0));
+	EXPECT_EQ(0, status);
+	/* Late, but not lost. */
+	EXPECT_TRUE(ue_poll(w[0] == 0));
+	EXPECT_EQ(0, ue_unreg(self->fd, w, 0));
+	munmap((void *)w, UE_PAGE);
 }
 
 /* address-tag: the bits of an address that the machine ignores are no part of it. */
