@@ -27,8 +27,8 @@ use crate::{
     }, //
 };
 
-/// Puts a work item onto the [unbound system workqueue](workqueue::system_unbound) from any
-/// context. So it runs even if the CPU that asked for it is busy with a real-time task.
+/// Queues a work item on the [unbound system workqueue](workqueue::system_unbound) from any
+/// context. The item thus runs even if the current CPU is busy with a real-time task.
 ///
 /// It has to be dropped where sleeping is allowed: that waits for the interrupt, though not for the
 /// work item. If it was never asked for anything there is nothing to wait for, so it can be dropped
@@ -89,7 +89,7 @@ use crate::{
 #[pin_data(PinnedDrop)]
 pub struct Relay<T> {
     item: Arc<T>,
-    /// Whether the interrupt was ever asked for.
+    /// `true` if the interrupt was ever requested.
     asked: Atomic<bool>,
     #[pin]
     work: Opaque<bindings::irq_work>,
@@ -105,7 +105,7 @@ impl<T> Relay<T>
 where
     T: WorkItem<Pointer = Arc<T>> + HasWork<T> + Send + Sync + 'static,
 {
-    /// Makes a relay for a work item.
+    /// Creates a relay for a work item.
     pub fn new(item: Arc<T>) -> impl PinInit<Self> {
         pin_init!(Self {
             item,
@@ -118,12 +118,12 @@ where
         })
     }
 
-    /// Sees to it that the item is put onto the workqueue.
+    /// Queues the item on the workqueue, from an interrupt.
     ///
     /// In any context. If it was asked for before and the interrupt has not come yet, or if the
     /// item is still waiting in the queue, once is enough.
     pub fn queue(&self) {
-        // Who drops this has it alone, so it sees what was stored before.
+        // The drop has exclusive access and sees all stores before it.
         self.asked.store(true, Relaxed);
         // SAFETY: `new` has initialised it, and it stays until it is done: see `drop`.
         unsafe { bindings::irq_work_queue(self.work.get()) };
@@ -135,7 +135,8 @@ where
     ///
     /// `work` must be that of a `Self` which lives as long as the handler runs.
     unsafe extern "C" fn run(work: *mut bindings::irq_work) {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `work` is the field of a `Self` that is alive while
+        // the handler runs.
         let this = unsafe { &*container_of!(Opaque::cast_from(work), Self, work) };
 
         // An item that is there already is given back. It is not the last reference.

@@ -6,7 +6,7 @@
 
 use crate::bindings;
 
-/// A random number that nobody can guess, for the seed of a hash function for instance.
+/// Returns an unpredictable random number, for example as the seed of a hash function.
 ///
 /// Can be called in any context but that of an NMI. Early in the boot, before the generator has
 /// been seeded, the numbers may be guessed; the C function warns about that where it is configured

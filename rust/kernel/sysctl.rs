@@ -107,7 +107,7 @@ mod enabled {
     use crate::bindings;
     use core::ptr::NonNull;
 
-    /// What the C side refers to while a system control is registered.
+    /// The memory that the C side refers to while a system control is registered.
     struct Entry {
         table: bindings::ctl_table,
         min: u32,

@@ -350,7 +350,7 @@ pub use crate::impl_has_event;
 pub use crate::tracepoint_string;
 pub use macros::trace_event;
 
-/// Size of what C puts in front of the payload of every record, `struct trace_entry`.
+/// Size of `struct trace_entry`, the header that C writes before the payload of every record.
 #[cfg(CONFIG_EVENT_TRACING)]
 pub const HEADER_SIZE: usize = size_of::<crate::bindings::trace_entry>();
 

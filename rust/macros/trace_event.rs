@@ -41,7 +41,7 @@ pub(crate) use self::parse::{
     Input, //
 };
 
-/// Where the generic part is.
+/// Returns the path of the generic part, `kernel::trace::static_event`.
 fn root() -> TokenStream {
     root_at(Span::call_site())
 }
@@ -51,7 +51,7 @@ fn root_at(at: Span) -> TokenStream {
     quote_spanned!(at=> ::kernel::trace::static_event)
 }
 
-/// What all items that are not for the user to see have.
+/// Returns the attributes of all generated items that users are not to see.
 fn hidden() -> TokenStream {
     quote! {
         #[cfg(CONFIG_EVENT_TRACING)]
@@ -76,7 +76,7 @@ fn name(prefix: &str, of: &Ident) -> Ident {
     format_ident!("__{}_{}", prefix, of, span = of.span())
 }
 
-/// The documentation of a declaration, for what is made of it that the user sees.
+/// Returns the documentation of a declaration, for the generated items that users see.
 fn docs(attrs: &[Attribute]) -> Vec<&Attribute> {
     attrs
         .iter()
@@ -84,8 +84,8 @@ fn docs(attrs: &[Attribute]) -> Vec<&Attribute> {
         .collect()
 }
 
-/// Puts the attributes of a declaration, other than its documentation, in front of all that is
-/// made of it: what is not configured has no event, and the levels of lints are for its code too.
+/// Prefixes all generated items with the attributes of a declaration, other than its documentation:
+/// a declaration that is configured out has no event, and lint levels apply to its code as well.
 fn with_attrs(attrs: &[Attribute], made: TokenStream) -> Result<TokenStream> {
     let attrs: Vec<_> = attrs
         .iter()
@@ -108,7 +108,8 @@ fn with_attrs(attrs: &[Attribute], made: TokenStream) -> Result<TokenStream> {
     Ok(out)
 }
 
-/// Whether events share a class, those on tracepoints of somebody else or the others.
+/// Returns `true` if events share a class: those on foreign tracepoints if `custom`, otherwise the
+/// others.
 fn is_shared(class: &Class, items: &[Item], custom: bool) -> bool {
     items.iter().any(|item| match item {
         Item::Event(event) => {

@@ -71,12 +71,12 @@ module! {
 const NAMES: [Option<&CStr>; 4] = [Some(c""), Some(c"alpha"), Some(c"beta gamma"), None];
 const NOTES: [&CStr; 2] = [c"short", c"a much longer note"];
 
-/// How often the hooks were called, and arguments evaluated.
+/// Number of calls of the hooks, and of evaluations of arguments.
 static ATTACHED: Atomic<u32> = Atomic::new(0);
 static DETACHED: Atomic<u32> = Atomic::new(0);
 static REFUSE: Atomic<u32> = Atomic::new(0);
 static EVALUATED: Atomic<u32> = Atomic::new(0);
-/// How often the probe was called, and the last sum it saw.
+/// Number of calls of the probe, and the last sum that it saw.
 static PROBED: Atomic<u32> = Atomic::new(0);
 static SUM: Atomic<i32> = Atomic::new(0);
 
@@ -100,7 +100,7 @@ fn only_counting(event: &kernel::trace::perf::Event) -> Result {
     Ok(())
 }
 
-/// What is written to a file, without white space around it.
+/// Reads the text written to a file, without surrounding white space.
 fn text<'b>(reader: &mut UserSliceReader, buf: &'b mut [u8]) -> Result<&'b str> {
     let len = reader.len().min(buf.len());
     let buf = buf.get_mut(..len).ok_or(EINVAL)?;
@@ -223,7 +223,7 @@ fn bind(_: &(), _: &mut UserSliceReader) -> Result {
     events::sched_wakeup::bind()
 }
 
-/// Fails, as there is no such tracepoint.
+/// Fails, as the tracepoint does not exist.
 fn bind_nowhere(_: &(), _: &mut UserSliceReader) -> Result {
     events::rust_nowhere::bind()
 }
@@ -251,7 +251,7 @@ foreign_tracepoint! {
     unsafe tracepoint nmi_handler(handler: *mut c_void, delta: i64, handled: i32);
 }
 
-/// A closure has a type without a name, which this gives it.
+/// Names the type of a closure.
 type Handled = fn((*mut c_void, i64, i32));
 
 /// The probe that hits `r_counted` in NMIs.

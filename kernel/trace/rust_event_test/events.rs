@@ -11,7 +11,7 @@ use kernel::{
 
 const LEN: usize = 6;
 
-/// What has the same name and the same fields in C.
+/// A structure with the same name and fields in C.
 #[allow(non_camel_case_types)]
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -90,7 +90,7 @@ trace_event! {
         )
     }
 
-    /// Where arrays and masks are is told by the distance.
+    /// An event that locates arrays and masks by relative offsets.
     pub(crate) event r_relative(list: &[u32], cpus: &Cpumask) {
         fields {
             len: u8 = list.len() as u8,
@@ -217,7 +217,8 @@ trace_event! {
         print("n=%u", n)
     }
 
-    /// A mask behind and in front of other texts that are made for the line, which C mixes up.
+    /// An event with a mask after and before other texts that are formatted for the line, which C
+    /// confuses.
     pub(crate) event r_masks(n: u32) {
         fields {
             n: u32 = n,
@@ -255,7 +256,7 @@ trace_event! {
         print("len=%u", len(data))
     }
 
-    /// That nobody uses.
+    /// An event without users.
     event r_unused(n: u32) {
         fields {
             n: u32 = n,
@@ -268,7 +269,7 @@ trace_event! {
         if n != 2;
     }
 
-    /// Whose probes may fault.
+    /// An event whose probes may fault.
     pub(crate) faultable event r_faultable(n: u32, name: Option<&CStr>) {
         attach: super::attach;
         detach: super::detach;
@@ -314,7 +315,7 @@ trace_event! {
         print("pid=%d other=%d cpus=%s odd=%d n=%d", pid, other, cpus, odd, n)
     }
 
-    /// That is exported, and nobody here uses.
+    /// An exported tracepoint without users in this module.
     export tracepoint r_only_c(n: u32);
 
     /// That all users can have recorded by perf.
@@ -386,7 +387,7 @@ trace_event! {
     pub(crate) event r_woken: woken;
 
     // SAFETY: There is none of this name.
-    /// For which there is no tracepoint.
+    /// An event whose tracepoint does not exist.
     pub(crate) unsafe custom event rust_nowhere(number: u32) {
         fields {
             number: u32 = number,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What modules do to each other, and what is refused as long as one is being initialised.
+//! Test module that attaches probes to the tracepoints of another module, and whose slow
+//! initialisation shows which operations are refused until it is complete.
 //!
 //! - It attaches probes to tracepoints of `rust_event_test`, one of C and one of Rust, which has to
 //!   be there. How often they were called is in `/sys/kernel/debug/rust_module_test/probed`.
@@ -91,7 +92,7 @@ trace_event! {
 static PROBED_C: Atomic<u32> = Atomic::new(0);
 static PROBED_RUST: Atomic<u32> = Atomic::new(0);
 
-/// A closure has a type without a name, which this gives it.
+/// Names the type of a closure.
 type Count = fn((i32, i32));
 
 fn count_c(_: (i32, i32)) {

@@ -24,7 +24,7 @@ use core::{
 };
 
 impl IovIterSource<'_> {
-    /// Makes the next `len` bytes of user memory present, so that they can be read without a page
+    /// Faults in the next `len` bytes of user memory, so that they can be read without a page
     /// fault.
     ///
     /// Returns whether all of them are readable, which they are not if this IO vector is shorter

@@ -168,8 +168,7 @@ impl MmapReadGuard<'_> {
         is_ours
     }
 
-    /// Makes the page at `addr` present and writeable, as a write by a task of that address space
-    /// would.
+    /// Faults in the page at `addr` as writeable, as a write by a task of that address space would.
     ///
     /// After a success the lock is held, but it may have been released and taken again in between:
     /// what was learned about the address space before no longer counts, hence the exclusive
@@ -249,7 +248,7 @@ unsafe fn change_bit(page: *mut bindings::page, offset: usize, bit: u32, on: boo
 /// `page` points at a valid page, for which this value owns one pin that was taken for writing.
 pub struct PinnedPage {
     page: NonNull<bindings::page>,
-    /// Whether the page has been written to and is to be marked dirty.
+    /// `true` if the page has been written to and is to be marked dirty.
     written: bool,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a [`SeqFile`] can be written besides formatted text.
+//! Unformatted output to a [`SeqFile`].
 //!
 //! C header: [`include/linux/seq_file.h`](srctree/include/linux/seq_file.h).
 
@@ -17,8 +17,8 @@ impl SeqFile {
         unsafe { bindings::seq_write(self.inner.get(), bytes.as_ptr().cast(), bytes.len()) };
     }
 
-    /// Writes the name of the symbol that an address is in, or the address in hexadecimal if there
-    /// is none, and fills up with spaces on the right to `width` bytes.
+    /// Writes the name of the symbol that contains an address, or the address in hexadecimal if no
+    /// symbol does, and pads with spaces on the right to `width` bytes.
     ///
     /// With `offset` the name is followed by how far the address is into the symbol and by the size
     /// of that, `+0x10/0x40`.

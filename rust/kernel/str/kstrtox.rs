@@ -9,7 +9,7 @@
 
 use crate::prelude::*;
 
-/// What a number is written in.
+/// The base of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// Hexadecimal after `0x`, octal after another `0`, else decimal.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a class of events consists of: the record, its fields, and the probes that write it.
+//! The class of events: the record, its fields, and the probes that write it.
 
 use proc_macro2::{
     Span,
@@ -120,7 +120,7 @@ impl Field {
         }
     }
 
-    /// Whether C can take the field for what it is said to be.
+    /// Checks that C can read the field as its declared type.
     ///
     /// How filters and histograms read a field they decide by the words in its type. So a type that
     /// is given, or the name of a structure, must not have those of another kind of field.
@@ -197,7 +197,7 @@ impl Field {
         quote_spanned!(text.span()=> #root::integer_of_c::<#known>(#size, #signed);)
     }
 
-    /// How filters and histograms take it.
+    /// Returns the filter type of the field, for filters and histograms.
     fn filter(&self) -> Result<TokenStream> {
         let Some(ident) = &self.filter else {
             return Ok(quote!(Auto));
@@ -223,7 +223,7 @@ impl Field {
         Ok(quote!(#variant))
     }
 
-    /// Whether C reads the field as a pointer.
+    /// Returns `true` if C reads the field as a pointer.
     fn is_pointer(&self) -> bool {
         let filter = self.filter.as_ref().map(Ident::to_string);
 
@@ -326,7 +326,7 @@ impl Field {
     }
 }
 
-/// The function that writes a record to wherever it goes.
+/// Generates the function that writes a record to its destination.
 fn write(class: &Class) -> TokenStream {
     let root = root();
     let hidden = hidden();
@@ -417,7 +417,7 @@ fn write(class: &Class) -> TokenStream {
             }
         });
     }
-    // What is never changed need not be `mut`.
+    // Spans that never change need no `mut`.
     let mutable = (!spans.is_empty()).then(|| quote!(mut));
     let types = class.body.fields.iter().map(Field::ty);
     let locals = &class.body.locals;
@@ -498,7 +498,8 @@ fn probe(class: &Class, c_args: &CArgs<'_>, prefix: &str, target: &str) -> Token
     }
 }
 
-/// Makes what a class consists of, but for its object. `of_c` is whether C has tracepoints of it.
+/// Generates the parts of a class other than its object. `of_c` is set if C has tracepoints of the
+/// class.
 pub(super) fn class(class: &Class, of_c: bool) -> Result<TokenStream> {
     let c_args = CArgs::new(&class.args, of_c)?;
     let root = root();
@@ -544,8 +545,8 @@ pub(super) fn class(class: &Class, of_c: bool) -> Result<TokenStream> {
     })
 }
 
-/// The name of the object of a class, of which events on tracepoints of somebody else have another
-/// one.
+/// Returns the name of the object of a class. Events on foreign tracepoints have an object of their
+/// own.
 pub(super) fn object_name(class: &Class, custom: bool) -> Ident {
     let prefix = if custom {
         "custom_class"
@@ -556,7 +557,7 @@ pub(super) fn object_name(class: &Class, custom: bool) -> Ident {
     name(prefix, &class.name)
 }
 
-/// Makes the object by which C knows a class.
+/// Generates the object by which C identifies a class.
 pub(super) fn object(class: &Class, system: &LitStr, custom: bool) -> Result<TokenStream> {
     let root = root();
     let hidden = hidden();

@@ -15,7 +15,7 @@ use super::{
     parse::Event, //
 };
 
-/// What is there about an event whose tracepoint is somebody else's.
+/// Generates the items of an event on a foreign tracepoint.
 pub(super) fn custom(event: &Event, call: &Ident) -> Result<TokenStream> {
     let (attrs, vis, of) = (docs(&event.attrs), &event.vis, &event.name);
     let string = c_string(of.to_string().trim_start_matches("r#"), of.span())?;

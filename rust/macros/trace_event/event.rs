@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracepoints, and the events that are made of them.
+//! Tracepoints and their events.
 
 mod hooks;
 
@@ -50,7 +50,7 @@ use super::{
     root, //
 };
 
-/// Gives all lifetimes that are left out the name `'a`.
+/// Names all elided lifetimes `'a`.
 struct NameLifetimes;
 
 impl VisitMut for NameLifetimes {
@@ -133,7 +133,7 @@ fn implementation(
     }
 }
 
-/// What is there about a tracepoint whether events are configured or not.
+/// The items of a tracepoint that exist in all configurations.
 struct Public<'a> {
     system: &'a str,
     attrs: &'a [Attribute],
@@ -145,7 +145,7 @@ struct Public<'a> {
     of_c: bool,
 }
 
-/// What `EXPORT_SYMBOL_GPL()` makes, with these options.
+/// Returns the assembly that `EXPORT_SYMBOL_GPL()` generates, under the condition `when`.
 fn exported(symbol: &str, when: &TokenStream) -> TokenStream {
     let section = "\t.section \".export_symbol\", \"a\"";
     let begin = format!("__export_symbol_{symbol}:\n\t.asciz \"GPL\"\n\t.byte 0");
@@ -243,7 +243,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     let count = args.len() as u32;
     let arguments = name("arguments", of);
     let bpf = quote! {
-        // What can be an argument does not depend on the configuration.
+        // The valid arguments do not depend on the configuration.
         #[cfg(not(CONFIG_BPF_EVENTS))]
         #hidden
         #[allow(dead_code)]
@@ -394,7 +394,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
             /// The name.
             #vis const NAME: &'static ::kernel::str::CStr = #string;
 
-            /// Whether a probe is attached.
+            /// Returns `true` if a probe is attached.
             ///
             /// A branch that is patched.
             #[inline(always)]
@@ -472,7 +472,8 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
     })
 }
 
-/// Makes an event of a class, which was made before. `of_c` is whether C has tracepoints of that.
+/// Generates an event of a class that was generated before. `of_c` is set if C has tracepoints of
+/// the class.
 pub(super) fn event(system: &str, event: &Event, class: &Class, of_c: bool) -> Result<TokenStream> {
     let root = root();
     let hidden = hidden();
@@ -527,7 +528,7 @@ pub(super) fn event(system: &str, event: &Event, class: &Class, of_c: bool) -> R
     })
 }
 
-/// Makes a tracepoint without event.
+/// Generates a tracepoint without event.
 pub(super) fn tracepoint(system: &str, tracepoint: &Tracepoint) -> Result<TokenStream> {
     hit(Public {
         system,
@@ -540,7 +541,7 @@ pub(super) fn tracepoint(system: &str, tracepoint: &Tracepoint) -> Result<TokenS
     })
 }
 
-/// Makes a type for a tracepoint that is defined elsewhere.
+/// Generates a type for a tracepoint that is defined elsewhere.
 pub(super) fn foreign(tracepoint: &Tracepoint) -> Result<TokenStream> {
     let root = root();
     let Tracepoint {

@@ -8,7 +8,7 @@ use syn::{
     Result, //
 };
 
-/// What a conversion takes.
+/// The kind of value that a conversion takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Takes {
     Int,
@@ -98,7 +98,8 @@ pub(super) fn conversions(format: &LitStr) -> Result<Vec<Conversion>> {
     Ok(out)
 }
 
-/// What `%p` and some of these letters takes, and how many they are.
+/// Returns the kind of value that `%p` followed by some of these letters takes, and the number of
+/// these letters.
 fn pointer(letters: &str) -> Option<(Takes, usize)> {
     // The longest ones first. `printk()` does not mind letters behind these.
     const KINDS: &[(&str, Takes)] = &[

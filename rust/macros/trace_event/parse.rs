@@ -79,7 +79,7 @@ pub(super) struct Arg {
     pub(super) ty: Type,
 }
 
-/// Fields and print format, with the arguments that the fields are made of.
+/// Fields and print format, with the arguments that the fields are computed from.
 pub(super) struct Class {
     /// None if it is that of a single event, which has them.
     pub(super) attrs: Vec<Attribute>,
@@ -88,13 +88,13 @@ pub(super) struct Class {
     pub(super) body: Body,
 }
 
-/// What is in the braces of a class.
+/// The contents of the braces of a class.
 pub(super) struct Body {
-    /// What a record counts for perf, if it is not 1.
+    /// The count of a record for perf, if it is not 1.
     pub(super) count: Option<Expr>,
     /// The task whose perf events get the record, beside those of the current one.
     pub(super) task: Option<Expr>,
-    /// Values that several fields are made of.
+    /// Values that several fields use.
     pub(super) locals: Vec<Local>,
     pub(super) fields: Vec<Field>,
     pub(super) print: Print,
@@ -199,7 +199,8 @@ fn attributes(input: ParseStream<'_>) -> Result<Vec<Attribute>> {
     Ok(attrs)
 }
 
-/// Whether this can be the name of a system: of a directory, and in the commands of tracefs.
+/// Returns `true` if this is a valid name of a system: as a directory, and in the commands of
+/// tracefs.
 fn is_system(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name
@@ -396,7 +397,7 @@ fn body(input: ParseStream<'_>, options: Option<&mut Options>) -> Result<Body> {
     })
 }
 
-/// The expression behind a word.
+/// Parses the expression that follows a word.
 fn value(input: ParseStream<'_>, at: Span, value: &mut Option<Expr>) -> Result<()> {
     twice(at, value.is_some())?;
     input.parse::<Token![:]>()?;

@@ -54,7 +54,7 @@ use super::{
 /// `test_event_printk()` has a bit for each argument but the last one of 64.
 const MAX_ARGUMENTS: usize = 63;
 
-/// A part of a text that is put together by the compiler.
+/// A part of a text that the compiler concatenates.
 #[derive(Clone)]
 pub(super) enum Piece {
     Text(String),
@@ -77,7 +77,7 @@ pub(super) fn text(pieces: &[Piece]) -> TokenStream {
     quote!(#root::Text<{ #root::text_size(#pieces) }> = #root::Text::new(#pieces))
 }
 
-/// What an expression is in code.
+/// An expression in generated code.
 enum Code {
     Number(TokenStream),
     /// The result of a comparison.
@@ -92,7 +92,7 @@ enum Code {
 struct Value {
     text: Vec<Piece>,
     code: Code,
-    /// Whether the text needs parentheses inside of another expression.
+    /// `true` if the text needs parentheses inside of another expression.
     open: bool,
 }
 
@@ -130,7 +130,7 @@ impl Value {
     }
 }
 
-/// Makes the arguments of a print format.
+/// Generates the arguments of a print format.
 struct Printer<'a> {
     class: &'a Class,
     line: Ident,
@@ -473,8 +473,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Whether C sees that the text of a choice is a string of the record: by a call, or by quotation
-/// marks. `test_event_printk()` looks at no more than the first field otherwise.
+/// Returns `true` if C recognizes the text of a choice as a string of the record: by a call, or by
+/// quotation marks. Otherwise `test_event_printk()` checks no more than the first field.
 fn is_clearly_string(text: &[Piece]) -> bool {
     text.iter().any(|piece| match piece {
         Piece::Text(text) => {
@@ -487,7 +487,7 @@ fn is_clearly_string(text: &[Piece]) -> bool {
     })
 }
 
-/// Makes the print format, the function that prints, and the object that has it.
+/// Generates the print format, the function that prints, and the object that refers to both.
 pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenStream> {
     let root = root();
     let hidden = hidden();

@@ -57,7 +57,7 @@ pub(super) fn hooks(of: &Ident, options: &Options) -> (TokenStream, TokenStream)
     )
 }
 
-/// Who has to allow perf events, for C.
+/// Generates the permission check of perf events, for C.
 pub(super) fn permission(options: &Options) -> TokenStream {
     let root = root();
     let Some(path) = &options.permission else {

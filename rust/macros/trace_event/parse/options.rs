@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What events and tracepoints can be beside their fields: the words in front of them, and the
-//! lines at their beginning.
+//! Options of events and tracepoints: the words in front of them, and the lines at their beginning.
 
 use proc_macro2::Span;
 use syn::{
@@ -17,18 +16,18 @@ use super::kw;
 
 #[derive(Default)]
 pub(in super::super) struct Options {
-    /// Whether probes may fault, and with that sleep.
+    /// `true` if probes may fault, and thus sleep.
     pub(in super::super) faultable: bool,
-    /// Whether modules in C can hit the tracepoint and attach probes.
+    /// `true` if modules in C can hit the tracepoint and attach probes.
     pub(in super::super) export: bool,
-    /// Whether the tracepoint is that of somebody else.
+    /// `true` if the tracepoint is a foreign one.
     pub(in super::super) custom: bool,
     pub(in super::super) condition: Option<Expr>,
     pub(in super::super) attach: Option<Path>,
     pub(in super::super) detach: Option<Path>,
-    /// Whether perf gives records to users without privileges, of their own tasks.
+    /// `true` if perf allows users without privileges to record their own tasks.
     pub(in super::super) cap_any: bool,
-    /// Who allows perf events.
+    /// The function that permits perf events.
     pub(in super::super) permission: Option<Path>,
 }
 
@@ -66,7 +65,7 @@ impl Options {
         }
     }
 
-    /// Nothing about a tracepoint, if that is somebody else's.
+    /// Rejects options of a tracepoint on an event whose tracepoint is a foreign one.
     pub(super) fn check(&self, at: Span) -> Result<()> {
         let about_tracepoint = self.faultable
             || self.export

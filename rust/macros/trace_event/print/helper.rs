@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a print format can call: names, arrays, times and the context.
+//! Calls in a print format: names, arrays, times and the context.
 
 use proc_macro2::{
     Span,
