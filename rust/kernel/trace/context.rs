@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What there is to know about who has made an event happen.
+//! The context of a hit: the current task and its stack.
 //!
 //! C headers: [`include/linux/stacktrace.h`](srctree/include/linux/stacktrace.h),
 //! [`include/linux/sched.h`](srctree/include/linux/sched.h).
@@ -33,7 +33,7 @@ pub fn save_stack(entries: &mut [usize], skip: u32) -> usize {
     n as usize
 }
 
-/// The name of the current task, filled up with NULs, of which there is one at least.
+/// Returns the name of the current task, padded with at least one NUL.
 ///
 /// In any context. A name that is just being changed may be a bit of both.
 #[inline]

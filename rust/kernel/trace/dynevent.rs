@@ -45,7 +45,7 @@ use core::{
 /// The commands of a kind of dynamic events, and what is done about one event.
 #[vtable]
 pub trait Operations: event::Operations {
-    /// Makes an event as a command says, which is not changed by that.
+    /// Creates an event from a command, which is not modified.
     ///
     /// Called without `event_mutex`, and with C's `dyn_event_ops_mutex` held, which is outside of
     /// that one in the lock order. So nothing must be called here that takes it: no kind be
@@ -58,10 +58,10 @@ pub trait Operations: event::Operations {
     /// is told to who wrote the command.
     fn create(command: &CStr) -> Result;
 
-    /// Writes the line of the event, as a command that would make it.
+    /// Writes the line of the event, as a command that creates it.
     fn show(&self, m: &SeqFile, held: Held<'_>);
 
-    /// Whether the event is in use; then no event is removed if all are asked to be.
+    /// Returns `true` if the event is in use; a request to remove all events then removes none.
     fn is_busy(&self, held: Held<'_>) -> bool;
 
     /// Removes the event.
@@ -73,13 +73,13 @@ pub trait Operations: event::Operations {
     /// They are returned to who wants it removed: `EBUSY` if it is in use.
     fn free(this: ArcBorrow<'_, Self>, held: Held<'_>) -> Result;
 
-    /// Whether a command that removes events means this one.
+    /// Returns `true` if a command that removes events matches this one.
     ///
     /// `system` is there if the command has it; `args` are what follows the name.
     fn matches(&self, system: Option<&CStr>, event: &CStr, args: Args<'_>, held: Held<'_>) -> bool;
 }
 
-/// A kind of dynamic events, made of a `T` each.
+/// A kind of dynamic events, each of which consists of a `T`.
 ///
 /// # Examples
 ///
@@ -112,7 +112,7 @@ impl<T> Kind<T> {
 }
 
 impl<T: Operations> Kind<T> {
-    /// Makes a kind, for a static.
+    /// Creates a kind, for a static.
     #[expect(clippy::new_without_default, reason = "what is made is for a static")]
     pub const fn new() -> Self {
         // INVARIANT: Not registered. C initialises the list.
@@ -133,7 +133,7 @@ impl<T: Operations> Kind<T> {
         }
     }
 
-    /// Makes the commands of this kind known. Sleeps: takes `dyn_event_ops_mutex`, so `event_mutex`
+    /// Registers the commands of this kind. Sleeps: takes `dyn_event_ops_mutex`, so `event_mutex`
     /// must not be held, nor this be called in [`Operations::create`].
     ///
     /// There is no way back, so only code that is built into the kernel can have a kind.
@@ -198,8 +198,9 @@ impl<T: Operations> Kind<T> {
     ///
     /// `ev` must be that of an `Event<T>` which is registered and stays so during `'a`.
     unsafe fn owner<'a>(ev: *mut bindings::dyn_event) -> ArcBorrow<'a, T> {
-        // SAFETY: Promised by the caller. By the invariant of `Event` this is the pointer of an
-        // `Arc` that has a reference which is owned by the registration.
+        // SAFETY: By the safety requirements, `ev` is that of an `Event<T>` which is registered
+        // during `'a`. By the invariant of `Event` its owner is the pointer of an `Arc`, of which
+        // the registration holds a reference.
         unsafe { ArcBorrow::from_raw(Event::<T>::owner_of(ev)) }
     }
 
@@ -207,7 +208,7 @@ impl<T: Operations> Kind<T> {
     ///
     /// `command` must be a string.
     unsafe extern "C" fn create(command: *const c_char) -> c_int {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `command` is a string.
         let command = unsafe { CStr::from_char_ptr(command) };
 
         from_result(|| T::create(command).map(|()| 0))
@@ -218,12 +219,12 @@ impl<T: Operations> Kind<T> {
     /// `ev` must be that of a registered `Event<T>`, `m` a valid `seq_file` of this thread, and
     /// `event_mutex` be held.
     unsafe extern "C" fn show(m: *mut bindings::seq_file, ev: *mut bindings::dyn_event) -> c_int {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
         // SAFETY: It is registered, and stays so as there is no permission to unregister it.
         let owner = unsafe { Self::owner(ev) };
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `m` is a valid `seq_file` of this thread.
         let m = unsafe { SeqFile::from_raw(m) };
 
         owner.show(m, held);
@@ -234,7 +235,7 @@ impl<T: Operations> Kind<T> {
     ///
     /// `ev` must be that of a registered `Event<T>`, and `event_mutex` be held.
     unsafe extern "C" fn is_busy(ev: *mut bindings::dyn_event) -> bool {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
         // SAFETY: It is registered, and stays so as there is no permission to unregister it.
@@ -247,7 +248,7 @@ impl<T: Operations> Kind<T> {
     ///
     /// `ev` must be that of a registered `Event<T>`, and `event_mutex` be held.
     unsafe extern "C" fn free(ev: *mut bindings::dyn_event) -> c_int {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         // It is unregistered meanwhile, and may be given up by all others who own it.
         //
@@ -269,7 +270,7 @@ impl<T: Operations> Kind<T> {
         argv: *mut *const c_char,
         ev: *mut bindings::dyn_event,
     ) -> bool {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
         // SAFETY: It is registered, and stays so as there is no permission to unregister it.
@@ -277,20 +278,20 @@ impl<T: Operations> Kind<T> {
         let system = if system.is_null() {
             None
         } else {
-            // SAFETY: Promised by the caller.
+            // SAFETY: By the safety requirements, `system` is a string if it is not null.
             Some(unsafe { CStr::from_char_ptr(system) })
         };
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `event` is a string.
         let event = unsafe { CStr::from_char_ptr(event) };
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `argv` is an array of `argc` strings.
         let args = unsafe { Args::from_raw(argc, argv) };
 
         owner.matches(system, event, args, held)
     }
 }
 
-/// Whether this is white space for the commands of C: what `isspace()` takes for it, which is that
-/// of Latin 1, so it has a space that is not ASCII.
+/// Returns `true` for white space in commands of C: the result of `isspace()`, which uses Latin 1
+/// and so includes a space that is not ASCII.
 #[inline]
 pub const fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ' | 0xa0)
@@ -304,7 +305,7 @@ pub const fn is_space(byte: u8) -> bool {
 /// `ops` must be complete, valid for good, and not be registered.
 #[inline(never)]
 unsafe fn register(ops: *mut bindings::dyn_event_operations) -> Result {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `ops` is complete, permanently valid and not registered.
     to_result(unsafe { bindings::dyn_event_register(ops) })
 }
 
@@ -313,8 +314,8 @@ unsafe fn register(ops: *mut bindings::dyn_event_operations) -> Result {
 /// `ops` must be those of a kind, valid for good, and `command` have a word.
 #[inline(never)]
 unsafe fn remove(command: &CStr, ops: *mut bindings::dyn_event_operations) -> Result {
-    // SAFETY: Promised by the caller. The command is a string, which C copies; it compares the
-    // address of the operations with that of events which are registered.
+    // SAFETY: By the safety requirements, `ops` is permanently valid. The command is a string,
+    // which C copies; it compares the address of the operations with that of registered events.
     to_result(unsafe { bindings::dyn_event_release(command.as_char_ptr(), ops) })
 }
 
@@ -323,7 +324,7 @@ unsafe fn remove(command: &CStr, ops: *mut bindings::dyn_event_operations) -> Re
 /// `ops` must be those of a kind, valid for good.
 #[inline(never)]
 unsafe fn remove_all(ops: *mut bindings::dyn_event_operations) -> Result {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `ops` is that of a kind and permanently valid.
     to_result(unsafe { bindings::dyn_events_release_all(ops) })
 }
 
@@ -343,17 +344,17 @@ impl<'a> Args<'a> {
     /// `argv` must be an array of `argc` strings, valid during `'a`, unless `argc` is not positive.
     unsafe fn from_raw(argc: c_int, argv: *const *const c_char) -> Self {
         let words: &[*const c_char] = match usize::try_from(argc) {
-            // SAFETY: Promised by the caller.
+            // SAFETY: By the safety requirements, `argv` is an array of `argc` strings during `'a`.
             Ok(n) if n > 0 => unsafe { slice::from_raw_parts(argv, n) },
             _ => &[],
         };
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, the words are strings during `'a`.
         Self {
             words: words.iter(),
         }
     }
 
-    /// Whether there are none left.
+    /// Returns `true` if no word is left.
     pub fn is_empty(&self) -> bool {
         self.words.len() == 0
     }

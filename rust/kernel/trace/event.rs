@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events that are made at run time.
+//! Events that are created at run time.
 //!
 //! # Life of an event
 //!
@@ -79,12 +79,12 @@ use core::{
     slice, //
 };
 
-/// What an event is made from. The event copies the texts, which must not have a NUL.
+/// The description of an event. The event copies the texts, which must not have a NUL.
 #[derive(Clone, Copy)]
 pub struct Definition<'a> {
     /// Its name.
     pub name: &'a [u8],
-    /// How user space prints a record: the text that follows `print fmt:` in the `format` file.
+    /// The format of a printed record: the text that follows `print fmt:` in the `format` file.
     pub print_fmt: &'a [u8],
     /// Its fields, in the order they are shown in.
     pub fields: &'a [FieldDef<'a>],
@@ -139,16 +139,16 @@ macro_rules! impl_has_event {
     )*};
 }
 
-/// What the owner of an event does about it.
+/// The callbacks of an event.
 #[vtable]
 pub trait Operations: HasEvent + Send + Sync + 'static {
     /// The kind of dynamic events that it belongs to.
     fn kind() -> &'static Kind<Self>;
 
-    /// Called after somebody has started to listen: a trace instance or perf.
+    /// Called after a listener was attached: a trace instance or perf.
     fn attached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
 
-    /// Called after somebody has stopped to listen.
+    /// Called after a listener was detached.
     ///
     /// If that is because an instance is removed `trace_types_lock` is held as well. So what takes
     /// it must not be called: an [`InstanceRef`](super::instance::InstanceRef) must be neither made
@@ -166,7 +166,7 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     }
 }
 
-/// What C knows of an event, in one piece of memory that does not move.
+/// The parts of an event that C refers to, in one allocation that does not move.
 ///
 /// It has no room that is not needed: there may be many events.
 #[pin_data]
@@ -197,7 +197,7 @@ struct Core {
 /// note, of `note_len` bytes, and its NUL, then the print format.
 pub struct Event<T> {
     core: Pin<KBox<Core>>,
-    /// When all readers are gone that may have seen a listener.
+    /// The readers that may have seen a detached listener.
     readers: tracepoint::Readers,
     name_len: u16,
     note_len: u16,
@@ -271,12 +271,12 @@ impl<T> Event<T> {
         id.load(Relaxed) as u16
     }
 
-    /// Whether it is registered. A hint unless `event_mutex` is held.
+    /// Returns `true` if the event is registered. A hint unless `event_mutex` is held.
     pub fn is_registered(&self) -> bool {
         self.registered.load(Relaxed)
     }
 
-    /// Whether event probes or triggers refer to it; they keep it registered.
+    /// Returns `true` if event probes or triggers refer to the event; they keep it registered.
     ///
     /// A hint unless `event_mutex` is held.
     pub fn is_referenced(&self) -> bool {
@@ -285,7 +285,7 @@ impl<T> Event<T> {
         self.registered.load(Relaxed) && unsafe { is_busy(self.core.call.get()) }
     }
 
-    /// Whether somebody listens.
+    /// Returns `true` if the event has a listener.
     ///
     /// A hint: it can change at any time. Costs two loads.
     #[inline]
@@ -293,7 +293,7 @@ impl<T> Event<T> {
         self.core.tracepoint.is_enabled()
     }
 
-    /// Who listens.
+    /// Returns the listeners of the event.
     ///
     /// What comes or goes meanwhile may be among them or not.
     #[inline]
@@ -306,7 +306,7 @@ impl<T> Event<T> {
 }
 
 impl<T: Operations> Event<T> {
-    /// Makes an event that is not registered yet, of the system that `class` says.
+    /// Creates an event that is not registered yet, in the system of `class`.
     ///
     /// # Errors
     ///
@@ -476,7 +476,7 @@ impl<T: Operations> Event<T> {
 }
 
 impl<T> Event<T> {
-    /// What [`Permission`] knows the event by.
+    /// Returns the id by which [`Permission`] identifies the event.
     fn permission_id(&self) -> usize {
         self.core.dynamic.get().addr()
     }
@@ -508,7 +508,7 @@ unsafe fn is_busy(call: *mut bindings::trace_event_call) -> bool {
     unsafe { bindings::trace_event_dyn_busy(call) }
 }
 
-/// Makes an event known to C.
+/// Registers an event with C.
 ///
 /// # Safety
 ///
@@ -548,7 +548,7 @@ unsafe fn add(core: &Core, _held: Held<'_>) -> Result {
     Ok(())
 }
 
-/// Makes C forget about an event.
+/// Unregisters an event from C.
 ///
 /// # Safety
 ///

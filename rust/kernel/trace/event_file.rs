@@ -52,7 +52,7 @@ impl<'h> EventFile<'h> {
         ptr: NonNull<bindings::trace_event_file>,
         held: Held<'h>,
     ) -> Self {
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, `ptr` is in the list of its instance during `'h`.
         Self { ptr, held }
     }
 
@@ -107,7 +107,7 @@ impl<'h> EventFile<'h> {
     }
 }
 
-/// How filters and histograms take a field.
+/// The kind of a field for filters and histograms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldKind {
     /// A number, or something that is not told from one.
@@ -156,7 +156,7 @@ impl<'h> FieldInfo<'h> {
     ///
     /// `ptr` must be a field that does not change during `'h`.
     unsafe fn from_raw(ptr: NonNull<bindings::ftrace_event_field>) -> Self {
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, `ptr` is a field that does not change during `'h`.
         Self {
             ptr,
             _held: PhantomData,
@@ -180,8 +180,8 @@ impl<'h> FieldInfo<'h> {
         unsafe { CStr::from_char_ptr(self.raw().type_) }
     }
 
-    /// Offset in the record, whose header comes first. Without meaning for a field that is not in
-    /// the record.
+    /// Returns the offset in the record, including the header. Without meaning for a field that is
+    /// not in the record.
     pub fn offset(self) -> i32 {
         self.raw().offset
     }
@@ -191,12 +191,12 @@ impl<'h> FieldInfo<'h> {
         self.raw().size
     }
 
-    /// Whether the type is a signed one.
+    /// Returns `true` if the type is a signed one.
     pub fn is_signed(self) -> bool {
         self.raw().is_signed() != 0
     }
 
-    /// How filters and histograms take it.
+    /// Returns the kind of the field for filters and histograms.
     pub fn kind(self) -> FieldKind {
         // CAST: The constants are small.
         match self.raw().filter_type as u32 {
@@ -213,7 +213,7 @@ impl<'h> FieldInfo<'h> {
         }
     }
 
-    /// Whether it is a string, wherever that is.
+    /// Returns `true` if the field is a string, wherever it is stored.
     pub fn is_string(self) -> bool {
         matches!(
             self.kind(),
@@ -236,6 +236,7 @@ unsafe fn find_field(
     call: *mut bindings::trace_event_call,
     name: &CStr,
 ) -> *mut bindings::ftrace_event_field {
-    // SAFETY: Promised by the caller. C only compares the string.
+    // SAFETY: By the safety requirements, `call` is an event that is not removed concurrently. C
+    // only compares the string.
     unsafe { bindings::trace_find_event_field(call, name.as_char_ptr().cast_mut()) }
 }

@@ -65,7 +65,7 @@ impl Drop for Guard {
 pub struct Held<'a>(PhantomData<&'a Guard>);
 
 impl<'a> Held<'a> {
-    /// Makes a token in a callback that C calls with the mutex held.
+    /// Creates a token in a callback that C calls with the mutex held.
     ///
     /// # Safety
     ///
@@ -73,7 +73,7 @@ impl<'a> Held<'a> {
     #[inline]
     pub unsafe fn assume() -> Self {
         assert_held();
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, the current task holds `event_mutex` during `'a`.
         Held(PhantomData)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files of an event whose text is made when they are read: `hist`, `hist_debug`.
+//! Files of an event whose text is generated when they are read: `hist`, `hist_debug`.
 //!
 //! C makes these files with the directory of the event, for operations that it finds by the name
 //! of a static. An [`EventText`] and a static [`Operations`] of it are what is behind one.
@@ -49,10 +49,10 @@ use core::{
 /// The text of a file.
 #[vtable]
 pub trait EventText: Sized + 'static {
-    /// What one reading needs. It is dropped when the file is read from its start again or closed.
+    /// The data of one reading. It is dropped when the file is closed or read from its start again.
     type Text: Send + 'static;
 
-    /// Takes note of what there is. Should be short. May sleep.
+    /// Collects the data to show. Should be short. May sleep.
     ///
     /// # Errors
     ///
@@ -68,8 +68,8 @@ pub trait EventText: Sized + 'static {
     /// locks, and again for the same item if that has not fit in the buffer. May sleep.
     fn show(text: &Self::Text, item: usize, m: &SeqFile) -> Result<bool>;
 
-    /// How often something has happened that the text tells about. With this the file can be
-    /// polled: see [`Operations`].
+    /// Returns the number of hits that the text covers. With this function the file can be polled:
+    /// see [`Operations`].
     fn hits<'h>(_file: EventFile<'h>, _lists: &Lists<'h>) -> u64 {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
@@ -95,7 +95,7 @@ pub struct Operations<T> {
 // SAFETY: It is never changed.
 unsafe impl<T> Sync for Operations<T> {}
 
-/// What belongs to an open file.
+/// The state of an open file.
 ///
 /// # Invariants
 ///
@@ -110,7 +110,7 @@ struct Reader<T: EventText> {
     reading: UnsafeCell<Reading<T>>,
 }
 
-/// What belongs to a reading. C locks.
+/// The state of a reading. C locks.
 struct Reading<T: EventText> {
     text: Option<T::Text>,
     item: usize,
@@ -118,11 +118,11 @@ struct Reading<T: EventText> {
     end: Option<usize>,
     /// The size of the buffer, if the item has just not fit in it.
     too_small: Option<usize>,
-    /// What is to be known of polling when something has been written.
+    /// The hits before this reading, for polling, once something has been written.
     news: Option<News>,
 }
 
-/// What a reading is for those who poll the file.
+/// The meaning of a reading for pollers of the file.
 struct News {
     /// The number of hits.
     hits: u64,
@@ -131,7 +131,7 @@ struct News {
 }
 
 impl<T: EventText> Operations<T> {
-    /// Makes the operations.
+    /// Creates the operations.
     #[expect(clippy::new_without_default, reason = "what is made is for a static")]
     pub const fn new() -> Self {
         Self {
@@ -162,7 +162,8 @@ impl<T: EventText> Operations<T> {
         }
     }
 
-    /// Calls `f` with the event of an open file, and with `event_mutex` held; `None` if it is gone.
+    /// Calls `f` with the event of an open file and with `event_mutex` held. Returns `None` if the
+    /// event no longer exists.
     ///
     /// # Safety
     ///
@@ -192,7 +193,8 @@ impl<T: EventText> Operations<T> {
     ///
     /// `inode` must be that of the file of an event, and `file` be being opened with it.
     unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `inode` is that of the file of an event, with which
+        // `file` is being opened.
         let ret = unsafe { open_event(inode, file) };
         if ret != 0 {
             return ret;
@@ -213,7 +215,7 @@ impl<T: EventText> Operations<T> {
     ///
     /// As that of [`with_event`](Self::with_event), and the file must be being opened.
     unsafe fn open_reader(file: *mut bindings::file) -> Result {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, the file fulfils those of `with_event`.
         let hits = unsafe { Self::with_event(file, Self::hits) }.ok_or(ENODEV)?;
         // INVARIANT: The file is being opened, and nobody knows of the reading yet.
         let reader = KBox::new(
@@ -323,20 +325,22 @@ impl<T: EventText> Operations<T> {
         m: *mut bindings::seq_file,
         pos: *mut bindings::loff_t,
     ) -> *mut c_void {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `pos` and `m` are valid, and the lock of `m` is held.
         let (item, size) = unsafe { (*pos, (*m).size) };
-        // SAFETY: Promised by the caller, and the borrow ends here.
+        // SAFETY: By the safety requirements, `open` has created `m` and its lock is held. The
+        // borrow ends here.
         let too_small = unsafe { Self::reading(m) }.too_small.take();
         // C has made the buffer larger, and nobody has seen anything of this reading.
         let same_reading = too_small.is_some_and(|before| size > before);
 
         if item == 0 && !same_reading {
-            // SAFETY: Promised by the caller.
+            // SAFETY: By the safety requirements, `open` has created `m` and its lock is held.
             if let Err(e) = unsafe { Self::restart(m) } {
                 return e.to_ptr();
             }
         }
-        // SAFETY: Promised by the caller, and the borrow ends with this function.
+        // SAFETY: By the safety requirements, `open` has created `m` and its lock is held. The
+        // borrow ends with this function.
         unsafe { Self::reading(m) }.seek(item)
     }
 
@@ -346,7 +350,8 @@ impl<T: EventText> Operations<T> {
     ///
     /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held.
     unsafe fn restart(m: *mut bindings::seq_file) -> Result {
-        // SAFETY: Promised by the caller; the file is not released while the lock is held.
+        // SAFETY: By the safety requirements, `open` has created `m` and its lock is held, so the
+        // file is not released.
         let reader = unsafe { Self::reader(m) };
 
         // SAFETY: By the invariant of `Reader` the file is open.
@@ -388,7 +393,8 @@ impl<T: EventText> Operations<T> {
         _item: *mut c_void,
         pos: *mut bindings::loff_t,
     ) -> *mut c_void {
-        // SAFETY: Promised by the caller, and the borrow ends with this function.
+        // SAFETY: By the safety requirements, `pos` is valid, `open` has created `m` and its lock
+        // is held. The borrow ends with this function.
         unsafe {
             *pos += 1;
             Self::reading(m).seek(*pos)
@@ -404,22 +410,24 @@ impl<T: EventText> Operations<T> {
     ///
     /// As that of [`start`](Self::start), which has succeeded.
     unsafe extern "C" fn show(m: *mut bindings::seq_file, _item: *mut c_void) -> c_int {
-        // SAFETY: Promised by the caller, and the borrow ends with this function.
+        // SAFETY: By the safety requirements, `open` has created `m` and its lock is held. The
+        // borrow ends with this function.
         let reading = unsafe { Self::reading(m) };
         let Some(text) = &reading.text else {
             return bindings::SEQ_SKIP as c_int;
         };
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `m` is valid and its lock is held.
         let shown = T::show(text, reading.item, unsafe { SeqFile::from_raw(m) });
 
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `m` is valid and its lock is held.
         let (count, size) = unsafe { ((*m).count, (*m).size) };
         // This is what C takes for too much.
         if count == size {
             reading.too_small = Some(size);
         } else if shown.is_ok() {
             if let Some(news) = reading.news.take() {
-                // SAFETY: Promised by the caller; the file is not released while the lock is held.
+                // SAFETY: By the safety requirements, `open` has created `m` and its lock is held,
+                // so the file is not released.
                 Self::has_read(unsafe { Self::reader(m) }, news);
             }
         }
@@ -435,7 +443,7 @@ impl<T: EventText> Operations<T> {
 }
 
 impl<T: EventText> Reading<T> {
-    /// Goes to an item. Returns what C takes for one, null if there is none.
+    /// Seeks to an item. Returns the pointer that C uses as an item, or null at the end.
     fn seek(&mut self, pos: bindings::loff_t) -> *mut c_void {
         let Ok(item) = usize::try_from(pos) else {
             return core::ptr::null_mut();
@@ -475,7 +483,7 @@ static POLLED: PollKey = PollKey {
 /// All hits that have not seen [`POLLED`] on are over.
 static ALL_LOOK: Atomic<bool> = Atomic::new(false);
 
-/// Has hits look for those who wait. Sleeps.
+/// Enables the check for pollers in hits. Sleeps.
 fn look_for_pollers() {
     // Pairs with the store below: hits are waited for.
     if ALL_LOOK.load(Acquire) {
@@ -491,7 +499,7 @@ fn look_for_pollers() {
     ALL_LOOK.store(true, Release);
 }
 
-/// Wakes those who poll a file of an event, as there was a hit.
+/// Wakes the pollers of all files of events after a hit.
 ///
 /// It must follow an atomic read-modify-write operation, and that the counting of the hit: such an
 /// operation is, with what is added here on some architectures, a full memory barrier. It pairs
@@ -530,13 +538,13 @@ fn wake() {
     }
 }
 
-/// Has who polls wait for hits.
+/// Adds the poller to the queue that hits wake.
 ///
 /// # Safety
 ///
 /// `file` must be open, and `wait` null or valid.
 unsafe fn wait_for_hits(file: *mut bindings::file, wait: *mut bindings::poll_table) {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `file` is open, and `wait` is null or valid.
     unsafe { bindings::hist_poll_wait(file, wait) };
 }
 
@@ -546,7 +554,7 @@ unsafe fn wait_for_hits(file: *mut bindings::file, wait: *mut bindings::poll_tab
 ///
 /// As that of [`Operations::with_event`].
 unsafe fn event_of(file: *mut bindings::file, _held: Held<'_>) -> *mut bindings::trace_event_file {
-    // SAFETY: Promised by the caller, and the mutex is held.
+    // SAFETY: By the safety requirements, `file` is one of an event. The mutex is held.
     unsafe { bindings::event_file_file(file) }
 }
 
@@ -554,7 +562,8 @@ unsafe fn event_of(file: *mut bindings::file, _held: Held<'_>) -> *mut bindings:
 ///
 /// `inode` must be that of the file of an event, and `file` be being opened with it.
 unsafe fn open_event(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `inode` is that of the file of an event, with which
+    // `file` is being opened.
     unsafe { bindings::tracing_open_file_tr(inode, file) }
 }
 
@@ -562,6 +571,7 @@ unsafe fn open_event(inode: *mut bindings::inode, file: *mut bindings::file) -> 
 ///
 /// [`open_event`] must have succeeded for them, and the event not be used any more.
 unsafe fn release_event(inode: *mut bindings::inode, file: *mut bindings::file) {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `open_event` has succeeded, and the event is no longer
+    // used.
     unsafe { bindings::tracing_release_file_tr(inode, file) };
 }

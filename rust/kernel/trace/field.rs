@@ -23,7 +23,7 @@ use core::{
     slice, //
 };
 
-/// How filters and histograms take a field.
+/// The kind of a field for filters and histograms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FilterKind {
     /// As its type says: see `filter_assign_type()`.
@@ -67,25 +67,25 @@ unsafe fn assign_type(ty: *const c_char) -> c_int {
     unsafe { bindings::filter_assign_type(ty) }
 }
 
-/// A field of an event, to make one. The event copies the texts, which must not have a NUL.
+/// The definition of a field. The event copies the texts, which must not have a NUL.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldDef<'a> {
     /// The type, as C would write it: `u32`, `char[20]`, `__data_loc char[]`.
     pub ty: &'a [u8],
     /// The name.
     pub name: &'a [u8],
-    /// Offset in the record, whose header comes first: see [`HEADER_SIZE`](super::HEADER_SIZE).
+    /// Offset in the record, including the header: see [`HEADER_SIZE`](super::HEADER_SIZE).
     pub offset: u32,
     /// Size in bytes; 4 for a `__data_loc` or a `__rel_loc`.
     pub size: u32,
-    /// Whether the type is a signed one.
+    /// `true` if the type is a signed one.
     pub signed: bool,
     /// Number of elements if the type is an array, or 0.
     ///
     /// The `format` file of an event moves the brackets of a type other than a `__data_loc` to
     /// behind the name, and puts this number, or nothing for 0, between them.
     pub len: u32,
-    /// How filters and histograms take it.
+    /// The kind for filters and histograms.
     pub filter: FilterKind,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Field<'a> {
         unsafe { CStr::from_char_ptr(self.node().name) }
     }
 
-    /// Offset in the record, whose header comes first.
+    /// Returns the offset in the record, including the header.
     pub fn offset(&self) -> usize {
         // CAST: It was made of a `u32` that fits.
         self.node().offset as usize
@@ -149,7 +149,7 @@ pub(super) struct List {
 
 type Node = bindings::ftrace_event_field;
 
-/// What `block` of a `List` is counted in.
+/// The unit of `block` of a `List`.
 const WORD: usize = size_of::<u64>();
 /// Words that are enough for a node, which may end in the middle of one on a 32-bit kernel.
 const NODE: usize = size_of::<Node>().div_ceil(WORD);
@@ -157,7 +157,7 @@ const NODE: usize = size_of::<Node>().div_ceil(WORD);
 // The nodes follow one another from the beginning of a word.
 static_assert!(align_of::<Node>() <= WORD);
 
-/// How many strings the owner of a list keeps in it.
+/// Number of strings that a list keeps for its owner.
 const STRINGS: usize = 3;
 
 /// The text of a type that many fields have, which need not be copied.
@@ -192,12 +192,13 @@ static EMPTY: Empty = Empty(Opaque::new(bindings::list_head {
     prev: (&raw const EMPTY).cast_mut().cast(),
 }));
 
-/// Whose fields are hidden, and from which task. Only written with `event_mutex` held.
+/// The list whose fields are hidden, and the task that they are hidden from. Only written with
+/// `event_mutex` held.
 static HIDDEN: Atomic<*const List> = Atomic::new(core::ptr::null());
 static HIDDEN_FROM: Atomic<*mut bindings::task_struct> = Atomic::new(core::ptr::null_mut());
 
 impl List {
-    /// Makes a list of `defs`, and keeps copies of `strings`.
+    /// Creates a list of `defs`, and keeps copies of `strings`.
     ///
     /// # Errors
     ///
@@ -258,7 +259,7 @@ impl List {
         unsafe { pin_init::pin_init_from_closure(init) }
     }
 
-    /// The strings that the list was made with, one after the other.
+    /// Returns the strings that were passed to `new()`, concatenated with their NULs.
     pub(super) fn text(&self) -> *const c_char {
         self.block.as_ptr().cast()
     }
@@ -303,15 +304,15 @@ impl List {
     }
 }
 
-/// Makes a list of nodes that are one behind the other. Each is put first, so the last one is the
-/// first in the list.
+/// Creates a list of consecutive nodes. Each is added at the head, so the last one is the first in
+/// the list.
 ///
 /// # Safety
 ///
 /// `head` and `count` nodes from `nodes` on must be valid, and stay where they are. Nobody else may
 /// access them during the call.
 unsafe fn link(head: *mut bindings::list_head, nodes: *mut Node, count: usize) {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `head` is valid and not accessed by other code.
     unsafe {
         (*head).next = head;
         (*head).prev = head;
@@ -332,11 +333,11 @@ fn with_nul(len: usize, string: &[u8]) -> usize {
     len.saturating_add(string.len()).saturating_add(1)
 }
 
-/// Room where strings are put one after the other.
+/// A buffer to which strings are appended.
 struct Text<'a>(&'a mut [MaybeUninit<u8>]);
 
 impl Text<'_> {
-    /// Puts a string and its NUL, and returns where it is.
+    /// Appends a string and its NUL, and returns its address.
     fn put(&mut self, string: &[u8]) -> Result<*const c_char> {
         if string.contains(&0) {
             return Err(EINVAL);
@@ -354,7 +355,7 @@ impl Text<'_> {
         Ok(start)
     }
 
-    /// Makes the node of a field, which is in no list yet, and puts its strings.
+    /// Creates the node of a field, which is in no list yet, and appends its strings.
     fn node(&mut self, def: &FieldDef<'_>) -> Result<Node> {
         let mut node: Node = pin_init::zeroed();
 

@@ -24,7 +24,7 @@ use crate::{
     types::Opaque,
 };
 
-/// With one of these set there is more to do than to look at `ENABLED`.
+/// With one of these set, testing `ENABLED` does not suffice.
 const CHECK: c_ulong = (bindings::EVENT_FILE_FL_TRIGGER_MODE
     | bindings::EVENT_FILE_FL_SOFT_DISABLED
     | bindings::EVENT_FILE_FL_PID_FILTER) as c_ulong;
@@ -55,13 +55,13 @@ impl File {
     /// `ptr` must be valid during `'g`, and a [`ReadGuard`] must exist during `'g`.
     #[inline]
     pub(super) unsafe fn from_raw<'g>(ptr: *mut bindings::trace_event_file) -> &'g Self {
-        // SAFETY: Promised by the caller; the type is transparent.
+        // SAFETY: By the safety requirements, `ptr` is valid during `'g`; the type is transparent.
         //
-        // INVARIANT: As the caller promises.
+        // INVARIANT: By the safety requirements, a `ReadGuard` exists during `'g`.
         unsafe { &*ptr.cast() }
     }
 
-    /// Whether a record has to be written.
+    /// Returns `true` if a record has to be written.
     ///
     /// Runs the triggers of the event that need no record, so call it once each time the event
     /// happens.
@@ -72,7 +72,7 @@ impl File {
         flags & ENABLED != 0 && self.wants_record_with(flags)
     }
 
-    /// Whether a record has to be written, for the probe of the file.
+    /// Returns `true` if a record has to be written, for the probe of the file.
     ///
     /// As [`is_recording`](Self::is_recording), for callers that know that the file is enabled.
     #[inline]
@@ -111,8 +111,8 @@ impl File {
         max.saturating_sub(HEADER_SIZE)
     }
 
-    /// Reserves a record with room for `payload_len` bytes behind the header. `slot` is where C
-    /// keeps what the reservation is about.
+    /// Reserves a record with a payload of `payload_len` bytes after the header. C keeps the state
+    /// of the reservation in `slot`.
     ///
     /// `None` if there is no room, tracing is off, the current process is filtered out, or this is
     /// a recursion. So it is if the buffer could never take such a record, even where C would first
@@ -153,7 +153,7 @@ impl File {
         unsafe { Reservation::new(self.0.get(), payload_len, slot) }
     }
 
-    /// Allows to make a record while another one is being made in this context.
+    /// Permits a record while another one is being written in this context.
     #[cfg(CONFIG_SYNTH_EVENTS)]
     #[inline(always)]
     pub(super) fn nest(&self) -> Nested<'_> {

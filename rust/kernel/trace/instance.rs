@@ -49,7 +49,7 @@ impl<'h> Instance<'h> {
     /// `ptr` must be an instance that is not removed during `'h`.
     #[inline]
     pub(super) unsafe fn from_raw(ptr: NonNull<bindings::trace_array>, held: Held<'h>) -> Self {
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, the instance is not removed during `'h`.
         Self { ptr, held }
     }
 
@@ -103,13 +103,13 @@ impl<'h> Instance<'h> {
         to_result(unsafe { set_clock(self.ptr, name) })
     }
 
-    /// Whether this is the clock that records are stamped with.
+    /// Returns `true` if this is the clock of the time stamps of records.
     pub fn clock_is(self, name: &CStr) -> bool {
         // SAFETY: By the type invariant the instance is there.
         unsafe { clock_is(self.ptr, name) }
     }
 
-    /// Whether the clock counts nanoseconds.
+    /// Returns `true` if the clock counts nanoseconds.
     pub fn clock_in_ns(self) -> bool {
         // SAFETY: By the type invariant the instance is there.
         unsafe { clock_in_ns(self.ptr.as_ptr()) }
@@ -178,22 +178,22 @@ unsafe impl Send for InstanceRef {}
 unsafe impl Sync for InstanceRef {}
 
 impl InstanceRef {
-    /// Gives a reference back, and `None`, if there are so many that some must have been leaked:
-    /// the number of them must not wrap.
+    /// Takes over a reference. Drops it and returns `None` if the count is so high that references
+    /// must have leaked: it must not wrap.
     ///
     /// # Safety
     ///
     /// `ptr` must be an instance that the caller has a reference to, which is given up.
     #[inline(never)]
     unsafe fn from_raw(ptr: NonNull<bindings::trace_array>) -> Option<Self> {
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, the caller passes a reference to the instance.
         let instance = Self { ptr };
 
         // SAFETY: By the type invariant the instance is there.
         (!unsafe { bindings::trace_array_refs_leaked(ptr.as_ptr()) }).then_some(instance)
     }
 
-    /// Finds the instance of this name, or makes it. Sleeps: takes `event_mutex`.
+    /// Returns the instance of this name, and creates it if necessary. Sleeps: takes `event_mutex`.
     ///
     /// A new instance has the events of `systems`, names with commas between them, or all events.
     /// An instance that is there already stays as it is.
@@ -236,7 +236,7 @@ impl InstanceRef {
             // SAFETY: The function has no requirements.
             let top = NonNull::new(unsafe { bindings::top_trace_array() }).ok_or(ENODEV)?;
 
-            // What user space may do is not asked, as it is not for other instances.
+            // The permissions of user space are not checked, as for other instances.
             //
             // SAFETY: C looks for an instance at this address.
             to_result(unsafe { bindings::trace_array_get(top.as_ptr()) })?;
@@ -424,8 +424,8 @@ impl PartialEq<InstanceRef> for Instance<'_> {
     }
 }
 
-/// The address of the code that this is inlined into, or of another function where nobody knows how
-/// to find out.
+/// Returns the address of the code that this is inlined into, or of another function on
+/// architectures where it is unknown.
 #[inline(always)]
 fn this_address() -> usize {
     #[cfg(CONFIG_X86_64)]
@@ -474,7 +474,8 @@ unsafe fn find_file(
     system: &CStr,
     event: &CStr,
 ) -> *mut bindings::trace_event_file {
-    // SAFETY: Promised by the caller; C only compares the strings.
+    // SAFETY: By the safety requirements, `event_mutex` is held and `instance` exists; C only
+    // compares the strings.
     unsafe {
         bindings::__find_event_file(instance.as_ptr(), system.as_char_ptr(), event.as_char_ptr())
     }
@@ -485,7 +486,7 @@ unsafe fn find_file(
 /// `instance` must be there.
 #[inline(never)]
 unsafe fn get(instance: NonNull<bindings::trace_array>) -> c_int {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `instance` exists.
     unsafe { bindings::tracing_check_open_get_tr(instance.as_ptr()) }
 }
 
@@ -494,7 +495,7 @@ unsafe fn get(instance: NonNull<bindings::trace_array>) -> c_int {
 /// `instance` must be there.
 #[inline(never)]
 unsafe fn set_clock(instance: NonNull<bindings::trace_array>, name: &CStr) -> c_int {
-    // SAFETY: Promised by the caller; C only compares the string.
+    // SAFETY: By the safety requirements, `instance` exists; C only compares the string.
     unsafe { bindings::tracing_set_clock(instance.as_ptr(), name.as_char_ptr()) }
 }
 
@@ -503,7 +504,7 @@ unsafe fn set_clock(instance: NonNull<bindings::trace_array>, name: &CStr) -> c_
 /// `instance` must be there.
 #[inline(never)]
 unsafe fn clock_is(instance: NonNull<bindings::trace_array>, name: &CStr) -> bool {
-    // SAFETY: Promised by the caller; C only compares the string.
+    // SAFETY: By the safety requirements, `instance` exists; C only compares the string.
     unsafe { bindings::tracing_clock_is(instance.as_ptr(), name.as_char_ptr()) }
 }
 
@@ -512,7 +513,7 @@ unsafe fn clock_is(instance: NonNull<bindings::trace_array>, name: &CStr) -> boo
 /// `instance` must be there.
 #[inline(never)]
 pub(super) unsafe fn clock_in_ns(instance: *mut bindings::trace_array) -> bool {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `instance` exists.
     unsafe { bindings::trace_clock_in_ns(instance) }
 }
 
@@ -523,7 +524,7 @@ pub(super) unsafe fn clock_in_ns(instance: *mut bindings::trace_array) -> bool {
 /// `instance` must be there.
 #[inline(never)]
 pub(super) unsafe fn now(instance: *mut bindings::trace_array) -> u64 {
-    // SAFETY: Promised by the caller. An instance has a buffer.
+    // SAFETY: By the safety requirements, `instance` exists. An instance has a buffer.
     unsafe { bindings::ring_buffer_time_stamp((*instance).array_buffer.buffer) }
 }
 
@@ -532,7 +533,7 @@ pub(super) unsafe fn now(instance: *mut bindings::trace_array) -> u64 {
 /// `instance` must be there.
 #[inline(never)]
 unsafe fn change_filter_buffering(instance: NonNull<bindings::trace_array>, off: bool) {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `instance` exists.
     unsafe { bindings::trace_filter_buffering_off(instance.as_ptr(), off) };
 }
 
@@ -549,7 +550,8 @@ unsafe fn log_error(
     index: u8,
     pos: u16,
 ) {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `texts` is the table of an `ErrorTexts` with more than
+    // `index` strings.
     let (texts, index) = unsafe { error_texts::lasting(texts, index) };
 
     // SAFETY: The caller promises an instance. C copies the first two strings, and keeps the

@@ -49,13 +49,13 @@ use crate::{
 /// The system of these events.
 const SYSTEM: &CStr = c"kprobes";
 
-/// How many fields an event can have: `MAX_TRACE_ARGS` of `kernel/trace/trace_probe.h`.
+/// Maximum number of fields of an event: `MAX_TRACE_ARGS` of `kernel/trace/trace_probe.h`.
 pub const MAX_FIELDS: usize = 128;
 
-/// How long the name of an event can be, in bytes.
+/// Maximum length of the name of an event, in bytes.
 pub const MAX_NAME_LEN: usize = bindings::MAX_EVENT_NAME_LEN as usize - 1;
 
-/// An event that is being put together. See [the module](self).
+/// A builder of an event. See [the module](self).
 ///
 /// All methods take it by value: when one has failed there is nothing left that could be created.
 pub struct Builder {
@@ -112,7 +112,7 @@ impl Builder {
         Ok(self)
     }
 
-    /// Makes the event. Sleeps: takes `dyn_event_ops_mutex`, and `event_mutex` inside of it. So
+    /// Creates the event. Sleeps: takes `dyn_event_ops_mutex`, and `event_mutex` inside of it. So
     /// neither of the two must be held, nor this be called in
     /// [`dynevent::Operations::create`](super::dynevent::Operations::create).
     ///
@@ -147,7 +147,7 @@ impl Builder {
     }
 }
 
-/// A kprobe or kretprobe event that this code has made.
+/// A kprobe or kretprobe event that this code has created.
 ///
 /// It is deleted when this is dropped. If it is enabled in the top instance it is disabled before;
 /// if something else is in the way it stays, and a message in the kernel log says so. Nothing in it
@@ -182,7 +182,7 @@ impl Event {
         self.file.set_enabled(on)
     }
 
-    /// Deletes the event, or gives it back if that fails. Sleeps: takes `event_mutex`.
+    /// Deletes the event, or returns it on failure. Sleeps: takes `event_mutex`.
     ///
     /// For a moment nothing keeps others from deleting it.
     ///
@@ -195,7 +195,7 @@ impl Event {
     pub fn delete(self) -> Result<(), NotDeleted> {
         let Self { file, mut owner } = self;
 
-        // What there is a reference to is not deleted.
+        // An event with a reference cannot be deleted.
         drop(file);
         let Err(error) = delete(&owner.name) else {
             owner.deleted = true;
@@ -216,9 +216,9 @@ impl Event {
     }
 }
 
-/// What [`Event::delete`] gives back if it has failed.
+/// The error of [`Event::delete`].
 pub struct NotDeleted {
-    /// What is in the way.
+    /// The reason of the failure.
     pub error: Error,
     /// The event, as it was. `None` if somebody else has deleted it.
     pub event: Option<Event>,
@@ -245,7 +245,8 @@ impl Drop for Owner {
     }
 }
 
-/// Deletes the event of this name, whoever has made it. Sleeps: takes `event_mutex`.
+/// Deletes the event of this name, even if another user has created it. Sleeps: takes
+/// `event_mutex`.
 ///
 /// In C: `kprobe_event_delete()`; but the system is always `kprobes`, and a long name is not cut.
 ///

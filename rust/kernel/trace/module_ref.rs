@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What keeps a module loaded as long as C may call into it.
+//! References that keep a module loaded as long as C may call into it.
 //!
 //! C header: [`include/linux/module.h`](srctree/include/linux/module.h).
 
@@ -27,8 +27,7 @@ unsafe impl Send for ModuleRef {}
 unsafe impl Sync for ModuleRef {}
 
 impl ModuleRef {
-    /// Takes a reference, unless the module is not there for good: it is still being initialised,
-    /// or it is on its way out.
+    /// Takes a reference, unless the module is still being initialised or is being unloaded.
     ///
     /// A module whose initialisation fails goes in spite of references, so there is none before
     /// that is over.
@@ -53,7 +52,8 @@ impl ModuleRef {
     /// `module` must be null or a module that is not freed meanwhile.
     #[inline(never)]
     pub(super) unsafe fn get_raw(module: *mut bindings::module) -> Option<Self> {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `module` is null or a module that is not freed
+        // concurrently.
         if !unsafe { bindings::trace_module_get(module) } {
             return None;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How deep things that make records are nested on a CPU.
+//! The nesting of operations that write records, per CPU.
 //!
 //! The ring buffer refuses to be entered again from the same context; but not by the functions of C
 //! for synthetic events, which count on not being called by what they call. It has six levels for
@@ -19,11 +19,11 @@ use crate::{
     types::NotThreadSafe, //
 };
 
-/// What is counted.
+/// The kind of nesting that is counted.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub(super) enum What {
-    /// Synthetic events that kernel code makes.
+    /// Synthetic events that kernel code generates.
     #[cfg_attr(not(CONFIG_SYNTH_EVENTS), expect(dead_code))]
     Records,
     /// Triggers that are hit.
@@ -53,7 +53,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Goes one level deeper. `None` if it is too deep. Any context.
+    /// Enters one level. Returns `None` if the nesting is too deep. Any context.
     ///
     /// # Safety
     ///

@@ -42,7 +42,8 @@ impl<'a> Line<'a> {
         iter: *mut bindings::trace_iterator,
         event: *mut bindings::trace_event,
     ) -> Self {
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, `iter` is valid and exclusive during `'a`, and has
+        // a record of `event`, which is registered.
         Self {
             iter,
             event,
@@ -62,7 +63,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What comes behind the header.
+    /// Returns the record without its header.
     pub fn payload(&self) -> &[u8] {
         self.record().get(HEADER_SIZE..).unwrap_or_default()
     }
@@ -87,10 +88,10 @@ impl<'a> Line<'a> {
         };
     }
 
-    /// Adds these bytes as they are, or nothing if there is no room for all of them: then the line
-    /// is printed at the next try. In C: `trace_seq_putmem()`.
+    /// Appends these bytes unchanged, or nothing if they do not all fit: the line is then printed
+    /// at the next try. In C: `trace_seq_putmem()`.
     pub fn write_bytes(&mut self, bytes: &[u8]) {
-        // What is longer does not fit either.
+        // A longer text does not fit either.
         let len = c_uint::try_from(bytes.len()).unwrap_or(c_uint::MAX);
 
         // SAFETY: By the type invariant the iterator is valid and ours. C copies the bytes, if it
@@ -100,7 +101,7 @@ impl<'a> Line<'a> {
         };
     }
 
-    /// What C wants to know at the end.
+    /// Returns the result that C expects at the end.
     pub(super) fn finish(self) -> bindings::print_line_t {
         // SAFETY: By the type invariant the iterator is valid.
         unsafe { handle_return(&raw mut (*self.iter).seq) }
@@ -138,7 +139,7 @@ pub(super) unsafe extern "C" fn print_fields(
     _flags: c_int,
     event: *mut bindings::trace_event,
 ) -> bindings::print_line_t {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `iter` has a record of `event`, as C passed them.
     unsafe { bindings::print_event_fields(iter, event) }
 }
 
@@ -153,6 +154,6 @@ pub(super) unsafe extern "C" fn print_nothing(
     flags: c_int,
     event: *mut bindings::trace_event,
 ) -> bindings::print_line_t {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `iter` has a record of `event`, as C passed them.
     unsafe { bindings::trace_nop_print(iter, flags, event) }
 }

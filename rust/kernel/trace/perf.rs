@@ -73,7 +73,7 @@ impl<'g> Listener<'g> {
         unsafe { bindings::trace_event_perf_head(self.call) }
     }
 
-    /// Whether perf wants records of the event on this CPU.
+    /// Returns `true` if perf wants records of the event on this CPU.
     #[inline]
     pub fn is_active(&self) -> bool {
         // SAFETY: By the type invariant the heads are not freed. perf changes them on this CPU,
@@ -83,7 +83,7 @@ impl<'g> Listener<'g> {
         !first.load(Relaxed).is_null()
     }
 
-    /// Whether a BPF program wants to see records of the event.
+    /// Returns `true` if a BPF program is attached to the event.
     #[inline]
     pub(super) fn has_program(&self) -> bool {
         #[cfg(CONFIG_BPF_EVENTS)]
@@ -98,7 +98,7 @@ impl<'g> Listener<'g> {
         false
     }
 
-    /// Starts a record with room for `payload_len` bytes behind the header.
+    /// Starts a record with a payload of `payload_len` bytes after the header.
     ///
     /// `None` if that is more than [`MAX_PAYLOAD`], or if a record is being put together already in
     /// this context.
@@ -142,8 +142,8 @@ impl<'g> Listener<'g> {
         };
     }
 
-    /// Starts a record of at least `len` bytes, with the header, whose length makes the sample
-    /// even. What is behind `len` bytes is zeroes.
+    /// Starts a record of at least `len` bytes, including the header, whose length is rounded up
+    /// for the sample. Bytes after `len` are zero.
     #[inline(always)]
     pub(super) fn reserve_sample(self, len: usize) -> Option<Reservation<'g>> {
         // perf puts the length in front, in four bytes.
@@ -185,7 +185,7 @@ impl<'g> Listener<'g> {
     }
 }
 
-/// A record for perf that is being put together.
+/// A record for perf that is not submitted yet.
 ///
 /// Its payload has whatever was in the buffer before; fill all of it before
 /// [committing](Self::commit). Dropping it takes the record back.
@@ -205,7 +205,7 @@ pub struct Reservation<'g> {
 }
 
 impl Reservation<'_> {
-    /// What comes behind the header.
+    /// Returns the record without its header.
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         // SAFETY: By the type invariant there are `len` bytes of our own, the header being the
@@ -240,9 +240,9 @@ impl Reservation<'_> {
         }
     }
 
-    /// The lock of a task's perf events is taken in interrupts as well, and who holds it may be
-    /// interrupted by an NMI. The events of C that have a task happen with interrupts disabled, and
-    /// not in NMIs.
+    /// Submits the record to the perf events of a task. Their lock is taken in interrupts as well,
+    /// and its holder may be interrupted by an NMI. The events of C that have a task happen with
+    /// interrupts disabled, and not in NMIs.
     #[inline(never)]
     fn submit_for(self, count: u64, task: &Task) {
         // Interrupts are not disabled in an NMI, which C warns about.
@@ -268,9 +268,10 @@ impl Reservation<'_> {
         let this = ManuallyDrop::new(self);
 
         // SAFETY: By the type invariant the record and the registers are our own, and `len` fits in
-        // an `int`. This gives back the context; `this` is not used or dropped any more. The perf
-        // events of the head and the programs are kept by the disabled preemption. The rest is
-        // promised by the caller.
+        // an `int`. This releases the context; `this` is not used or dropped any more. Disabled
+        // preemption protects the perf events of the head and the programs. By the safety
+        // requirements, `task` is null or exists during the call, with interrupts disabled and not
+        // in an NMI.
         unsafe {
             bindings::perf_trace_run_bpf_submit(
                 this.record.cast(),

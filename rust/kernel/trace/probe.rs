@@ -92,7 +92,8 @@ pub unsafe trait Event: 'static {
 /// `tracepoint` is there as long as this.
 pub struct Found {
     tracepoint: &'static Tracepoint,
-    /// What keeps the module that it is in loaded. `None` if that is the one which asks.
+    /// The reference that keeps the module of the tracepoint loaded. `None` if that module is the
+    /// caller's.
     module: Option<ModuleRef>,
 }
 
@@ -250,7 +251,7 @@ where
         }? Error)
     }
 
-    /// What is called.
+    /// Returns the closure that is called.
     pub fn closure(&self) -> &F {
         &self.closure
     }
@@ -344,8 +345,8 @@ pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Probe>>) 
     }
 }
 
-/// Finds a tracepoint by its name, be it one of the kernel proper or of a module, which is kept
-/// then; but not if it is that of `owner`, which is who asks.
+/// Finds a tracepoint by its name, in the kernel proper or in a module, which is pinned; but not in
+/// `owner`, the module of the caller.
 ///
 /// # Errors
 ///
@@ -415,7 +416,7 @@ impl Search<'_> {
         let mut found = Found::own(unsafe { Tracepoint::from_raw(tracepoint) });
 
         if module != self.owner {
-            // SAFETY: Promised by the caller.
+            // SAFETY: By the safety requirements, `module` is null or not freed concurrently.
             found.module = unsafe { ModuleRef::get_raw(module) };
             if found.module.is_none() {
                 self.found = Err(ENODEV);
@@ -431,7 +432,8 @@ impl Search<'_> {
 ///
 /// `tracepoint` must be one of the kernel proper, and `data` a `Search`.
 unsafe extern "C" fn look(tracepoint: *mut bindings::tracepoint, data: *mut c_void) {
-    // SAFETY: Promised by the caller; nobody else accesses the search.
+    // SAFETY: By the safety requirements, `data` is a `Search` and `tracepoint` one of the kernel
+    // proper. No other code accesses the search.
     unsafe { (*data.cast::<Search<'_>>()).look(tracepoint, core::ptr::null_mut()) };
 }
 
@@ -444,6 +446,7 @@ unsafe extern "C" fn look_in_module(
     module: *mut bindings::module,
     data: *mut c_void,
 ) {
-    // SAFETY: Promised by the caller; nobody else accesses the search.
+    // SAFETY: By the safety requirements, `data` is a `Search` and `tracepoint` one of `module`. No
+    // other code accesses the search.
     unsafe { (*data.cast::<Search<'_>>()).look(tracepoint, module) };
 }

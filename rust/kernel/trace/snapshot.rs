@@ -29,12 +29,12 @@ use crate::{
 };
 use core::cell::UnsafeCell;
 
-/// Whether a snapshot is to be taken.
+/// The condition of snapshots.
 pub trait Condition: Send + Sync + 'static {
-    /// What the condition is asked about.
+    /// The argument of the condition.
     type Context;
 
-    /// Whether to take one now. If so the condition can remember why.
+    /// Returns `true` if a snapshot is to be taken now. The condition can then record the reason.
     ///
     /// Called with interrupts disabled and with a spin lock of the instance held, so by one CPU at
     /// a time. Must be short, and not take locks, sleep or allocate.
@@ -65,7 +65,7 @@ unsafe impl<T: Condition> Send for ConditionalSnapshot<T> {}
 unsafe impl<T: Condition> Sync for ConditionalSnapshot<T> {}
 
 impl<T: Condition> ConditionalSnapshot<T> {
-    /// Puts a condition in force, and makes a buffer for the snapshot. Sleeps: takes
+    /// Enables a condition, and allocates a buffer for the snapshot. Sleeps: takes
     /// `trace_types_lock`.
     ///
     /// # Errors
@@ -158,7 +158,8 @@ unsafe extern "C" fn update<T: Condition>(
     if context.is_null() {
         return false;
     }
-    // SAFETY: Promised by the caller. While it is in force the condition is not freed.
+    // SAFETY: By the safety requirements, the condition is a `T`, and `context` is null or the
+    // argument of `fire`. An enabled condition is not freed.
     let (condition, context) = unsafe {
         (
             &*condition_of(array).cast::<T>(),
@@ -169,13 +170,14 @@ unsafe extern "C" fn update<T: Condition>(
     condition.update(context)
 }
 
-/// What `enable` was given for the condition of an instance.
+/// Returns the pointer that `enable` registered for the condition of an instance.
 ///
 /// # Safety
 ///
 /// `array` must be an instance with a condition, whose lock is held.
 unsafe fn condition_of(array: *mut bindings::trace_array) -> *mut c_void {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `array` is an instance with a condition, whose lock is
+    // held.
     #[cfg(CONFIG_TRACER_SNAPSHOT)]
     unsafe {
         (*(*array).cond_snapshot).cond_data
@@ -206,7 +208,8 @@ unsafe fn enable(
     data: *mut c_void,
     update: unsafe extern "C" fn(*mut bindings::trace_array, *mut c_void) -> bool,
 ) -> c_int {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `array` exists, and `data` is valid for `update` until
+    // the condition is disabled.
     #[cfg(CONFIG_TRACER_SNAPSHOT)]
     unsafe {
         bindings::tracing_snapshot_cond_enable(array, data, Some(update))
@@ -223,7 +226,8 @@ unsafe fn enable(
 /// `array` must be there, and `context` what the `update` of its condition takes.
 #[inline(never)]
 unsafe fn fire(array: *mut bindings::trace_array, context: *mut c_void) {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `array` exists, and `context` is valid for the `update`
+    // of its condition.
     #[cfg(CONFIG_TRACER_SNAPSHOT)]
     unsafe {
         bindings::tracing_snapshot_cond(array, context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What [`trace_event!`](super::trace_event) makes its events of.
+//! The types and functions that the code of [`trace_event!`](super::trace_event) uses.
 //!
 //! Nothing in here is to be used by hand. The macro makes a little code for each event; it is in
 //! here what that code does:

@@ -15,7 +15,7 @@ const NAME_LEN: usize = 1024;
 
 static_assert!(NAME_LEN > bindings::KSYM_NAME_LEN as usize + 256);
 
-/// A place that a name is put in.
+/// A buffer for a name.
 ///
 /// # Examples
 ///
@@ -43,7 +43,8 @@ impl Name {
         Self([0; NAME_LEN])
     }
 
-    /// The symbol that an address is in; the address in hexadecimal, with `0x`, if there is none.
+    /// Returns the symbol that contains an address, or the address in hexadecimal, with `0x`, if no
+    /// symbol does.
     ///
     /// With `offset` the name is followed by how far the address is into the symbol and by the size
     /// of that, `+0x10/0x40`. A symbol of a module is followed by the name of that, `[module]`.
@@ -56,7 +57,7 @@ impl Name {
         self.text(len)
     }
 
-    /// What `%p` prints for a pointer: a number that tells one from another and nothing else.
+    /// Returns the output of `%p` for a pointer: a number that only identifies it.
     pub fn hashed(&mut self, address: usize) -> &[u8] {
         // SAFETY: The format takes one pointer, which is not read from; C writes no more than there
         // is room for.
@@ -80,15 +81,15 @@ impl Name {
     }
 }
 
-/// Whether the current task may be shown addresses of the kernel, as they are in
-/// `/proc/kallsyms`: this depends on its capabilities and on `kernel.kptr_restrict`.
+/// Returns `true` if the current task may see addresses of the kernel, as in `/proc/kallsyms`: this
+/// depends on its capabilities and on `kernel.kptr_restrict`.
 #[inline(never)]
 pub fn address_allowed() -> bool {
     // SAFETY: There are no requirements.
     unsafe { bindings::trace_may_show_addresses() }
 }
 
-/// The name of a system call; `None` if there is none of this number.
+/// Returns the name of a system call, or `None` if the number is unknown.
 #[inline(never)]
 pub fn syscall_name(nr: u64) -> Option<&'static CStr> {
     // SAFETY: C looks the number up, and returns null for one that it does not have.
@@ -108,10 +109,10 @@ pub fn syscall_name(nr: u64) -> Option<&'static CStr> {
 #[inline(never)]
 unsafe fn sprint(buffer: *mut u8, address: usize, offset: bool) -> c_int {
     if offset {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `buffer` has `NAME_LEN` bytes.
         unsafe { bindings::sprint_symbol(buffer.cast(), address) }
     } else {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `buffer` has `NAME_LEN` bytes.
         unsafe { bindings::sprint_symbol_no_offset(buffer.cast(), address) }
     }
 }
@@ -124,7 +125,8 @@ unsafe fn sprint(buffer: *mut u8, address: usize, offset: bool) -> c_int {
 #[cfg(not(CONFIG_KALLSYMS))]
 #[inline(never)]
 unsafe fn sprint(buffer: *mut u8, address: usize, _offset: bool) -> c_int {
-    // SAFETY: Promised by the caller. The format takes one pointer, which is not read from.
+    // SAFETY: By the safety requirements, `buffer` has `NAME_LEN` bytes. The format takes one
+    // pointer, which is not read from.
     unsafe {
         bindings::snprintf(
             buffer.cast(),

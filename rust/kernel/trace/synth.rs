@@ -88,7 +88,7 @@ use core::{
 /// The system of these events.
 const SYSTEM: &CStr = c"synthetic";
 
-/// How many fields an event can have.
+/// Maximum number of fields of an event.
 pub const MAX_FIELDS: usize = bindings::SYNTH_FIELDS_MAX as usize;
 
 /// Number of words that hold a string or a stack trace. See [`Value`].
@@ -97,15 +97,15 @@ pub const TEXT_WORDS: usize = 32;
 /// Length of the longest string of fixed size, and what each of them takes in a record.
 const STRING_MAX: u16 = bindings::MAX_FILTER_STR_VAL as u16;
 
-/// How many entries of a stack trace C looks at, the count being one of them.
+/// Maximum number of words of a stack trace that C reads, including the count.
 const STACK_DEPTH: u64 = bindings::HIST_STACKTRACE_DEPTH as u64;
 
-// What is read as a string, or as a stack trace, fits in the words.
+// Strings and stack traces fit in the words.
 static_assert!(TEXT_WORDS * size_of::<u64>() == STRING_MAX as usize);
 static_assert!(STRING_MAX as u32 == bindings::MAX_FILTER_STR_VAL);
 static_assert!(STACK_DEPTH as usize == TEXT_WORDS - 1);
 
-/// What a field takes.
+/// The kind of values of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueKind {
     /// A number, which is cut to the size of the field.
@@ -150,13 +150,14 @@ impl Value<'_> {
     }
 }
 
-/// Whether the last byte is a NUL, so that it is a string.
+/// Returns `true` if the last byte is a NUL, as in a string.
 #[inline]
 fn is_string(text: &[u64; TEXT_WORDS]) -> bool {
     text[TEXT_WORDS - 1].to_ne_bytes()[7] == 0
 }
 
-/// Whether C finds the end of the stack trace before that of the room which it makes for it.
+/// Returns `true` if C finds the end of the stack trace before the end of the buffer that it
+/// allocates for it.
 ///
 /// It makes room for the count and as many entries as that says, and copies all up to the first
 /// zero or up to [`STACK_DEPTH`] words.
@@ -170,7 +171,7 @@ fn is_stack(stack: &[u64; TEXT_WORDS]) -> bool {
         && (n + 1 >= STACK_DEPTH || stack.get(n as usize + 1).is_some_and(|end| *end == 0))
 }
 
-/// What tells C that the values are in the order of the fields.
+/// The indices of the values for C, in the order of the fields.
 static IN_ORDER: [c_uint; MAX_FIELDS] = {
     let mut order = [0; MAX_FIELDS];
     let mut i = 0;
@@ -235,7 +236,7 @@ impl EventRef {
         unsafe { Self::new(event, held) }
     }
 
-    /// `None` if there are more references than can be counted, as some were leaked.
+    /// Returns `None` if the reference count is exhausted, as references have leaked.
     ///
     /// # Safety
     ///
@@ -301,7 +302,7 @@ impl EventRef {
         self.put(held);
     }
 
-    /// Gives up the reference to an event that was closed, and that no hit uses.
+    /// Drops the reference to an event that was closed and that no hit uses.
     ///
     /// Only called after having waited for hits since it was closed.
     fn put(&self, _held: Held<'_>) {
@@ -351,7 +352,7 @@ impl EventRef {
         fields.get(i).map(|field| Field(unsafe { &**field }))
     }
 
-    /// Whether anybody listens.
+    /// Returns `true` if the event has a listener.
     ///
     /// A hint: it can change at any time.
     #[inline]
@@ -371,7 +372,7 @@ impl EventRef {
         Some(unsafe { Tracepoint::from_raw((*self.event.as_ptr()).tp) })
     }
 
-    /// Makes the event happen, if anybody listens. In any context that a trigger is hit in.
+    /// Generates the event, if it has a listener. In any context in which a trigger is hit.
     ///
     /// `value` is asked for the value of each field, by its number and in their order. A number for
     /// something that is none, or the other way round, is replaced by nothing: 0, an empty string,
@@ -438,27 +439,27 @@ impl<'h> Field<'h> {
         self.0.size
     }
 
-    /// Whether the type is a signed one.
+    /// Returns `true` if the type is a signed one.
     pub fn is_signed(self) -> bool {
         self.0.is_signed
     }
 
-    /// Whether it is a string.
+    /// Returns `true` if the field is a string.
     pub fn is_string(self) -> bool {
         self.0.is_string
     }
 
-    /// Whether its length is not fixed: a string, or a stack trace.
+    /// Returns `true` if the length is not fixed: a string, or a stack trace.
     pub fn is_dynamic(self) -> bool {
         self.0.is_dynamic
     }
 
-    /// Whether it is a stack trace.
+    /// Returns `true` if the field is a stack trace.
     pub fn is_stack(self) -> bool {
         self.0.is_stack
     }
 
-    /// What it takes.
+    /// Returns the kind of values of the field.
     pub fn kind(self) -> ValueKind {
         if self.is_string() {
             ValueKind::String
@@ -489,7 +490,7 @@ unsafe fn fields<'a>(event: *const bindings::synth_event) -> &'a [*mut bindings:
     }
 }
 
-/// What the probes of a synthetic event are.
+/// The type of the probes of a synthetic event.
 type Probe = unsafe extern "C" fn(*mut c_void, *mut u64, *mut c_uint);
 
 /// Calls the probes, which do not write to the values. On a CPU that is offline there are none.
@@ -503,7 +504,7 @@ type Probe = unsafe extern "C" fn(*mut c_void, *mut u64, *mut c_uint);
 /// for strings then be addresses of [`TEXT_WORDS`] words.
 #[inline]
 unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64], records: Option<&Records>) {
-    // What keeps the trigger of a hit need not keep probes.
+    // The protection of the trigger of a hit need not cover probes.
     let _guard = CallGuard::new();
 
     if !cpu_is_online() {
@@ -539,7 +540,7 @@ unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64], records: Option<&Reco
 /// `event_mutex` must be held.
 #[inline(never)]
 unsafe fn find(name: &CStr) -> *mut bindings::synth_event {
-    // SAFETY: Promised by the caller. C only compares the string.
+    // SAFETY: By the safety requirements, `event_mutex` is held. C only compares the string.
     unsafe { bindings::find_synth_event(name.as_char_ptr()) }
 }
 
@@ -548,6 +549,6 @@ unsafe fn find(name: &CStr) -> *mut bindings::synth_event {
 /// `event_mutex` must be held, and `call` be a registered event.
 #[inline(never)]
 unsafe fn find_call(call: *mut bindings::trace_event_call) -> *mut bindings::synth_event {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `event_mutex` is held, and `call` is a registered event.
     unsafe { bindings::find_synth_event_call(call) }
 }

@@ -202,7 +202,7 @@ fn unregister(event: &TestEvent) -> Result {
     event.event.unregister(guard.held())
 }
 
-/// Whether tracing knows an event.
+/// Returns `true` if tracing finds an event.
 fn is_found(name: &CStr) -> bool {
     // SAFETY: Both are strings that are looked up in the top instance.
     let file = from_err_ptr(unsafe {
@@ -233,7 +233,8 @@ fn listeners(event: &TestEvent) -> usize {
     event.event.listeners(&guard).count()
 }
 
-/// The names of the fields in the order of the `format` file, which goes from the end of the list.
+/// Returns the names of the fields in the order of the `format` file, which starts at the end of
+/// the list.
 fn listed_fields(event: &Arc<TestEvent>) -> Result<KVec<(KVec<u8>, i32)>> {
     let mut names = KVec::new();
     let _guard = event_mutex::lock();
@@ -257,7 +258,7 @@ fn listed_fields(event: &Arc<TestEvent>) -> Result<KVec<(KVec<u8>, i32)>> {
     Ok(names)
 }
 
-/// Whether an event has just these fields.
+/// Returns `true` if an event has exactly these fields.
 fn has_fields(event: &TestEvent, defs: &[FieldDef<'_>]) -> bool {
     let mut fields = event.event.fields();
 

@@ -40,7 +40,7 @@ use core::ptr::NonNull;
 #[must_use = "the file is removed if this is dropped"]
 pub struct File {
     dentry: NonNull<bindings::dentry>,
-    /// What lets a file of a module be opened, which is over before the module goes.
+    /// Permits opening a file of a module, until the module is unloaded.
     _openable: Option<Openable>,
 }
 
@@ -56,7 +56,7 @@ impl Drop for File {
     }
 }
 
-/// Makes a file. Sleeps.
+/// Creates a file. Sleeps.
 ///
 /// `mode` are its permission bits. A file of a module can be opened when the module is initialised.
 ///
@@ -70,7 +70,7 @@ pub fn create_file<T: FileOps>(name: &CStr, mode: u16) -> Result<File> {
     unsafe { create(name, mode, FileVTable::<T>::get()) }
 }
 
-/// Makes a file that shows the text of `T`. Sleeps. See [`create_file`].
+/// Creates a file that shows the text of `T`. Sleeps. See [`create_file`].
 pub fn create_seq_file<T: Show>(name: &CStr, mode: u16) -> Result<File> {
     // SAFETY: The operations take no data. They are constants in the code of the module that owns
     // them.
@@ -85,12 +85,13 @@ pub fn create_seq_file<T: Show>(name: &CStr, mode: u16) -> Result<File> {
 /// `fops` must be fine for a file without data, and be there as long as their owner, or for good.
 #[inline(never)]
 unsafe fn create(name: &CStr, mode: u16, fops: &'static bindings::file_operations) -> Result<File> {
-    // What is built in is always there.
+    // Built-in code is never unloaded.
     let openable = if fops.owner.is_null() {
         None
     } else {
-        // SAFETY: Promised by the caller. The owner does not go before its code has dropped this,
-        // as a module must not leak it.
+        // SAFETY: By the safety requirements, `fops` suits a file without data and is valid as long
+        // as its owner. The owner is not unloaded before its code has dropped the `Openable`, as a
+        // module must not leak it.
         Some(unsafe { Openable::new(fops) }?)
     };
     let (data, fops) = match &openable {
@@ -123,6 +124,7 @@ unsafe fn create(name: &CStr, mode: u16, fops: &'static bindings::file_operation
 /// `dentry` must have been made by `tracefs_create_file()`, and is not used any more afterwards.
 #[inline(never)]
 unsafe fn remove(dentry: NonNull<bindings::dentry>) {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `tracefs_create_file()` has created `dentry`, which is
+    // not used afterwards.
     unsafe { bindings::tracefs_remove(dentry.as_ptr()) };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracepoints, and how to read who is attached to one.
+//! Tracepoints, and access to their probes.
 //!
 //! A [`Tracepoint`] is one of an event that is made at run time, one that `trace_event!` declares,
 //! or one of C.
@@ -173,7 +173,7 @@ impl Drop for ProbeGuard {
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 const COMPLETED: usize = bindings::SRCU_GET_STATE_COMPLETED as usize;
 
-/// When all [`ReadGuard`]s are gone that may have seen a listener which is not there any more.
+/// The grace period of all [`ReadGuard`]s that may have seen a detached listener.
 ///
 /// Holds a cookie of `tracepoint_srcu`, or that for which there is nothing to wait for. No number
 /// of one's own will do for that: cookies wrap around, and 0 is one of them.
@@ -233,7 +233,8 @@ impl Tracepoint {
         Self(Opaque::zeroed())
     }
 
-    /// What `DEFINE_TRACE` makes, for a static in the section of tracepoints.
+    /// Returns the tracepoint that `DEFINE_TRACE` defines, for a static in the section of
+    /// tracepoints.
     ///
     /// # Safety
     ///
@@ -265,7 +266,7 @@ impl Tracepoint {
         self.0.get()
     }
 
-    /// Whether a probe is attached.
+    /// Returns `true` if a probe is attached.
     ///
     /// A hint: it can change at any time. Costs one load.
     #[inline]
@@ -284,7 +285,8 @@ impl Tracepoint {
     /// `ptr` must be a tracepoint that is there during `'a`.
     #[inline]
     pub(super) unsafe fn from_raw<'a>(ptr: *mut bindings::tracepoint) -> &'a Self {
-        // SAFETY: Promised by the caller; the type is transparent.
+        // SAFETY: By the safety requirements, `ptr` is a tracepoint that exists during `'a`; the
+        // type is transparent.
         unsafe { &*ptr.cast() }
     }
 
@@ -317,7 +319,7 @@ impl Tracepoint {
         }
     }
 
-    /// What the first probe has to be called with.
+    /// Returns the data of the first probe.
     ///
     /// The target of the static call is for this data in a section of a `CallGuard` or of a
     /// `FaultableGuard`: C waits for both when it changes the two.
@@ -372,8 +374,9 @@ impl Tracepoint {
         data: *mut c_void,
         priority: i32,
     ) -> Result {
-        // SAFETY: By the type invariant the tracepoint is initialised; the rest is promised by the
-        // caller.
+        // SAFETY: By the type invariant the tracepoint is initialised. By the safety requirements,
+        // `func` has its prototype and can be called with `data` until the probe is removed and
+        // [`synchronize`] has returned.
         to_result(unsafe {
             bindings::tracepoint_probe_register_prio(self.0.get(), func, data, priority)
         })
@@ -400,7 +403,7 @@ pub(super) fn synchronize() {
 pub struct Probe {
     /// The function.
     pub func: *mut c_void,
-    /// What it is called with first.
+    /// The first argument of the probe.
     pub data: *mut c_void,
 }
 

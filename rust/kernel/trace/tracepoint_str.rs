@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Strings that are there for good, of which a record has the address only.
+//! Static strings, of which a record has the address only.
 //!
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
 
@@ -30,7 +30,7 @@ unsafe impl Send for TracepointStr {}
 // SAFETY: As above.
 unsafe impl Sync for TracepointStr {}
 
-/// What a record says that has no string of ours.
+/// The string of a record whose address is not that of a registered string.
 #[cfg(CONFIG_EVENT_TRACING)]
 const BROKEN: TracepointStr = TracepointStr::new(c"(broken)");
 
@@ -85,7 +85,7 @@ impl BpfArgument for TracepointStr {
     }
 }
 
-/// What `%s` can print of a field with a single value.
+/// A field with a single value that `%s` can print.
 ///
 /// # Safety
 ///
@@ -115,7 +115,7 @@ pub fn listed<T: Listed>(value: T) -> *const c_char {
     value.listed()
 }
 
-/// Makes a [`TracepointStr`](crate::trace::TracepointStr) of a literal.
+/// Defines a [`TracepointStr`](crate::trace::TracepointStr) of a literal.
 ///
 /// The address and the text appear in the file `printk_formats` of tracefs. That is so for code
 /// that is built into the kernel only, and using this in a module is an error: it has `str` fields.

@@ -170,7 +170,7 @@ use core::{
 /// A command for `trigger` files.
 #[vtable]
 pub trait Command: Sized + 'static {
-    /// What one trigger has, and owns.
+    /// The data that a trigger owns.
     ///
     /// It is dropped when no CPU can be using it any more: mostly by a kernel thread that holds no
     /// locks, but if there is no memory for that thread by whoever has detached the trigger. So the
@@ -180,7 +180,7 @@ pub trait Command: Sized + 'static {
     /// [`EventFile::detach`].
     type Data: Send + Sync + 'static;
 
-    /// What C knows of the command, always the same one.
+    /// Returns the description of the command for C, always the same one.
     fn ops() -> &'static CommandOps<Self>;
 
     /// Executes a line that was written to the `trigger` file of an event.
@@ -213,7 +213,7 @@ pub trait Command: Sized + 'static {
     fn detached(data: &Self::Data, held: Held<'_>);
 }
 
-/// What a command is for C.
+/// The kind of a command for C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Histograms: `enable_hist` and `disable_hist` mean the triggers of this command, see
@@ -271,19 +271,19 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Whether it began with `!`: a trigger is to be removed.
+    /// Returns `true` if the line began with `!`: a trigger is to be removed.
     pub fn remove(&self) -> bool {
         self.remove
     }
 
-    /// What follows the name of the command and the colon, space or tab behind it, without white
-    /// space at its ends. `None` if that is nothing.
+    /// Returns the text after the name of the command and the colon, space or tab that ends it,
+    /// without surrounding white space. Returns `None` if the text is empty.
     pub fn params(&self) -> Option<&'a CStr> {
         self.params
     }
 }
 
-/// What C knows of a command, for a static. See [`Command::ops`].
+/// The description of a command for C, for a static. See [`Command::ops`].
 ///
 /// In C it is a `struct event_command`, which a static of this type can be declared as.
 ///
@@ -304,23 +304,25 @@ impl<T> CommandOps<T> {
         self.command.get()
     }
 
-    /// Whether this is the command of the kernel's histograms, whose hits are not counted.
+    /// Returns `true` if this is the command of the kernel's histograms, whose hits are not
+    /// counted.
     fn is_hist(&self) -> bool {
         // SAFETY: The name is the static string that this was made with, and never changes.
         is_hist(unsafe { CStr::from_char_ptr((*self.as_raw()).name) })
     }
 }
 
-/// Whether this is the name of the command of the kernel's histograms.
+/// Returns `true` if this is the name of the command of the kernel's histograms.
 const fn is_hist(name: &CStr) -> bool {
     matches!(name.to_bytes(), b"hist")
 }
 
 impl<T: Command> CommandOps<T> {
-    /// What C is to know of the command `name`.
+    /// Creates the description of the command `name`.
     pub const fn new(name: &'static CStr, kind: Kind) -> Self {
-        // What is left out is called by C's implementation of other commands only. C would free the
-        // filter by `set_filter` before it has a trigger freed, and wait for hits each time.
+        // The missing callbacks are only called by C's implementation of other commands. C would
+        // free the filter by `set_filter` before it has a trigger freed, and wait for hits each
+        // time.
         Self {
             command: Opaque::new(bindings::event_command {
                 list: UNLINKED,
@@ -358,18 +360,18 @@ impl<T: Command> CommandOps<T> {
         _name: *mut c_char,
         params: *mut c_char,
     ) -> c_int {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
         // SAFETY: C calls nothing else about triggers meanwhile, so there is no other one.
         let mut lists = unsafe { Lists::new(held) };
-        // SAFETY: Promised by the caller; with `event_mutex` held and no permission to unregister
-        // events nobody takes it from the list.
+        // SAFETY: By the safety requirements, `file` is in the list of its instance. It is not
+        // removed from it while `event_mutex` is held and events cannot be unregistered.
         let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file), held) };
         let params = if params.is_null() {
             None
         } else {
-            // SAFETY: Promised by the caller.
+            // SAFETY: By the safety requirements, `params` is a string if it is not null.
             Some(unsafe { CStr::from_char_ptr(params) })
         };
         let line = Line {
@@ -385,13 +387,13 @@ impl<T: Command> CommandOps<T> {
     ///
     /// `file` must be in the list of its instance, and `event_mutex` be held.
     unsafe extern "C" fn remove_all(file: *mut bindings::trace_event_file) {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
         // SAFETY: C calls nothing else about triggers meanwhile, so there is no other one.
         let mut lists = unsafe { Lists::new(held) };
-        // SAFETY: Promised by the caller; with `event_mutex` held and no permission to unregister
-        // events nobody takes it from the list.
+        // SAFETY: By the safety requirements, `file` is in the list of its instance. It is not
+        // removed from it while `event_mutex` is held and events cannot be unregistered.
         let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file), held) };
 
         T::remove_all(file, &mut lists);
@@ -412,10 +414,12 @@ impl<T: Command> CommandOps<T> {
         if event.is_null() {
             return;
         }
-        // SAFETY: Promised by the caller. `as_trigger` gives a valid pointer then, and nobody
-        // changes what is read here while the trigger is attached.
+        // SAFETY: By the safety requirements, `data` is that of a `Trigger<T>`, for which
+        // `as_trigger` returns a valid pointer. The fields read here do not change while the
+        // trigger is attached.
         let trigger = unsafe { Trigger::<T>::from_c(data) };
-        // SAFETY: Promised by the caller; the instance is there as long as the section lasts.
+        // SAFETY: By the safety requirements, `event` is a complete record that this CPU has
+        // reserved in `buffer`, with preemption disabled; the instance exists in this section.
         let hit = unsafe { Hit::new(buffer, event, trigger.instance()) };
 
         T::hit(trigger.data(), &hit);
@@ -436,7 +440,7 @@ impl<T: Command> CommandOps<T> {
         }
         // SAFETY: Where there is a record preemption is disabled, until after this returns.
         if let Some(_level) = unsafe { Level::enter(What::Hits) } {
-            // SAFETY: Promised by the caller.
+            // SAFETY: The safety requirements are those of `hit_record`.
             unsafe { Self::hit_record(data, buffer, record, event) };
         }
     }
@@ -456,11 +460,11 @@ impl<T: Command> CommandOps<T> {
         let Some(_level) = (unsafe { Level::enter(What::Hits) }) else {
             return;
         };
-        // SAFETY: Promised by the caller; nobody changes what is read here while the trigger is
-        // attached.
+        // SAFETY: By the safety requirements, `data` is that of a `Trigger<T>`. The fields read
+        // here do not change while the trigger is attached.
         let trigger = unsafe { Trigger::<T>::from_c(data) };
-        // SAFETY: Promised by the caller, also that there may be no record; the instance is there
-        // as long as the section lasts.
+        // SAFETY: By the safety requirements, `event` is null or a complete record that this CPU
+        // has reserved in `buffer`, with preemption disabled; the instance exists in this section.
         let hit = unsafe { Hit::new(buffer, event, trigger.instance()) };
 
         T::hit(trigger.data(), &hit);
@@ -474,12 +478,13 @@ impl<T: Command> CommandOps<T> {
         m: *mut bindings::seq_file,
         data: *mut bindings::event_trigger_data,
     ) -> c_int {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
-        // SAFETY: Promised by the caller. Without a `Lists` nobody detaches it meanwhile.
+        // SAFETY: By the safety requirements, `data` is that of a `Trigger<T>` in a list. It is not
+        // detached, as that takes a `Lists`.
         let trigger = unsafe { Trigger::<T>::from_c(data) };
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `m` is a valid `seq_file` of this thread.
         let m = unsafe { SeqFile::from_raw(m) };
 
         T::show(trigger, m, held);
@@ -491,11 +496,13 @@ impl<T: Command> CommandOps<T> {
     /// `data` must be that of a `Trigger<T>` that was just taken from its list, whose reference
     /// the caller gives up, and `event_mutex` be held.
     unsafe fn detached(data: *mut bindings::event_trigger_data) {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
 
-        // SAFETY: Promised by the caller. Without a `Lists` nobody else detaches it.
+        // SAFETY: By the safety requirements, `data` is that of a `Trigger<T>` that was just
+        // removed from its list, with its reference. It is not detached again, as that takes a
+        // `Lists`.
         unsafe { data::retire::<T>(data, held, |data| T::detached(data, held)) };
     }
 }

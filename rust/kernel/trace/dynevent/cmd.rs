@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Commands that make dynamic events, put together word by word.
+//! Builders of commands that create dynamic events, word by word.
 //!
 //! They are what `synthetic_events` and `kprobe_events` of tracefs understand. Who makes an event
 //! with fields that are known has [`synth::Builder`](super::super::synth::Builder) and
@@ -19,7 +19,7 @@ use core::marker::PhantomData;
 /// Room for a command, with the NUL at its end.
 const MAX_LEN: usize = bindings::MAX_DYNEVENT_CMD_LEN as usize;
 
-/// What initialises a command, and decides about what it makes.
+/// The C function that initialises a command and determines the kind of its event.
 type Init = unsafe extern "C" fn(*mut bindings::dynevent_cmd, *mut c_char, c_int);
 
 /// A command, a `struct dynevent_cmd` with the buffer that it is written to.
@@ -34,14 +34,14 @@ type Init = unsafe extern "C" fn(*mut bindings::dynevent_cmd, *mut c_char, c_int
 pub struct Command<'a> {
     raw: bindings::dynevent_cmd,
     _buffer: KVec<u8>,
-    /// What has come of all that was added.
+    /// The result of all additions.
     whole: Result,
     _names: PhantomData<&'a CStr>,
 }
 
 impl<'a> Command<'a> {
-    /// A command that makes the synthetic event `name`: types and names of its fields are to be
-    /// added as pairs, each with a semicolon behind it.
+    /// Creates a command for the synthetic event `name`: types and names of its fields are to be
+    /// added as pairs, each followed by a semicolon.
     ///
     /// In C: `synth_event_cmd_init()`, `synth_event_gen_cmd_array_start()`.
     ///
@@ -137,7 +137,7 @@ impl<'a> Command<'a> {
         &raw mut self.raw
     }
 
-    /// Keeps in mind what has come of adding something.
+    /// Records the result of an addition.
     fn added(&mut self, result: Result) -> Result {
         if result.is_err() {
             self.whole = result;
@@ -182,8 +182,8 @@ impl<'a> Command<'a> {
         self.added(result)
     }
 
-    /// Adds a space, two texts with `operator` between them, and `end` behind them. In C:
-    /// `dynevent_arg_pair_add()`, which has a space for what is 0.
+    /// Appends a space, two texts with `operator` between them, and `end`. In C:
+    /// `dynevent_arg_pair_add()`, which appends a space for each 0.
     ///
     /// # Errors
     ///
@@ -232,14 +232,14 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Whether C takes this for one word.
+/// Returns `true` if C parses this text as one word.
 pub(in crate::trace) fn is_word(text: &CStr) -> bool {
     let text = text.to_bytes();
 
     !text.is_empty() && !text.iter().any(|&b| super::is_space(b))
 }
 
-/// Whether this is a name of an event or a field for C, as `is_good_name()` tells.
+/// Returns `true` if this is a valid name of an event or a field for C, as `is_good_name()` does.
 pub(in crate::trace) const fn is_name(name: &CStr) -> bool {
     let mut rest = name.to_bytes();
     let mut is_first = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What C calls about an event.
+//! The callbacks that C calls for an event.
 
 use super::{
     super::{
@@ -118,7 +118,8 @@ impl<T: Operations> Callbacks<T> {
     pub(super) unsafe extern "C" fn get_fields(
         call: *mut bindings::trace_event_call,
     ) -> *mut bindings::list_head {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `call` is that of an `Event<T>` that is registered,
+        // or being registered or unregistered.
         let owner = unsafe { Self::owner(call) };
 
         Self::event(&owner).core.fields.for_current()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What events have in common.
+//! The class of events.
 
 use super::{
     callbacks::Callbacks,
@@ -15,7 +15,7 @@ use crate::{
 };
 use core::marker::PhantomData;
 
-/// What all events of a `T` in a directory under `events/` have in common.
+/// The class of all events of a `T` in a directory under `events/`.
 ///
 /// # Examples
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who listens to an event.
+//! The listeners of an event.
 //!
 //! A listener is a probe of the event's tracepoint. The function of the probe is never called: it
 //! only tells the kinds of listeners apart, so it is the address of a marker.
@@ -74,7 +74,9 @@ impl<'g> Listeners<'g> {
         call: *mut bindings::trace_event_call,
         guard: &'g ReadGuard,
     ) -> Self {
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, `tracepoint` is that of `call`, which is valid
+        // during `'g`, and its probes with a marker have the data that the callbacks of its class
+        // attached.
         Self {
             probes: tracepoint.probes(guard),
             call,

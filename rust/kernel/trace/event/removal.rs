@@ -40,7 +40,7 @@ impl<'a> Permission<'a> {
         Self::set(id, held)
     }
 
-    /// Whether no event can be unregistered now.
+    /// Returns `true` if no event can be unregistered now.
     pub(in crate::trace) fn is_none(_held: Held<'_>) -> bool {
         PERMITTED.load(Relaxed) == NONE
     }
@@ -55,7 +55,7 @@ impl<'a> Permission<'a> {
         }
     }
 
-    /// Whether the event with this id can be unregistered now.
+    /// Returns `true` if the event with this id can be unregistered now.
     pub(super) fn covers(id: usize, _held: Held<'_>) -> bool {
         let permitted = PERMITTED.load(Relaxed);
 

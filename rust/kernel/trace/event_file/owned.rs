@@ -113,7 +113,7 @@ impl EventFileRef {
         unsafe { set_enabled(self.ptr, on) }
     }
 
-    /// Whether the event is enabled in its instance, even if a trigger keeps it from making
+    /// Returns `true` if the event is enabled in its instance, even if a trigger suppresses its
     /// records. A hint: it can change at any time.
     #[inline]
     pub fn is_enabled(&self) -> bool {

@@ -37,7 +37,7 @@ impl<const N: usize> ErrorTexts<N> {
         self.0.as_ptr()
     }
 
-    /// Makes the table, for a static.
+    /// Creates the table, for a static.
     pub const fn new(texts: [&'static CStr; N]) -> Self {
         let mut table = [core::ptr::null(); N];
         let mut i = 0;
@@ -51,7 +51,7 @@ impl<const N: usize> ErrorTexts<N> {
     }
 }
 
-/// How many messages of modules are kept.
+/// Maximum number of messages of modules that are kept.
 const MOST: usize = 64;
 
 /// For those that are not.
@@ -96,13 +96,13 @@ impl Kept {
     }
 }
 
-/// The table and the index, if they are there for good, or those of a copy that is.
+/// Returns the table and the index if they are static, or those of a permanent copy.
 ///
 /// # Safety
 ///
 /// `texts` must be the table of an [`ErrorTexts`], with more than `index` strings.
 pub(super) unsafe fn lasting(texts: *const *const c_char, index: u8) -> (*const *const c_char, u8) {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `texts` has more than `index` strings.
     let text = unsafe { *texts.add(index.into()) };
 
     if !is_in_module(texts.addr()) && !is_in_module(text.addr()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What can only be done with the top instance.
+//! Operations on the top instance only.
 //!
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h).
@@ -45,7 +45,7 @@ pub fn tracing_off() {
     unsafe { bindings::tracing_off() };
 }
 
-/// Whether the top instance takes records. A hint: it can change at any time.
+/// Returns `true` if the top instance accepts records. A hint: it can change at any time.
 pub fn is_on() -> bool {
     // SAFETY: There are no requirements.
     unsafe { bindings::tracing_is_on() != 0 }
@@ -62,7 +62,8 @@ pub fn snapshot() {
     unsafe { bindings::tracing_snapshot() };
 }
 
-/// Makes the buffers that [`snapshot`] changes with, if there are none, and takes none. Sleeps.
+/// Allocates the buffers that [`snapshot`] swaps, if they do not exist, without taking a snapshot.
+/// Sleeps.
 ///
 /// # Errors
 ///
@@ -74,8 +75,8 @@ pub fn alloc_snapshot() -> Result {
     to_result(unsafe { bindings::tracing_alloc_snapshot() })
 }
 
-/// [Takes a snapshot](snapshot), having made the buffers for it if there are none. Sleeps. If there
-/// is no memory there is no snapshot, and C warns.
+/// [Takes a snapshot](snapshot), after allocating the buffers if they do not exist. Sleeps. Without
+/// memory no snapshot is taken, and C warns.
 #[cfg(CONFIG_TRACER_SNAPSHOT)]
 pub fn snapshot_alloc() {
     // SAFETY: There are no requirements but a context that can sleep.

@@ -23,19 +23,21 @@ impl Event {
     /// `ptr` must be a valid perf event during `'a`, whose attributes were read from the user.
     #[inline]
     pub(in crate::trace) unsafe fn from_raw<'a>(ptr: *mut bindings::perf_event) -> &'a Self {
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, `ptr` is a valid perf event during `'a` with
+        // attributes that were read from the user.
         //
         // SAFETY: As above; the type is transparent.
         unsafe { &*ptr.cast() }
     }
 
-    /// Whether it takes samples, as `is_sampling_event()` tells. Others only count.
+    /// Returns `true` if the event takes samples, like `is_sampling_event()`. Other events only
+    /// count.
     pub fn is_sampling(&self) -> bool {
         // SAFETY: By the type invariant it is valid; both fields of the union are of this type.
         unsafe { (*self.0.get()).attr.__bindgen_anon_1.sample_period != 0 }
     }
 
-    /// Whether the records of the trace event are in the samples.
+    /// Returns `true` if the samples contain the records of the trace event.
     pub fn has_records(&self) -> bool {
         const RECORD: u64 = bindings::perf_event_sample_format_PERF_SAMPLE_RAW as u64;
 

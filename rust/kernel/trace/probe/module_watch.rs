@@ -12,12 +12,12 @@ use crate::{
 };
 use core::marker::PhantomData;
 
-/// What a module with tracepoints is about to do.
+/// The change of state of a module with tracepoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It is loaded, and will be initialised. Or it is there already when the watch begins.
     Coming,
-    /// It goes. Or it stays, and the watch ends.
+    /// The module is being unloaded. Or it stays loaded, and the watch ends.
     Going,
 }
 
@@ -49,8 +49,8 @@ impl ModuleTracepoints<'_> {
             _module: *mut bindings::module,
             data: *mut c_void,
         ) {
-            // SAFETY: Promised by the caller; nobody else accesses the closure. What is in the
-            // section of tracepoints has a name.
+            // SAFETY: By the safety requirements, `tracepoint` exists and `data` is an `F`, which
+            // no other code accesses. A tracepoint in the section of tracepoints has a name.
             unsafe { (*data.cast::<F>())(CStr::from_char_ptr((*tracepoint).name)) };
         }
 
@@ -59,7 +59,7 @@ impl ModuleTracepoints<'_> {
         unsafe { for_each(self.module, look::<F>, (&raw mut f).cast()) };
     }
 
-    /// Whether it has a tracepoint of this name.
+    /// Returns `true` if the module has a tracepoint of this name.
     pub fn has(&self, name: &CStr) -> bool {
         let mut found = false;
 
@@ -79,12 +79,13 @@ unsafe fn for_each(
     f: unsafe extern "C" fn(*mut bindings::tracepoint, *mut bindings::module, *mut c_void),
     data: *mut c_void,
 ) {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `module` exists, the lock of the list is held, and `f`
+    // can be called with each of its tracepoints and `data`.
     unsafe { bindings::for_each_tracepoint_in_module(module, Some(f), data) };
 }
 
-/// Calls `F` with each module that has tracepoints, when it comes and when it goes: also with those
-/// that are there when this is made, and when this is dropped.
+/// Calls `F` for each module that has tracepoints, on loading and on unloading. Creating the watch
+/// counts as loading of the present modules, and dropping it as their unloading.
 ///
 /// A [`Registration`](super::Registration) keeps the module that its tracepoint is in, and can only
 /// be made once that is initialised. So whoever wants to attach a probe as soon as there is
@@ -179,14 +180,16 @@ where
             GOING => Change::Going,
             _ => return 0,
         };
-        // SAFETY: Promised by the caller; `Opaque` is transparent.
+        // SAFETY: By the safety requirements, `notifier` is that of a `Self`; `Opaque` is
+        // transparent.
         let this = unsafe { crate::container_of!(Opaque::cast_from(notifier), Self, notifier) };
-        // SAFETY: Promised by the caller. Only a reference to the closure is made, as the rest may
-        // not be initialised yet.
+        // SAFETY: By the safety requirements, the closure is initialised. Only a reference to it is
+        // created, as the rest may not be initialised yet.
         let closure = unsafe { &(*this).closure };
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, the module exists and the lock of the list is
+        // held.
         let module = ModuleTracepoints {
-            // SAFETY: Promised by the caller.
+            // SAFETY: By the safety requirements, `data` is a `tp_module`.
             module: unsafe { (*data.cast::<bindings::tp_module>()).mod_ },
             _module: PhantomData,
         };

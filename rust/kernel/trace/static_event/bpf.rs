@@ -10,7 +10,7 @@ use crate::{
     prelude::*, //
 };
 
-/// What a BPF program can be given for an argument of a tracepoint.
+/// A valid argument of a tracepoint for a BPF program.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a tracepoint",
     note = "there are integers, `bool`, raw pointers and references, and `Option`s of references",
@@ -97,7 +97,8 @@ pub unsafe fn run_bpf<const N: usize>(link: *mut c_void, args: [u64; N]) {
         ($($count:literal: $function:ident($($i:literal)*);)*) => {
             match N {
                 $(
-                    // SAFETY: Promised by the caller.
+                    // SAFETY: By the safety requirements, `link` is the data that C registered the
+                    // probe with.
                     $count => unsafe { bindings::$function(link $(, args[$i])*) },
                 )*
                 _ => build_error!("a tracepoint has one to twelve arguments"),

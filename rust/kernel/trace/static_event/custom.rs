@@ -90,14 +90,16 @@ pub(super) unsafe extern "C" fn register(
         let Some(module) = (unsafe { ModuleRef::get_raw(module) }) else {
             return ENODEV.to_errno();
         };
-        // SAFETY: Promised by the caller; the event has its tracepoint.
+        // SAFETY: The safety requirements are those of `trace_event_reg()`; the event has its
+        // tracepoint.
         let result = unsafe { bindings::trace_event_reg(call, what, data) };
         if result == 0 {
             core::mem::forget(module);
         }
         result
     } else {
-        // SAFETY: Promised by the caller; what is detached was attached, by this.
+        // SAFETY: The safety requirements are those of `trace_event_reg()`; this function attached
+        // the probe that is detached.
         let result = unsafe { bindings::trace_event_reg(call, what, data) };
         tracepoint::synchronize();
         // SAFETY: The reference is the one of when the probe was attached.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What happens where a tracepoint is hit.
+//! The code that runs where a tracepoint is hit.
 //!
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
 
@@ -11,7 +11,7 @@ use crate::sync::atomic::{
     Relaxed, //
 };
 
-/// Whether the current CPU is online, without which no probe is called.
+/// Returns `true` if the current CPU is online; otherwise no probe is called.
 #[inline(always)]
 pub fn cpu_is_online() -> bool {
     // SAFETY: There are no requirements.

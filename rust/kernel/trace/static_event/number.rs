@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a print format can calculate.
+//! Arithmetic in a print format.
 //!
 //! It does so when a record is read, and as the C text of the same expression does in tools.
 

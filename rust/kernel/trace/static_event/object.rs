@@ -24,7 +24,7 @@ use crate::{
     types::Opaque, //
 };
 
-/// How filters and histograms take a field, other than by its type.
+/// The kind of a field for filters and histograms, if not that of its type.
 #[derive(Clone, Copy)]
 pub enum Filter {
     /// As its type says.
@@ -144,7 +144,7 @@ impl Field {
         Self::new(ty, name, 4, 4, signed, filter, 0)
     }
 
-    /// Behind the last field.
+    /// Creates the entry that follows the last field.
     pub const fn end() -> Self {
         // INVARIANT: Nobody has accessed it yet.
         Self(Opaque::new(pin_init::zeroed()))
@@ -154,7 +154,7 @@ impl Field {
 /// The first bit of a byte of bit fields.
 const FIRST_BIT: u8 = if cfg!(target_endian = "big") { 0x80 } else { 1 };
 
-/// What several events have in common.
+/// The class of several events.
 ///
 /// # Invariants
 ///
@@ -220,11 +220,11 @@ impl Class {
 #[repr(transparent)]
 pub struct Call(pub(super) Opaque<bindings::trace_event_call>);
 
-/// What tracepoint an event has.
+/// The tracepoint of an event.
 pub enum Origin {
     /// One of its own.
     Tracepoint(&'static Tracepoint),
-    /// That of somebody else, of this name, which it is bound to later.
+    /// A foreign one, of this name, to which the event is bound later.
     Custom(&'static CStr),
 }
 
@@ -274,7 +274,7 @@ impl Call {
     }
 }
 
-/// What perf asks before it opens an event.
+/// The function that permits perf to open an event.
 pub type Permission =
     unsafe extern "C" fn(*mut bindings::trace_event_call, *mut bindings::perf_event) -> c_int;
 
@@ -285,11 +285,13 @@ pub type Permission =
 /// `event` must be a perf event that is being opened, and not go during `'a`.
 #[cfg(CONFIG_PERF_EVENTS)]
 pub unsafe fn perf_event<'a>(event: *mut bindings::perf_event) -> &'a perf::Event {
-    // SAFETY: Promised by the caller; perf has copied the attributes before.
+    // SAFETY: By the safety requirements, `event` is a perf event that exists during `'a`; perf has
+    // copied its attributes before.
     unsafe { perf::Event::from_raw(event) }
 }
 
-/// What C calls when the first probe comes and after the last one went, and what it waits for.
+/// The functions that C calls before the first probe is attached and after the last one is
+/// detached, and the grace period that it waits for.
 #[repr(transparent)]
 pub struct Hooks(Opaque<bindings::tracepoint_ext>);
 
@@ -368,7 +370,7 @@ impl StaticCall {
     }
 }
 
-/// How BPF programs are attached to a tracepoint.
+/// The table by which BPF programs are attached to a tracepoint.
 #[cfg(CONFIG_BPF_EVENTS)]
 #[repr(transparent)]
 pub struct BpfMap(Opaque<bindings::bpf_raw_event_map>);

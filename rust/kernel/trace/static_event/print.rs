@@ -31,7 +31,7 @@ macro_rules! conversion {
         ///
         /// [`To`](Self::To) is what the conversions take.
         pub unsafe trait $trait {
-            /// What C is given.
+            /// The type of the argument of C.
             type To;
 
             /// The argument for C.
@@ -59,7 +59,7 @@ macro_rules! conversion {
 }
 
 conversion! {
-    /// What `%d`, `%u`, `%x` and the like can print.
+    /// A value that `%d`, `%u`, `%x` and similar conversions can print.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be printed with a conversion for `int`",
         note = "use `%lld` or `%llu` for 64 bits, `%ld` or `%lu` for `isize` and `usize`"
@@ -68,7 +68,7 @@ conversion! {
 }
 
 conversion! {
-    /// What `%ld`, `%lu`, `%lx`, `%zu` and the like can print.
+    /// A value that `%ld`, `%lu`, `%lx`, `%zu` and similar conversions can print.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be printed with a conversion for `long`",
         note = "that is for `isize` and `usize`: use `%lld` or `%llu` for 64 bits"
@@ -77,7 +77,7 @@ conversion! {
 }
 
 conversion! {
-    /// What `%lld`, `%llu`, `%llx` and the like can print.
+    /// A value that `%lld`, `%llu`, `%llx` and similar conversions can print.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be printed with a conversion for `long long`",
         note = "that is for `i64` and `u64`"
@@ -85,7 +85,7 @@ conversion! {
     LongLong, long_long: u64 => u64, i64 => i64
 }
 
-/// What `%p`, `%px`, `%pS` and the like can print.
+/// A value that `%p`, `%px`, `%pS` and similar conversions can print.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be printed as an address",
     note = "that is for `usize` and raw pointers"
@@ -122,7 +122,7 @@ pub fn address<T: Address>(value: T) -> *const c_void {
     value.address()
 }
 
-/// What flags and symbols are looked up by.
+/// A number by which flags and symbols are looked up.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number that has names",
     note = "names are for integers of at most the size of `usize`"
@@ -166,7 +166,7 @@ impl Name {
     }
 }
 
-/// The first `count` elements of `size` bytes, or all if there are not as many.
+/// Returns the first `count` elements of `size` bytes, or all if `bytes` has fewer.
 pub fn part(bytes: &[u8], count: usize, size: usize) -> &[u8] {
     bytes.get(..count.saturating_mul(size)).unwrap_or(bytes)
 }
@@ -193,7 +193,7 @@ pub fn socket_address(bytes: &[u8]) -> *const u8 {
     }
 }
 
-/// What stands for what is not in the record as it has to be.
+/// The text that replaces an invalid part of a record.
 const BROKEN: &CStr = c"(broken)";
 
 /// The line that a record is printed to, whose fields of fixed size end at `END`.
@@ -225,7 +225,7 @@ impl<'a, const END: usize> Line<'a, END> {
         iter: *mut bindings::trace_iterator,
         event: *mut bindings::trace_event,
     ) -> core::result::Result<Self, bindings::print_line_t> {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `iter` has a record of `event`.
         let prepared = unsafe { bindings::trace_raw_output_prep(iter, event) };
         // It is one of that enumeration, which C returns as an `int`.
         let prepared = bindings::print_line_t(prepared);
@@ -255,7 +255,8 @@ impl<'a, const END: usize> Line<'a, END> {
             return Err(unsafe { bindings::trace_handle_return(&raw mut (*iter).seq) });
         }
 
-        // INVARIANT: Promised by the caller, and as was just checked.
+        // INVARIANT: By the safety requirements, `iter` has a record of `event` and is this
+        // thread's during `'a`. The length was just checked.
         Ok(Self {
             iter,
             entry,
@@ -270,13 +271,13 @@ impl<'a, const END: usize> Line<'a, END> {
         self.iter
     }
 
-    /// What C wants to know at the end.
+    /// Returns the result that C expects at the end.
     pub fn finish(self) -> bindings::print_line_t {
         // SAFETY: By the type invariant the iterator is valid.
         unsafe { bindings::trace_handle_return(&raw mut (*self.iter).seq) }
     }
 
-    /// The buffer for texts that are made to be printed.
+    /// Returns the buffer for texts that are formatted for printing.
     fn scratch(&self) -> *mut bindings::trace_seq {
         // SAFETY: By the type invariant the iterator is valid.
         unsafe { &raw mut (*self.iter).tmp_seq }
@@ -408,7 +409,7 @@ impl<'a, const END: usize> Line<'a, END> {
         }
     }
 
-    /// Lines as `print_hex_dump()` makes them.
+    /// Prints lines in the format of `print_hex_dump()`.
     pub fn hex_dump(
         &self,
         prefix: &CStr,
@@ -433,7 +434,7 @@ impl<'a, const END: usize> Line<'a, END> {
         }
     }
 
-    /// Whether the instance wants bits as a list.
+    /// Returns `true` if the instance prints bits as a list.
     ///
     /// With `tp_printk` there is none, where C would look for its options.
     fn bits_in_a_list(&self) -> bool {

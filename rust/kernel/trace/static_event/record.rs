@@ -37,7 +37,7 @@ use core::{
 /// The longest text of a `fmt` field, with its NUL, as for `__vstring`.
 const TEXT_MAX: usize = bindings::TRACE_EVENT_STR_MAX as usize;
 
-/// Where records go to.
+/// The destination of records.
 ///
 /// # Safety
 ///
@@ -77,7 +77,7 @@ pub unsafe trait Room {
     fn commit(self, count: u64, task: Option<&Task>);
 }
 
-/// What a record counts.
+/// Returns the count of a record.
 #[inline(always)]
 pub fn perf_count(count: u64) -> u64 {
     count
@@ -109,7 +109,8 @@ impl<'g> ToFile<'g> {
         // tracepoint is one and the guard has preemption disabled.
         let file = unsafe { File::from_raw(data.cast()) };
 
-        // INVARIANT: Promised by the caller, and there is a guard.
+        // INVARIANT: By the safety requirements, `data` is the `trace_event_file` of the probe, and
+        // the guard shows that the tracepoint is calling it.
         file.wants_record().then_some(Self(file))
     }
 }
@@ -167,7 +168,8 @@ impl<'g> ToPerf<'g> {
         // tracepoint is one of the readers which perf waits for; the guard has preemption disabled.
         let listener = unsafe { perf::Listener::new(data.cast()) };
 
-        // INVARIANT: Promised by the caller, and there is a guard.
+        // INVARIANT: By the safety requirements, `data` is the `trace_event_call` of the probe, and
+        // the guard shows that the tracepoint is calling it.
         (listener.has_program() || listener.is_active()).then_some(Self(listener))
     }
 
@@ -221,7 +223,7 @@ unsafe impl Room for PerfRoom<'_> {
     }
 }
 
-/// Where in a record something of variable size is.
+/// The place of a part of variable size in a record.
 #[derive(Clone, Copy)]
 pub struct Span {
     start: usize,
@@ -244,11 +246,11 @@ impl Span {
     }
 }
 
-/// What a record of type `R` consists of.
+/// The parts of a record of type `R`.
 pub struct Layout<R> {
-    /// Where the next thing of variable size would start.
+    /// The start of the next part of variable size.
     end: usize,
-    /// Where the first one does.
+    /// The start of the first one.
     start: usize,
     _record: PhantomData<R>,
 }
@@ -323,7 +325,7 @@ impl<R, M: Room> Entry<R, M> {
         // SAFETY: By the type invariant there are as many bytes, and a record has a header.
         unsafe {
             ptr::write_bytes(self.base.add(header), 0, size_of::<R>() - header);
-            // What is behind the last thing of variable size.
+            // The bytes after the last part of variable size.
             ptr::write_bytes(self.base.add(end), 0, self.len.wrapping_sub(end));
         }
     }
@@ -371,7 +373,7 @@ impl<R, M: Room> Entry<R, M> {
             span.data_loc()
         };
 
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, the record has a field of four bytes at this offset.
         unsafe { self.put(offset, loc) };
     }
 

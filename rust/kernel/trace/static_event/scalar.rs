@@ -15,20 +15,20 @@
     note = "a field has an integer, `bool`, a raw pointer, or a `struct` that has no padding"
 )]
 pub unsafe trait Scalar: Copy {
-    /// What is read from a record.
+    /// The type that is read from a record.
     type Bits: Copy;
     /// The type in C.
     const NAME: &'static str;
-    /// Whether it is signed.
+    /// `true` if the type is signed.
     const SIGNED: bool;
-    /// Whether there are arrays of it.
+    /// `true` if arrays of the type are valid.
     const IN_ARRAYS: bool = true;
 
     /// The value of what was read.
     fn from_bits(bits: Self::Bits) -> Self;
 }
 
-/// Whether the elements of an array are signed.
+/// Returns `true` if the elements of an array are signed.
 pub const fn element_signed<T: Scalar>() -> bool {
     assert!(T::IN_ARRAYS, "C would take an array of these for a string");
     T::SIGNED

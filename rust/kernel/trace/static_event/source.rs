@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the fields of variable size of a record are written from.
+//! Sources of the fields of variable size of a record.
 
 use super::Scalar;
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 };
 use core::marker::PhantomData;
 
-/// What a `str` field can be written from.
+/// A source of a `str` field.
 ///
 /// What is written is what C code takes for the string, so it should not have a NUL inside.
 #[diagnostic::on_unimplemented(
@@ -104,7 +104,8 @@ impl<'a> Bits<'a> {
     /// but atomics, such as `set_bit()` is.
     #[inline(always)]
     unsafe fn new(words: *const usize, count: usize) -> Self {
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, `words` is valid for reads of `count` words for
+        // `'a`, and they are only written by atomic operations.
         Self {
             words,
             count,
@@ -119,7 +120,7 @@ impl<'a> Bits<'a> {
         self.count.wrapping_mul(size_of::<usize>())
     }
 
-    /// The words, each as it is when its turn comes.
+    /// Returns the words, each as it is when it is read.
     #[inline(always)]
     pub(super) fn words(self) -> impl Iterator<Item = usize> + 'a {
         (0..self.count).map(move |i| {
@@ -130,7 +131,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// What a `bitmask` field can be written from.
+/// A source of a `bitmask` field.
 #[diagnostic::on_unimplemented(
     message = "a bitmask field cannot be written from `{Self}`",
     note = "it takes a `&Bitmap` or a `&[usize]`"

@@ -80,7 +80,7 @@ trace_event! {
         detach: detach;
     }
 
-    /// With gaps between its fields, and behind what is at the end.
+    /// An event with gaps between and after its fields.
     event rust_kunit_gaps(number: u64, name: &CStr) {
         fields {
             small: u8 = 0x11,
@@ -90,7 +90,7 @@ trace_event! {
         print("%u %llu %s", small, large, name)
     }
 
-    /// With all that is made in the buffer for it.
+    /// An event with all texts that are formatted in the buffer of the iterator.
     event rust_kunit_made(bits: &[usize], name: &CStr) {
         fields {
             word: [char; 8] = name,
@@ -108,7 +108,7 @@ trace_event! {
         print("state=%s number=%u", state, number)
     }
 
-    /// Whose probes may fault.
+    /// An event whose probes may fault.
     faultable event rust_kunit_faultable: rust_kunit_class;
 
     tracepoint rust_kunit_bare(number: u32);
@@ -150,7 +150,7 @@ unsafe impl Room for Memory<'_> {
     fn commit(self, _count: u64, _task: Option<&Task>) {}
 }
 
-/// What is printed of `record` if C says that it has `size` bytes.
+/// Returns the printed line of `record` if C passes a size of `size` bytes.
 ///
 /// # Safety
 ///
@@ -165,8 +165,9 @@ unsafe fn printed(
     let iter = KBox::into_raw(iter);
     let call: *const bindings::trace_event_call = core::ptr::from_ref(event).cast();
 
-    // SAFETY: The iterator is our own, with the members that C sets to print one; nobody changes
-    // an event that has been registered. The rest is promised by the caller.
+    // SAFETY: The iterator is our own, with the members that C sets to print one. A registered
+    // event does not change. By the safety requirements, `record` is a whole record of `event`, and
+    // `output` its function.
     unsafe {
         let seq = &raw mut (*iter).seq;
         (*seq).seq.buffer = (&raw mut (*seq).buffer).cast();
@@ -296,7 +297,7 @@ mod suite {
         assert_eq!(state.as_c_str(), c"listed by a test");
         __write_rust_kunit_listed(Memory(&mut record), state);
         assert_eq!(record[8..16], (state.to_bpf() as usize).to_ne_bytes());
-        // What is behind the last field need not be there.
+        // The padding after the last field may be missing.
         for size in [24, 20] {
             // SAFETY: This is a record and the function of the event.
             let text = unsafe {
@@ -457,8 +458,8 @@ mod suite {
         Ok(())
     }
 
-    /// How often the current task has entered Tasks Trace RCU, from which a probe that may fault is
-    /// called, and how deep preemption is disabled.
+    /// Returns the nesting of the current task in Tasks Trace RCU, in which a probe that may fault
+    /// is called, and the preemption count.
     fn context() -> (i32, i32) {
         let task = crate::current!().as_ptr();
 

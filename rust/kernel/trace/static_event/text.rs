@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Texts that are put together when the code is compiled.
+//! Texts that are concatenated at compile time.
 //!
 //! The types and the print format of an event are C strings in which the values of constants have
 //! to appear: the length of an array, the number of a flag. A constant has no spelling that a macro
@@ -18,7 +18,8 @@ pub enum Piece {
     Num(i128),
 }
 
-/// The decimal digits of a number, from the last one on, and how many there are with the sign.
+/// Returns the decimal digits of a number, starting with the last one, and their number including
+/// the sign.
 const fn digits(value: i128) -> ([u8; 40], usize) {
     let mut buf = [0; 40];
     // A division of 128 bits would be a function that the kernel does not have.
@@ -70,7 +71,7 @@ pub struct Text<const N: usize>(UnsafeCell<[u8; N]>);
 unsafe impl<const N: usize> Sync for Text<N> {}
 
 impl<const N: usize> Text<N> {
-    /// Puts the pieces together, of which `N` must be the [`size`].
+    /// Concatenates the pieces. `N` must be their [`size`].
     pub const fn new(pieces: &[Piece]) -> Self {
         let mut text = [0; N];
         let mut at = 0;

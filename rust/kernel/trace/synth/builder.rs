@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Synthetic events that kernel code makes.
+//! Synthetic events that kernel code generates.
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
@@ -121,7 +121,7 @@ impl Type {
     }
 }
 
-/// A synthetic event that is being put together.
+/// A builder of a synthetic event.
 ///
 /// All methods take it by value: when one has failed there is nothing left that could be created.
 ///
@@ -175,7 +175,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Adds a field behind those that are there.
+    /// Appends a field.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ impl<'a> Builder<'a> {
             .try_fold(self, |builder, (ty, name)| builder.field(*ty, name))
     }
 
-    /// Makes the event. Sleeps: takes `event_mutex`.
+    /// Creates the event. Sleeps: takes `event_mutex`.
     ///
     /// # Errors
     ///
@@ -250,7 +250,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A synthetic event that this code has made.
+/// A synthetic event that this code has created.
 ///
 /// It is deleted when this and all [`Tracer`]s of it are dropped. If it is enabled in the top
 /// instance it is disabled before; if something else is in the way, such as a trigger that makes
@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
 pub struct Event(Arc<Made>);
 
 impl Event {
-    /// Makes an event in one go. See [`Builder`], which tells about errors too.
+    /// Creates an event with all its fields. See [`Builder`], also for errors.
     ///
     /// In C: `synth_event_create()`.
     pub fn create(
@@ -280,13 +280,14 @@ impl Event {
         self.0.name()
     }
 
-    /// Whether anybody listens, in any instance or with perf. A hint: it can change at any time.
+    /// Returns `true` if the event has a listener, in any instance or with perf. A hint: it can
+    /// change at any time.
     #[inline]
     pub fn is_enabled(&self) -> bool {
         self.0.event.tracepoint().is_some_and(|tp| tp.is_enabled())
     }
 
-    /// Makes the event happen: whoever listens gets a record, in all instances and in perf. Any
+    /// Generates the event: each listener receives a record, in all instances and in perf. Any
     /// context.
     ///
     /// There is no such function in C, where only triggers can do this.
@@ -308,8 +309,8 @@ impl Event {
         }
     }
 
-    /// What makes the event happen in one instance only: that of this name, or the top one. Sleeps:
-    /// takes `event_mutex`.
+    /// Returns a [`Tracer`], which generates the event in one instance only: that of this name, or
+    /// the top one. Sleeps: takes `event_mutex`.
     ///
     /// # Errors
     ///
@@ -330,7 +331,7 @@ impl Event {
         EventFileRef::get(None, SYSTEM, self.name())?.set_enabled(on)
     }
 
-    /// Deletes the event, or gives it back if that fails. Sleeps: takes `event_mutex`.
+    /// Deletes the event, or returns it on failure. Sleeps: takes `event_mutex`.
     ///
     /// # Errors
     ///
@@ -343,15 +344,16 @@ impl Event {
     }
 }
 
-/// What [`Event::delete`] gives back if it has failed.
+/// The error of [`Event::delete`].
 pub struct NotDeleted {
-    /// What is in the way.
+    /// The reason of the failure.
     pub error: Error,
     /// The event, as it was.
     pub event: Event,
 }
 
-/// Deletes the event of this name, whoever has made it. Sleeps: takes `event_mutex`.
+/// Deletes the event of this name, even if another user has created it. Sleeps: takes
+/// `event_mutex`.
 ///
 /// In C: `synth_event_delete()`.
 ///
@@ -364,7 +366,7 @@ pub fn delete(name: &CStr) -> Result {
     to_result(unsafe { bindings::synth_event_delete(name.as_char_ptr()) })
 }
 
-/// What an event that was made here is for [`Event`] and [`Tracer`].
+/// An event that was created here, as [`Event`] and [`Tracer`] share it.
 ///
 /// # Invariants
 ///
@@ -395,7 +397,7 @@ impl Made {
         Ok(())
     }
 
-    /// Gives up the event.
+    /// Drops the reference to the event, without deleting it.
     fn disown(&self) {
         let guard = event_mutex::lock();
         let raw = self.event.event.as_ptr();
@@ -430,7 +432,7 @@ impl Drop for Made {
 // The symbols that the following functions use are not exported, so they must not be inlined into
 // modules.
 
-/// Gives up the reference to an event and removes it; if that fails there is still the reference.
+/// Drops the reference to an event and removes it; on failure the reference remains.
 ///
 /// # Safety
 ///

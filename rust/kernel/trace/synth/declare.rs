@@ -37,7 +37,7 @@ pub trait FieldType {
     /// The type for C.
     const TYPE: Type;
 
-    /// What is given for the field.
+    /// The type of the value of the field.
     type Value<'v>: Into<Arg<'v>> + Copy;
 }
 
@@ -133,7 +133,7 @@ pub struct DeclaredEvent<T: Declared> {
 }
 
 impl<T: Declared> DeclaredEvent<T> {
-    /// Makes it. Sleeps: takes `event_mutex`. See [`Event::create`].
+    /// Creates the event. Sleeps: takes `event_mutex`. See [`Event::create`].
     pub fn create(module: &'static ThisModule) -> Result<Self> {
         Ok(Self {
             event: Event::create(T::NAME, T::FIELDS, module)?,
@@ -146,7 +146,7 @@ impl<T: Declared> DeclaredEvent<T> {
         &self.event
     }
 
-    /// Makes the event happen, for all who listen. See [`Event::emit`].
+    /// Generates the event for all listeners. See [`Event::emit`].
     #[inline]
     pub fn emit(&self, values: &T::Values<'_>) -> Result {
         if !self.event.is_enabled() {
@@ -155,7 +155,7 @@ impl<T: Declared> DeclaredEvent<T> {
         T::with_args(values, |args| self.event.emit(args))
     }
 
-    /// What makes it happen in one instance. See [`Event::tracer`].
+    /// Returns a tracer, which generates the event in one instance. See [`Event::tracer`].
     pub fn tracer(&self, instance: Option<&CStr>) -> Result<DeclaredTracer<T>> {
         Ok(DeclaredTracer {
             tracer: self.event.tracer(instance)?,
@@ -163,7 +163,7 @@ impl<T: Declared> DeclaredEvent<T> {
         })
     }
 
-    /// Deletes it, or gives the event back if that fails. See [`Event::delete`].
+    /// Deletes the event, or returns it on failure. See [`Event::delete`].
     pub fn delete(self) -> Result<(), NotDeleted> {
         self.event.delete()
     }
@@ -176,7 +176,8 @@ pub struct DeclaredTracer<T: Declared> {
 }
 
 impl<T: Declared> DeclaredTracer<T> {
-    /// Finds the event, whoever has made it. Sleeps: takes `event_mutex`. See [`Tracer::open`].
+    /// Finds the event, even if another user has created it. Sleeps: takes `event_mutex`. See
+    /// [`Tracer::open`].
     ///
     /// # Errors
     ///
@@ -210,20 +211,20 @@ impl<T: Declared> DeclaredTracer<T> {
         &self.tracer
     }
 
-    /// Makes the event happen in the instance. See [`Tracer::trace`].
+    /// Generates the event in the instance. See [`Tracer::trace`].
     #[inline]
     pub fn trace(&self, values: &T::Values<'_>) -> Result {
         T::with_args(values, |args| self.tracer.trace(args))
     }
 
-    /// Makes the event happen, for all who listen. See [`Tracer::emit`].
+    /// Generates the event for all listeners. See [`Tracer::emit`].
     #[inline]
     pub fn emit(&self, values: &T::Values<'_>) -> Result {
         T::with_args(values, |args| self.tracer.emit(args))
     }
 }
 
-/// Whether an event has these fields, and no others.
+/// Returns `true` if an event has exactly these fields.
 fn has_fields(event: &EventRef, declared: &[(Type, &CStr)], held: Held<'_>) -> Result<bool> {
     if event.n_fields() != declared.len() {
         return Ok(false);
@@ -253,7 +254,8 @@ pub const fn field_name(ident: &CStr) -> &CStr {
     }
 }
 
-/// Checks what [`synth_event!`](crate::synth_event) declares, as C would when the event is made.
+/// Checks a declaration by [`synth_event!`](crate::synth_event), as C would on creation of the
+/// event.
 #[doc(hidden)]
 pub const fn check_declared(name: &CStr, fields: &[(Type, &CStr)]) {
     assert!(
@@ -377,7 +379,7 @@ macro_rules! synth_event {
         );
 
         impl $event<'static> {
-            /// Makes the event. Sleeps: takes `event_mutex`.
+            /// Creates the event. Sleeps: takes `event_mutex`.
             $vis fn create() -> $crate::error::Result<$crate::trace::synth::DeclaredEvent<Self>> {
                 $crate::trace::synth::DeclaredEvent::create(
                     $crate::module::this_module::<crate::LocalModule>(),

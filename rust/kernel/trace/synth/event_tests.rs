@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of synthetic events that kernel code makes.
+//! Tests of synthetic events that kernel code generates.
 
 use super::{
     Arg,
@@ -27,7 +27,7 @@ use crate::{
     LocalModule, //
 };
 
-/// An instance of its own, so that records are counted which nobody else makes.
+/// An instance for these tests only, so that it has no other records.
 pub(super) const INSTANCE: &CStr = c"rust_synth_test";
 
 pub(super) const FIELDS: [(Type, &CStr); 4] = [
@@ -38,7 +38,7 @@ pub(super) const FIELDS: [(Type, &CStr); 4] = [
 ];
 
 crate::synth_event! {
-    /// What C has names of its own for.
+    /// An event with the types that C has names of its own for.
     struct Named: c"rust_test_named" {
         a: super::Char,
         b: super::UnsignedChar,
@@ -79,7 +79,7 @@ fn builder(name: &CStr) -> Result<Builder<'_>> {
     Builder::new(name, module())
 }
 
-/// Calls `f` with an event that is enabled in an instance, and returns how many records there are.
+/// Calls `f` with an event that is enabled in an instance, and returns the number of records.
 pub(super) fn records(
     name: &CStr,
     fields: &[(Type, &CStr)],
@@ -321,7 +321,7 @@ mod events {
             tracer.emit(&all)
         })?;
 
-        // What was refused has left nothing.
+        // A refused value leaves no record.
         assert_eq!(n, 2);
         Ok(())
     }
@@ -555,7 +555,7 @@ mod events {
             assert_eq!(event.emit(&[1u32.into(), stack]), Err(EINVAL));
         }
         event.set_enabled(false)?;
-        // What was refused has left no references.
+        // A refused operation leaves no reference.
         event.delete().map_err(|failed| failed.error)
     }
 

@@ -186,7 +186,8 @@ fn copy_string(to: &mut [u8], from: &[u64; TEXT_WORDS]) {
 mod tests {
     use super::*;
 
-    /// What is copied of a string of `text` and other bytes behind it, to a place full of ones.
+    /// Returns the copy of a string of `text` and further bytes after its NUL, in a buffer full of
+    /// ones.
     fn copied(text: &[u8]) -> [u8; 24] {
         let mut words = [u64::from_ne_bytes([7; 8]); TEXT_WORDS];
         let mut to = [1; 24];

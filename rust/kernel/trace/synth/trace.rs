@@ -95,7 +95,7 @@ impl<'v> From<&'v CStr> for Arg<'v> {
     }
 }
 
-/// What a field takes.
+/// The kind and the size of a field.
 #[derive(Clone, Copy)]
 struct Shape {
     kind: ValueKind,
@@ -160,7 +160,7 @@ impl Shape {
     }
 }
 
-/// What the fields of an event take.
+/// The shapes of the fields of an event.
 ///
 /// # Invariants
 ///
@@ -178,8 +178,8 @@ impl Shapes {
     /// `event` must be a registered event.
     pub(super) unsafe fn new(event: *const bindings::synth_event) -> Self {
         let mut shapes = [Shape::NONE; MAX_FIELDS];
-        // SAFETY: Promised by the caller; neither changes when the event is registered. CAST: The
-        // number is small.
+        // SAFETY: By the safety requirements, `event` is a registered event, of which neither
+        // changes. CAST: The number is small.
         let (fields, n_words) = unsafe { (fields(event), (*event).n_u64 as usize) };
 
         for (shape, field) in shapes.iter_mut().zip(fields) {
@@ -207,7 +207,7 @@ impl Shapes {
         self.fields.iter().take(self.n_fields)
     }
 
-    /// What C takes for these values.
+    /// Returns the words that C expects for these values.
     ///
     /// # Errors
     ///
@@ -225,7 +225,7 @@ impl Shapes {
         Ok(words)
     }
 
-    /// How long a record of these values is, in bytes.
+    /// Returns the length of a record of these values, in bytes.
     #[inline]
     pub(super) fn len_with(&self, args: &[Arg<'_>]) -> usize {
         let texts = self.iter().zip(args).map(|(shape, arg)| match arg {
@@ -240,7 +240,7 @@ impl Shapes {
     }
 }
 
-/// Makes a synthetic event happen for all who listen. See [`Event::emit`](super::Event::emit).
+/// Generates a synthetic event for all listeners. See [`Event::emit`](super::Event::emit).
 ///
 /// # Safety
 ///
@@ -267,8 +267,8 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
     Ok(())
 }
 
-/// What makes a synthetic event happen in one instance, the way the functions of C do: if it is
-/// enabled there, there is a record of it in that instance, and in no other one nor in perf.
+/// Generates a synthetic event in one instance, as the functions of C do: if it is enabled there,
+/// that instance receives a record, and neither another one nor perf does.
 ///
 /// All values at once can be given to [`trace`](Self::trace). Piece by piece they are given to an
 /// [`InOrder`] or a [`ByName`]. With [`emit`](Self::emit) it happens for all who listen.
@@ -295,8 +295,8 @@ unsafe impl Send for Tracer {}
 unsafe impl Sync for Tracer {}
 
 impl Tracer {
-    /// Finds a synthetic event, whoever has made it, by its name and that of the instance, or in
-    /// the top one. Sleeps: takes `event_mutex`.
+    /// Finds a synthetic event by its name and that of the instance, or in the top one, even if
+    /// another user has created it. Sleeps: takes `event_mutex`.
     ///
     /// # Errors
     ///
@@ -335,7 +335,7 @@ impl Tracer {
         &self.file
     }
 
-    /// Makes the event happen, if it is enabled. Any context.
+    /// Generates the event, if it is enabled. Any context.
     ///
     /// # Errors
     ///
@@ -376,7 +376,7 @@ impl Tracer {
         to_result(ret)
     }
 
-    /// Makes the event happen: whoever listens gets a record, in all instances and in perf. Any
+    /// Generates the event: each listener receives a record, in all instances and in perf. Any
     /// context. See [`Event::emit`](super::Event::emit).
     pub fn emit(&self, args: &[Arg<'_>]) -> Result {
         // SAFETY: By the type invariant the event is kept, and it is registered, so it has a
@@ -540,7 +540,7 @@ pub struct InOrder<'t> {
 }
 
 impl InOrder<'_> {
-    /// Gives the next field its value.
+    /// Sets the value of the next field.
     ///
     /// # Errors
     ///
@@ -569,7 +569,7 @@ pub struct ByName<'t> {
 }
 
 impl ByName<'_> {
-    /// Gives the field of this name a value, in place of the one it has.
+    /// Sets the value of the field of this name, and replaces a previous one.
     ///
     /// # Errors
     ///

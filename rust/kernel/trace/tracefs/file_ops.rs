@@ -26,13 +26,13 @@ use core::marker::PhantomData;
 /// A file only has the operations that are implemented, and no position that could be set.
 #[vtable]
 pub trait FileOps: Sized + 'static {
-    /// What belongs to one open file.
+    /// The data of one open file.
     type Data: ForeignOwnable + Send + Sync;
 
     /// Opens the file. May sleep; an error is returned to user space, as for all functions here.
     fn open(file: &fs::File) -> Result<Self::Data>;
 
-    /// Called when nobody has the open file any more.
+    /// Called when the last reference to the open file is dropped.
     fn release(data: Self::Data) {
         drop(data);
     }
@@ -140,9 +140,10 @@ impl<T: FileOps> FileVTable<T> {
         kiocb: *mut bindings::kiocb,
         iter: *mut bindings::iov_iter,
     ) -> isize {
-        // SAFETY: Promised by the caller; the private data was set by `open`.
+        // SAFETY: By the safety requirements, `kiocb` is valid and `open` has succeeded for its
+        // file, which set the private data.
         let kiocb = unsafe { Kiocb::from_raw(kiocb) };
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `iter` is a valid iterator to write to.
         let iov = unsafe { IovIterDest::from_raw(iter) };
 
         match T::read_iter(kiocb, iov) {
@@ -160,9 +161,10 @@ impl<T: FileOps> FileVTable<T> {
         kiocb: *mut bindings::kiocb,
         iter: *mut bindings::iov_iter,
     ) -> isize {
-        // SAFETY: Promised by the caller; the private data was set by `open`.
+        // SAFETY: By the safety requirements, `kiocb` is valid and `open` has succeeded for its
+        // file, which set the private data.
         let kiocb = unsafe { Kiocb::from_raw(kiocb) };
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `iter` is a valid iterator to read from.
         let iov = unsafe { IovIterSource::from_raw(iter) };
 
         match T::write_iter(kiocb, iov) {

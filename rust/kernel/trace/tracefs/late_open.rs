@@ -100,12 +100,13 @@ impl Openable {
         let mut locked = Locked::new();
         let id = locked.next_id();
 
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements, `fops` suits a file without data and is valid
+        // until this is dropped and references to its owner are released.
         locked.files().push(Entry { id, fops }, GFP_KERNEL)?;
         Ok(Self { id })
     }
 
-    /// What the inode is told.
+    /// Returns the data of the inode.
     pub(super) fn data(&self) -> *mut c_void {
         core::ptr::without_provenance_mut(self.id)
     }
@@ -147,7 +148,8 @@ impl FileOperations {
 ///
 /// `file` must be one that is being opened, and `inode` be made for [`Openable::data`].
 unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-    // SAFETY: Promised by the caller. The field is set once.
+    // SAFETY: By the safety requirements, `inode` was created for the data of an `Openable`. The
+    // field is set once.
     let id = unsafe { (*inode).i_private }.addr();
 
     let mut locked = Locked::new();

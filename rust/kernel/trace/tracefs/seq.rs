@@ -51,7 +51,7 @@ impl<T: Show> SeqVTable<T> {
     ///
     /// `m` must be valid and not be accessed by another thread.
     unsafe extern "C" fn show(m: *mut bindings::seq_file, _data: *mut c_void) -> c_int {
-        // SAFETY: Promised by the caller.
+        // SAFETY: By the safety requirements, `m` is valid and not accessed by another thread.
         let m = unsafe { SeqFile::from_raw(m) };
 
         from_result(|| T::show(m).map(|()| 0))

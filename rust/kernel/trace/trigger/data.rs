@@ -39,7 +39,7 @@ use core::{
     ops::Deref, //
 };
 
-/// There are none.
+/// A type without values.
 #[cfg(not(CONFIG_SYNTH_EVENTS))]
 enum EventRef {}
 
@@ -99,7 +99,7 @@ struct Owner {
     module: ModuleRef,
 }
 
-/// What all triggers begin with, whatever their command is.
+/// The common head of all triggers, whatever their command.
 #[repr(C)]
 struct Head {
     _raw: Opaque<bindings::event_trigger_data>,
@@ -126,7 +126,7 @@ impl<T: Command> Trigger<T> {
         self.instance
     }
 
-    /// What the command has given the trigger.
+    /// Returns the data of the command.
     #[inline]
     pub fn data(&self) -> &T::Data {
         &self.data
@@ -138,12 +138,12 @@ impl<T: Command> Trigger<T> {
         unsafe { Atomic::from_ptr(&raw mut (*self.raw.get()).paused) }
     }
 
-    /// Whether the trigger is not hit for now.
+    /// Returns `true` if the trigger is paused.
     pub fn is_paused(&self) -> bool {
         self.paused().load(Relaxed)
     }
 
-    /// Pauses it, or has it go on.
+    /// Pauses or resumes the trigger.
     ///
     /// Hits that have begun are not waited for. `enable_hist` and `disable_hist` change this as
     /// well, at any time.
@@ -151,7 +151,7 @@ impl<T: Command> Trigger<T> {
         self.paused().store(paused, Relaxed);
     }
 
-    /// How often it can still be hit. `None` if there is no limit.
+    /// Returns the number of remaining hits, or `None` without a limit.
     pub fn count(&self) -> Option<usize> {
         // SAFETY: By the type invariant the fields are there as long as `self`; flags do not change
         // when it is attached, and the count is accessed in no other way.
@@ -188,7 +188,7 @@ impl<T: Command> Trigger<T> {
 // CAST: It is a bit of an `int`.
 const COUNTED: c_int = bindings::EVENT_TRIGGER_FL_COUNT as c_int;
 
-/// How often a trigger that has a limit can still be hit.
+/// Returns the number of remaining hits of a trigger that has a limit.
 ///
 /// # Safety
 ///
@@ -199,7 +199,7 @@ unsafe fn remaining<'a>(raw: *mut bindings::event_trigger_data) -> &'a Atomic<us
     unsafe { Atomic::from_ptr((&raw mut (*raw).count).cast()) }
 }
 
-/// Whether a trigger that has a limit is hit once more, which is counted.
+/// Returns `true` if a trigger that has a limit is hit once more, and counts the hit.
 ///
 /// Unlike `event_trigger_count()` this is exact if several CPUs hit it at the same time.
 ///
@@ -213,7 +213,8 @@ pub(super) unsafe extern "C" fn count(
     _record: *mut c_void,
     _event: *mut bindings::ring_buffer_event,
 ) -> bool {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `raw` is that of a `Trigger` which is not freed
+    // concurrently.
     let remaining = unsafe { remaining(raw) };
     let mut n = remaining.load(Relaxed);
 
@@ -226,7 +227,7 @@ pub(super) unsafe extern "C" fn count(
     false
 }
 
-/// Tells the module that C has detached a trigger, which it gives up.
+/// Notifies the module that C has detached a trigger, and passes the reference of C on.
 ///
 /// The trigger may be freed, and its module be given back, before the module's code has returned.
 ///
@@ -245,7 +246,7 @@ pub(super) unsafe extern "C" fn detached(raw: *mut bindings::event_trigger_data)
     drop(module);
 }
 
-/// Drops the data and gives the module back, and leaves the memory to C, which calls this.
+/// Drops the data and the reference to the module. The memory is freed by C, which calls this.
 ///
 /// When the module is given back none of its code is run any more. So this is not a function that
 /// is instantiated in it.
@@ -264,7 +265,7 @@ unsafe extern "C" fn free_data(raw: *mut bindings::event_trigger_data) {
     drop(owner);
 }
 
-/// Gives up a trigger that was taken from its list, and has it freed when no hit can use it.
+/// Releases a trigger that was removed from its list, and has it freed when no hit can use it.
 ///
 /// # Safety
 ///
@@ -289,7 +290,7 @@ pub(super) unsafe fn retire<T: Command>(
     unsafe { free(raw) };
 }
 
-/// A trigger that is not attached, and that nobody else knows.
+/// A trigger that is not attached and not shared yet.
 ///
 /// Dropping it drops its data at once. It sleeps.
 ///
@@ -301,9 +302,9 @@ pub struct NewTrigger<'h, T: Command> {
     file: EventFile<'h>,
 }
 
-/// What [`NewTrigger::attach`] gives back if it has failed.
+/// The error of [`NewTrigger::attach`].
 pub struct NotAttached<'h, T: Command> {
-    /// What has gone wrong.
+    /// The reason of the failure.
     pub error: Error,
     /// The trigger, which no hit uses any more.
     pub trigger: NewTrigger<'h, T>,
@@ -316,7 +317,7 @@ impl<T: Command> From<NotAttached<'_, T>> for Error {
 }
 
 impl<'h, T: Command> NewTrigger<'h, T> {
-    /// Makes a trigger for an event, without a filter and not paused.
+    /// Creates a trigger for an event, without a filter and not paused.
     ///
     /// # Errors
     ///
@@ -369,12 +370,12 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         })
     }
 
-    /// The event that it was made for.
+    /// Returns the event that the trigger was created for.
     pub fn file(&self) -> EventFile<'h> {
         self.file
     }
 
-    /// Gives it a filter, in place of the one it has.
+    /// Sets the filter, and replaces a previous one.
     ///
     /// # Errors
     ///
@@ -401,7 +402,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         }
     }
 
-    /// Puts it behind the other triggers of the event. From then on it is hit. Sleeps.
+    /// Appends the trigger to those of the event, which is hit from then on. Sleeps.
     ///
     /// If the event is a synthetic one it cannot be removed as long as the trigger is attached. If
     /// it is one of a module, that cannot be unloaded.
@@ -509,6 +510,7 @@ impl<T: Command> Drop for NewTrigger<'_, T> {
 /// `raw` must be complete, in no list, and only be in use by hits. It is given up.
 #[inline(never)]
 unsafe fn free(raw: *mut bindings::event_trigger_data) {
-    // SAFETY: Promised by the caller. C waits for the hits.
+    // SAFETY: By the safety requirements, `raw` is complete, in no list, and only used by hits, for
+    // which C waits.
     unsafe { bindings::trigger_data_free(raw) };
 }

@@ -22,7 +22,7 @@ pub struct Filter<'h> {
 }
 
 impl<'h> Filter<'h> {
-    /// Makes a filter for an event. `text` begins with `if`. Sleeps.
+    /// Creates a filter for an event. `text` begins with `if`. Sleeps.
     ///
     /// # Errors
     ///
@@ -61,9 +61,10 @@ impl<'h> Filter<'h> {
     ///
     /// The trigger must be complete, and nobody else use it.
     pub(super) unsafe fn give_to(self, trigger: *mut bindings::event_trigger_data) {
-        // They change places; what the trigger has had is freed when `self` is dropped.
+        // The filters are swapped; the previous one of the trigger is freed when `self` is dropped.
         //
-        // SAFETY: Promised by the caller. Nobody else uses that of `self` either.
+        // SAFETY: By the safety requirements, the trigger is complete and exclusive. So is that of
+        // `self`.
         unsafe {
             let raw = self.raw.get();
             core::ptr::swap(&raw mut (*raw).filter, &raw mut (*trigger).filter);
@@ -91,7 +92,8 @@ unsafe fn make(
     raw: *mut bindings::event_trigger_data,
     file: *mut bindings::trace_event_file,
 ) -> c_int {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `text` is a writeable string, `raw` is valid and
+    // exclusive, and `file` is valid.
     unsafe { bindings::set_trigger_filter(text, raw, file) }
 }
 
@@ -102,7 +104,8 @@ unsafe fn make(
 /// `raw` must be valid, and nobody else use it.
 #[inline(never)]
 pub(super) unsafe fn free(raw: *mut bindings::event_trigger_data) {
-    // SAFETY: Promised by the caller. Both are C's to free, or null.
+    // SAFETY: By the safety requirements, `raw` is valid and exclusive. C has allocated both, or
+    // they are null.
     unsafe {
         bindings::free_event_filter((*raw).filter);
         bindings::kfree((*raw).filter_str.cast());

@@ -50,7 +50,7 @@ impl<'a> Hit<'a> {
         event: *mut bindings::ring_buffer_event,
         instance: *mut bindings::trace_array,
     ) -> Self {
-        // INVARIANT: Promised by the caller.
+        // INVARIANT: By the safety requirements.
         Self {
             buffer,
             event,
@@ -145,7 +145,7 @@ impl<'a> Hit<'a> {
         unsafe { timestamp(self.buffer, self.event) }
     }
 
-    /// Whether the clock counts nanoseconds.
+    /// Returns `true` if the clock counts nanoseconds.
     #[inline]
     pub fn clock_in_ns(&self) -> bool {
         // SAFETY: By the type invariant the instance is there.
@@ -160,27 +160,28 @@ impl<'a> Hit<'a> {
     }
 }
 
-/// What kind of record a header is of: the number of words if that is small, or 0.
+/// Returns the kind of record of a header: the number of words if that is small, or 0.
 ///
 /// # Safety
 ///
 /// `event` must be a header.
 #[inline]
 unsafe fn kind(event: *mut bindings::ring_buffer_event) -> u32 {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `event` is a header.
     unsafe { (*event).type_len() }
 }
 
-/// Whether a record, which is not a short one, is in the page for those that may be thrown away.
+/// Returns `true` if a record, which is not a short one, is in the page for records that may be
+/// discarded.
 ///
 /// # Safety
 ///
 /// `event` must be a record that this CPU has reserved, and preemption be disabled.
 #[inline]
 unsafe fn is_aside(event: *mut bindings::ring_buffer_event) -> bool {
-    // It is at the start of its page. In the ring buffer there is a header at that of most pages.
+    // It is at the start of its page. In the ring buffer, most pages start with a header.
     //
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, preemption is disabled.
     event.addr() % PAGE_SIZE == 0 && unsafe { is_buffered(event) }
 }
 
@@ -192,7 +193,7 @@ unsafe fn is_aside(event: *mut bindings::ring_buffer_event) -> bool {
 /// Preemption must be disabled.
 #[inline(never)]
 unsafe fn is_buffered(event: *mut bindings::ring_buffer_event) -> bool {
-    // SAFETY: Promised by the caller. The pointer is only compared.
+    // SAFETY: By the safety requirements, preemption is disabled. The pointer is only compared.
     unsafe { bindings::trace_event_is_buffered(event) }
 }
 
@@ -205,6 +206,7 @@ unsafe fn timestamp(
     buffer: *mut bindings::trace_buffer,
     event: *mut bindings::ring_buffer_event,
 ) -> u64 {
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, this CPU has reserved `event` in `buffer` or aside of it,
+    // and preemption is disabled.
     unsafe { bindings::tracing_event_time_stamp(buffer, event) }
 }

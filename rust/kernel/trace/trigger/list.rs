@@ -101,7 +101,7 @@ impl EventFile<'_> {
 /// A trigger of whatever command, as C has it.
 type AnyTrigger = Opaque<bindings::event_trigger_data>;
 
-/// What [`all`] returns.
+/// The return type of [`all`].
 type All<'a> = CListIter<'a, AnyTrigger, { offset_of!(bindings::event_trigger_data, list) }>;
 
 /// The triggers of an event, of whatever command. They are complete, and in the list during `'a`.
@@ -149,7 +149,7 @@ impl<'a, T: Command> Iterator for Iter<'a, T> {
     }
 }
 
-/// Whether there is a trigger of this type, of whatever command.
+/// Returns `true` if the event has a trigger of this type, whatever its command.
 pub(super) fn has_type(file: EventFile<'_>, ty: u32, lists: &Lists<'_>) -> bool {
     all(file, lists).any(|trigger| {
         // SAFETY: It is in the list, so it is valid and has a command.
@@ -162,7 +162,7 @@ pub(super) fn has_type(file: EventFile<'_>, ty: u32, lists: &Lists<'_>) -> bool 
 // The symbols that the following functions use are not exported, so they must not be inlined into
 // modules.
 
-/// Puts a trigger at the end of the list, and has the event call triggers.
+/// Appends a trigger to the list, and enables triggers in the event.
 ///
 /// # Safety
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Commands that come and go.
+//! Commands that are registered and unregistered at run time.
 
 use super::{
     super::event_mutex,
@@ -51,7 +51,7 @@ impl<T: Command> CommandOps<T> {
 impl Drop for Registration {
     #[inline(never)]
     fn drop(&mut self) {
-        // Who opens a trigger file walks the list of commands with this held.
+        // Opening a trigger file walks the list of commands with this lock held.
         let _guard = event_mutex::lock();
 
         // SAFETY: By the type invariant it is registered; names are unique, so it is the one that
@@ -69,7 +69,8 @@ impl Drop for Registration {
 unsafe fn register(command: *mut bindings::event_command) -> Result<Registration> {
     let _guard = event_mutex::lock();
 
-    // SAFETY: Promised by the caller.
+    // SAFETY: By the safety requirements, `command` is complete, and valid until the returned value
+    // is dropped.
     to_result(unsafe { bindings::register_event_command(command) })?;
     // INVARIANT: Just registered.
     Ok(Registration { command })

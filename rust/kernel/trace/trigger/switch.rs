@@ -18,8 +18,8 @@ use crate::{
 const HIST: u32 = bindings::event_trigger_type_ETT_EVENT_HIST;
 const SWITCH: u32 = bindings::event_trigger_type_ETT_HIST_ENABLE;
 
-/// A command whose triggers have those of a command of [`Kind::Hist`](super::Kind::Hist) go on, or
-/// pause them, for a static.
+/// A command that resumes or pauses the triggers of a command of [`Kind::Hist`](super::Kind::Hist),
+/// for a static.
 ///
 /// `enable_hist:SYSTEM:EVENT[:COUNT] [if FILTER]` does so with all of them that the event it names
 /// has in the instance. All but the hit is as C has it for `enable_event`. Like a
@@ -36,12 +36,12 @@ pub struct Switch(Opaque<bindings::event_command>);
 unsafe impl Sync for Switch {}
 
 impl Switch {
-    /// Makes the command `enable_hist`.
+    /// Creates the command `enable_hist`.
     pub const fn enable_hist() -> Self {
         Self::new(c"enable_hist")
     }
 
-    /// Makes the command `disable_hist`.
+    /// Creates the command `disable_hist`.
     pub const fn disable_hist() -> Self {
         Self::new(c"disable_hist")
     }
@@ -118,7 +118,8 @@ unsafe extern "C" fn hit(
 ///
 /// `file` must be valid, and `event_mutex` be held.
 unsafe extern "C" fn remove_all(file: *mut bindings::trace_event_file) {
-    // SAFETY: Promised by the caller: the list is not changed by others.
+    // SAFETY: By the safety requirements, `file` is valid and `event_mutex` is held, so the list
+    // does not change.
     let (head, mut entry) = unsafe {
         let head = &raw mut (*file).triggers;
         (head, (*head).next)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of commands that come and go, and of their triggers.
+//! Tests of commands that are registered and unregistered, and of their triggers.
 
 use super::{
     Command,
@@ -101,14 +101,14 @@ impl Command for Word {
     fn detached(_data: &Dropped, _held: Held<'_>) {}
 }
 
-/// What triggers of the commands below count.
+/// The counters of triggers of the commands below.
 struct Counts {
     hits: Atomic<u32>,
     records: Atomic<u32>,
 }
 
-/// A command whose triggers count their hits, with a number or a filter behind the name, and that
-/// calls a function with each of them.
+/// Defines a command whose triggers count their hits, with a number or a filter after the name, and
+/// that calls a function with each hit.
 macro_rules! counting {
     ($command:ident, $ops:ident: $name:literal, $kind:ident, $hit:expr) => {
         struct $command;
@@ -174,7 +174,7 @@ counting!(Inside, INSIDE: c"rust_test_inside", Record, inside);
 
 fn ignore(_hit: &Hit<'_>) {}
 
-/// What the count of what keeps preemption disabled was at a hit.
+/// The preemption count at a hit.
 #[cfg(CONFIG_PREEMPTION)]
 static PREEMPT_COUNT: Atomic<i32> = Atomic::new(-1);
 
@@ -184,7 +184,7 @@ fn fixed(_hit: &Hit<'_>) {
     PREEMPT_COUNT.store(unsafe { bindings::tracepoint_preempt_count() }, Relaxed);
 }
 
-/// How [`again`] makes the event happen that it is called for.
+/// The function by which [`again`] generates the event that it is called for.
 #[derive(Clone, Copy)]
 enum How<'a> {
     Trace(&'a Tracer),
@@ -197,7 +197,7 @@ enum How<'a> {
 static HOW: Atomic<*mut c_void> = Atomic::new(core::ptr::null_mut());
 static REFUSED: Atomic<u32> = Atomic::new(0);
 
-/// Makes the event happen that it is called for.
+/// Generates the event that it is called for.
 fn again(hit: &Hit<'_>) {
     // SAFETY: The triggers that call this are hit by the tests below only, which set it.
     let done = match unsafe { *HOW.load(Relaxed).cast::<How<'_>>() } {
@@ -215,12 +215,12 @@ fn again(hit: &Hit<'_>) {
     }
 }
 
-/// How many sections that probes are kept in this CPU was in, at a hit and at the one that this has
-/// made.
+/// The number of sections protecting probes that this CPU was in, at a hit and at the one that it
+/// caused.
 #[cfg(CONFIG_TREE_SRCU)]
 static SECTIONS: [Atomic<usize>; 2] = [Atomic::new(usize::MAX), Atomic::new(usize::MAX)];
 
-/// Makes the event happen that it is called for, once.
+/// Generates the event that it is called for, once.
 #[cfg(CONFIG_TREE_SRCU)]
 fn inside(hit: &Hit<'_>) {
     // SAFETY: Preemption is disabled in a hit.
@@ -240,8 +240,8 @@ fn inside(hit: &Hit<'_>) {
     }
 }
 
-/// How often the only trigger of a command was hit, how often with a record, and how often it can
-/// still be.
+/// Returns the number of hits of the only trigger of a command, the number of hits with a record,
+/// and the remaining hits.
 fn counts<T: Command<Data = Counts>>(file: &EventFileRef) -> Result<(u32, u32, Option<usize>)> {
     let guard = event_mutex::lock();
     // SAFETY: There is no other one.
@@ -282,7 +282,7 @@ mod commands {
         assert_eq!(WORD.register().err(), Some(EBUSY));
         assert_eq!(CLASH.register().err(), Some(EBUSY));
 
-        // What the command says is told as it is.
+        // The error of the command is returned unchanged.
         assert_eq!(obey(file, c"rust_test_word more"), Err(E2BIG));
         obey(file, c"rust_test_word")?;
         let before = HITS.load(Relaxed);
@@ -487,8 +487,8 @@ mod commands {
         Ok(())
     }
 
-    /// The ring buffer has time stamps for all records that nest, whatever has made them, and
-    /// refuses what is nested deeper: it warns otherwise.
+    /// The ring buffer has time stamps for all nested records, whatever writes them, and refuses
+    /// deeper nesting: otherwise it warns.
     #[test]
     fn not_deeper_than_the_ring_buffer() -> Result {
         let fields = [(Type::U32, c"number")];

@@ -27,7 +27,7 @@ unsafe impl AsBytes for Aligned {}
 trace_event! {
     system: "rust_kunit";
 
-    /// With nothing behind the header but what is there for the alignment.
+    /// An event whose payload consists only of padding for the alignment.
     event rust_kunit_aligned(_number: u32) {
         fields {
             none: struct Aligned = Aligned,
@@ -62,7 +62,7 @@ trace_event! {
     #[cfg(not(CONFIG_RUST_TRACE_KUNIT_TEST))]
     event rust_kunit_configured: rust_kunit_left_out;
 
-    /// The same with a class of its own, and all that is made of what is exported.
+    /// The same with a class of its own, and all items of an exported event.
     #[cfg(not(CONFIG_RUST_TRACE_KUNIT_TEST))]
     export event rust_kunit_aligned(number: NoSuchType) {
         attach: no_such_function;
@@ -83,7 +83,7 @@ mod other {
     trace_event! {
         system: "rust_kunit-other";
 
-        /// Of this name there is one in the other system.
+        /// An event of the same name as one in the other system.
         pub(super) event rust_kunit_configured(number: u32) {
             fields {
                 number: u32 = number,

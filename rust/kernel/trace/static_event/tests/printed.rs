@@ -64,8 +64,8 @@ fn socket_address(family: u32) -> [u8; 28] {
     address
 }
 
-/// What is printed of a record with the first `len` bytes of a socket address, and with all of it,
-/// if the last bytes of the record are missing.
+/// Returns the printed line of a record with the first `len` bytes of a socket address, and with
+/// all of it, if the last `missing` bytes of the record are cut off.
 fn printed_address(family: u32, len: usize, missing: usize) -> Result<KVec<u8>> {
     let address = socket_address(family);
     let mut record = Record([0; 128]);
@@ -88,7 +88,7 @@ fn printed_address(family: u32, len: usize, missing: usize) -> Result<KVec<u8>> 
     }
 }
 
-/// The same of a record that was made in this context.
+/// The same for a record that was written in this context.
 fn printed_context(flags: u8) -> Result<KVec<u8>> {
     let mut record = Record([0; 16]);
 
@@ -106,7 +106,7 @@ fn printed_context(flags: u8) -> Result<KVec<u8>> {
     }
 }
 
-/// Whether a line has the name of the event, and then these values.
+/// Returns `true` if a line has the name of the event, followed by these values.
 fn is_line(line: &[u8], name: &str, values: &str) -> bool {
     line.strip_prefix(name.as_bytes())
         .and_then(|line| line.strip_prefix(b": "))

@@ -45,7 +45,7 @@ const IDLE: u32 = 0;
 const RUNNING: u32 = 1;
 const DONE: u32 = 2;
 
-/// Where the probe is.
+/// The state of the probe.
 static STATE: Atomic<u32> = Atomic::new(IDLE);
 
 /// A probe that takes its time.
@@ -55,7 +55,7 @@ fn slowly(_: (u32,)) {
     STATE.store(DONE, Relaxed);
 }
 
-/// Waits until the probe was called, but not for good.
+/// Waits until the probe was called, up to a time limit.
 fn was_called() -> bool {
     for _ in 0..30_000 {
         if STATE.load(Relaxed) != IDLE {
