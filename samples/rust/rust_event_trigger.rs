@@ -57,10 +57,10 @@ struct CountCommand;
 
 static COMMAND: CommandOps<CountCommand> = CommandOps::new(c"rust_count", Kind::Record);
 
-/// What `error_log` says about lines that are refused.
+/// The messages in `error_log` about refused lines.
 static ERRORS: ErrorTexts<1> = ErrorTexts::new([c"The event is counted already"]);
 
-/// What one trigger has.
+/// The data of a trigger.
 struct Count {
     hits: Atomic<u64>,
     longest: Atomic<usize>,
@@ -87,7 +87,7 @@ impl Command for CountCommand {
         &COMMAND
     }
 
-    /// `rust_count [if FILTER]` makes a trigger, `!rust_count` removes it.
+    /// Parses a line: `rust_count [if FILTER]` creates a trigger, `!rust_count` removes it.
     fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
         if line.remove() {
             file.detach::<Self>(lists, |_| true, |_| ());

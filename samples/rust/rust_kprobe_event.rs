@@ -29,7 +29,7 @@ module! {
     license: "GPL",
 }
 
-/// What is probed.
+/// The function that is probed.
 const FUNCTION: &CStr = c"do_sys_openat2";
 
 /// The events are there as long as the module is: dropping them disables and deletes them.

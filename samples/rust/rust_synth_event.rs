@@ -54,10 +54,10 @@ module! {
 synth_event! {
     /// A thing that was seen.
     struct Sighting: c"rust_declared_synth" {
-        /// Who has seen it.
+        /// The task that saw the thing.
         pid: Pid,
         kind: FixedString<16>,
-        /// What it was.
+        /// The thing.
         what: DynString,
     }
 }

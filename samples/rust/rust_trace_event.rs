@@ -63,7 +63,7 @@ module! {
     license: "GPL",
 }
 
-/// Tools get the values, so there is no `TRACE_DEFINE_ENUM()`.
+/// Tools read the values, so no `TRACE_DEFINE_ENUM()` is needed.
 const FOO: i32 = 2;
 const BAR: i32 = 4;
 const ZOO: i32 = 8;
@@ -98,7 +98,8 @@ trace_event! {
         print("foo %s %d", foo, bar)
     }
 
-    /// With functions that are called when the first one listens, and when nobody does any more.
+    /// An event with functions that are called before the first listener is attached, and after the
+    /// last one is detached.
     event foo_bar_with_fn(text: &[u8], bar: i32) {
         attach: foo_bar_reg;
         detach: foo_bar_unreg;
@@ -106,7 +107,7 @@ trace_event! {
         print("foo %s %d", foo, bar)
     }
 
-    // What several events have in common.
+    // The fields and the format of several events.
     class foo_template(text: &[u8], bar: i32) {
         fields { foo: str = text, bar: i32 as "int" = bar }
         print("foo %s %d", foo, bar)
@@ -120,7 +121,7 @@ trace_event! {
 
     event foo_with_template_print: foo_template { print("bar %s %d", foo, bar) }
 
-    /// Where the text and the masks are is told by the distance.
+    /// An event whose text and masks are located by relative offsets.
     event foo_rel_loc(text: &[u8], bar: i32, mask: &[usize], cpus: &Cpumask) {
         fields {
             foo: rel str = text,

@@ -54,7 +54,7 @@ foreign_tracepoint! {
 trace_event! {
     system: "rust_probe";
 
-    /// There is nothing to do after a task.
+    /// A switch from a task to the idle task.
     event idle(prev: &Task, switches: u64) {
         fields {
             pid: i32 as "pid_t" = prev.pid(),
@@ -64,7 +64,7 @@ trace_event! {
     }
 }
 
-/// A closure has a type without a name, which this gives it.
+/// Names the type of a closure.
 type Probe = fn((bool, &Task, &Task, u32));
 
 static SWITCHES: Atomic<u64> = Atomic::new(0);

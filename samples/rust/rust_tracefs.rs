@@ -72,7 +72,7 @@ impl kernel::Module for TracefsSample {
     }
 }
 
-/// What belongs to one open file.
+/// The data of one open file.
 #[pin_data]
 struct Note {
     #[pin]

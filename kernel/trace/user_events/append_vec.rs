@@ -14,7 +14,7 @@ use kernel::{
 
 /// Elements in the first chunk.
 const FIRST: usize = 4;
-/// With these there is room for more elements than there can be trace events.
+/// Number of chunks: enough for more elements than the possible trace events.
 const CHUNKS: usize = 15;
 
 /// A vector that only grows.
@@ -22,7 +22,7 @@ pub(crate) struct AppendVec<T> {
     chunks: [SetOnce<KVVec<SetOnce<T>>>; CHUNKS],
 }
 
-/// Where index `i` is: which chunk, and where in it.
+/// Returns the chunk of index `i`, and the offset in it.
 #[inline]
 const fn position(i: usize) -> (usize, usize) {
     let n = i / FIRST + 1;

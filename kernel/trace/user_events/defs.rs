@@ -23,7 +23,7 @@ pub(crate) const SYSTEM: &CStr = c"user_events";
 /// System of the events that may share their name with events of other formats.
 pub(crate) const MULTI_SYSTEM: &CStr = c"user_events_multi";
 
-/// What the line of a user event starts with in `dynamic_events`.
+/// The prefix of the line of a user event in `dynamic_events`.
 pub(crate) const PREFIX: &[u8] = b"u:";
 
 /// Longest description (name and fields) of a registration, with its NUL.
@@ -54,7 +54,7 @@ pub(crate) const REG_PERSIST: u16 = 1 << 0;
 /// Flag of a registration: other events may have the same name.
 pub(crate) const REG_MULTI_FORMAT: u16 = 1 << 1;
 
-/// All flags that there are.
+/// All valid flags.
 const REG_FLAGS: u16 = REG_PERSIST | REG_MULTI_FORMAT;
 
 /// Type of the ioctl numbers.
@@ -66,7 +66,7 @@ pub(crate) const DIAG_IOCSREG: u32 = _IOWR::<UserPtr>(DIAG_IOC_MAGIC, 0);
 /// Deletes the events of a name; takes a string.
 pub(crate) const DIAG_IOCSDEL: u32 = _IOW::<UserPtr>(DIAG_IOC_MAGIC, 1);
 
-/// Gives an enable bit back; takes a [`UserUnreg`].
+/// Unregisters an enable bit; takes a [`UserUnreg`].
 pub(crate) const DIAG_IOCSUNREG: u32 = _IOW::<UserPtr>(DIAG_IOC_MAGIC, 2);
 
 /// [`DIAG_IOCSREG`] of a 32-bit task on a 64-bit kernel. The numbers have the size of a pointer in
@@ -104,7 +104,7 @@ static_assert!(offset_of!(UserReg, enable_addr) == 8);
 static_assert!(UserReg::WRITE_INDEX == 24);
 
 impl UserReg {
-    /// Where the kernel stores the index to write the event with.
+    /// Offset of the field in which the kernel stores the index to write the event with.
     pub(crate) const WRITE_INDEX: usize = offset_of!(UserReg, write_index);
 
     /// Checks all values; returns the bit to keep up to date.
@@ -139,14 +139,14 @@ impl UserReg {
         self.name_args
     }
 
-    /// Whether the event shall stay when its last user is gone.
+    /// Returns `true` if the event persists without users.
     pub(crate) fn is_persist(&self) -> bool {
         let flags = self.flags;
 
         flags & REG_PERSIST != 0
     }
 
-    /// Whether other events may have the same name.
+    /// Returns `true` if other events may have the same name.
     pub(crate) fn is_multi_format(&self) -> bool {
         let flags = self.flags;
 
@@ -235,7 +235,7 @@ impl Width {
         }
     }
 
-    /// Whether a word of this width may be at `addr`.
+    /// Returns `true` if a word of this width may be at `addr`.
     fn aligns(self, addr: u64) -> bool {
         addr & u64::from(self.bytes()).wrapping_sub(1) == 0
     }
@@ -264,7 +264,7 @@ impl EnableBit {
     /// Mask of [`Self::ADDR_BITS`].
     const ADDR_MASK: u64 = (1 << Self::ADDR_BITS) - 1;
 
-    /// Whether the bits above [`Self::ADDR_BITS`] may be a tag, which the machine ignores.
+    /// `true` if the bits above [`Self::ADDR_BITS`] may be a tag, which the machine ignores.
     const TAGS: bool = cfg!(any(
         CONFIG_ARM64_TAGGED_ADDR_ABI,
         CONFIG_ADDRESS_MASKING,
@@ -299,8 +299,8 @@ impl EnableBit {
         Some(Self { addr, bit, width })
     }
 
-    /// What an address and a number may mean: the request to give a bit back does not tell the
-    /// width of the word.
+    /// Returns the possible meanings of an address and a number: a request to unregister a bit does
+    /// not include the width of the word.
     pub(crate) fn both_widths(addr: usize, bit: u8) -> impl Iterator<Item = Self> {
         Width::ALL
             .into_iter()

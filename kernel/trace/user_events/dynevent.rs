@@ -39,7 +39,7 @@ pub(crate) static KIND: Kind<UserEvent> = Kind::new();
 
 #[vtable]
 impl Operations for UserEvent {
-    /// Makes the event that a line describes. It stays until it is deleted: nobody uses it yet.
+    /// Creates the event that a line describes. It persists until it is deleted: it has no use yet.
     fn create(command: &CStr) -> Result {
         let text = command.to_bytes().strip_prefix(PREFIX).ok_or(ECANCELED)?;
         let start = text.iter().position(|b| !is_space(*b));

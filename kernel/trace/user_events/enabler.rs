@@ -203,7 +203,7 @@ impl Inner {
 /// A place in the list of the address spaces of a set.
 pub(crate) type Place = RBTreeNode<u64, Arc<MmState>>;
 
-/// What a change of the bits of an address space needs: memory, allocated before any lock is taken.
+/// The memory for a change of the bits of an address space, allocated before any lock is taken.
 ///
 /// It is for the set that the address space had at that time. If it has another one when the locks
 /// are taken, or if that has changed, the change has to be prepared again.
@@ -213,7 +213,7 @@ pub(crate) struct Change {
     changes: u64,
     /// If others use the set as well.
     copy: Option<SetCopy>,
-    /// For the table of the set, if there is no room in it.
+    /// Larger slots for the table of the set, if it is full.
     slots: Option<Slots<Arc<Site>>>,
     /// A new bit.
     site: Option<ListArc<Site>>,
@@ -268,10 +268,9 @@ impl Change {
         })
     }
 
-    /// Makes sure that the address space has a set of its own with room for the new bit, and
-    /// returns it. `set` is the one that it has. If the second value is `true`, that was replaced,
-    /// and a switch in progress does not meet all sites of the new one although it has not met
-    /// their originals yet.
+    /// Returns a set that only this address space has, with room for the new bit. `set` is the
+    /// present one. The second value is `true` if the set was replaced and a switch in progress
+    /// does not visit all sites of the new one although it has not visited their originals yet.
     ///
     /// Returns `None` if the change has to be prepared again. The caller holds the lock of the
     /// address space. What is left of the change is to be dropped without it.
@@ -385,8 +384,8 @@ impl EnablerSet {
         }
     }
 
-    /// Adds a site, for which there is room, to the set and to its event. The caller is the only
-    /// one who may change the set.
+    /// Adds a site to the set, which has room for it, and to its event. Only the caller may change
+    /// the set.
     fn add(&self, site: ListArc<Site>, origin: Option<&Site>) -> bool {
         {
             let mut inner = self.inner.lock();
@@ -421,13 +420,13 @@ impl EnablerSet {
         Slots::new(count, GFP_KERNEL_ACCOUNT).ok()
     }
 
-    /// Moves the table to `slots` if there are enough, and returns what is to be freed without a
+    /// Moves the table to `slots` if there are enough, and returns the memory to be freed without a
     /// lock.
     pub(crate) fn resize(&self, slots: Slots<Arc<Site>>) -> Slots<Arc<Site>> {
         self.inner.lock().enablers.resize(slots)
     }
 
-    /// Allocates the place of `mm` in a set that it is going to use.
+    /// Allocates the place of `mm` in a set that it will use.
     pub(crate) fn place(mm: &Arc<MmState>) -> Result<Place> {
         let place = RBTreeNode::new(mm.id(), mm.clone(), GFP_KERNEL_ACCOUNT)?;
 

@@ -62,7 +62,7 @@ use kernel::{
     },
 };
 
-/// Who listens to an event, as bits of [`UserEvent::status`].
+/// The listeners of an event, as bits of [`UserEvent::status`].
 pub(crate) mod listens {
     /// At least one trace instance.
     pub(crate) const FTRACE: u32 = 1 << 0;
@@ -72,9 +72,9 @@ pub(crate) mod listens {
     pub(crate) const OTHER: u32 = 1 << 7;
 }
 
-/// What the events of single formats have in common.
+/// The class of the events of single formats.
 static SINGLE: Class<UserEvent> = Class::new(SYSTEM);
-/// What the events of several formats have in common.
+/// The class of the events of several formats.
 static MULTI: Class<UserEvent> = Class::new(MULTI_SYSTEM);
 
 /// A user event.
@@ -92,14 +92,14 @@ pub(crate) struct UserEvent {
     uses: Atomic<usize>,
     /// [`listens`] bits; written under `event_mutex`.
     status: Atomic<u32>,
-    /// What a record must have at least, in bytes.
+    /// Minimum size of a record, in bytes.
     min_size: usize,
     /// Checks of a record.
     validators: Pin<KBox<[Validator]>>,
     /// The enabled addresses that follow this event.
     #[pin]
     sites: SpinLock<Sites>,
-    /// In a list of the registry, after the last use is gone.
+    /// Links in a list of the registry, after the last use was dropped.
     #[pin]
     links: ListLinks,
     #[pin]
@@ -118,7 +118,7 @@ impl_has_event! {
     impl HasEvent for UserEvent { self.event }
 }
 
-/// What a new event is made of. The event copies the texts.
+/// The description of a new event. The event copies the texts.
 pub(crate) struct Description<'a> {
     /// Length of the name of the registration, which `tracepoint` begins with.
     pub(crate) name_len: u16,
@@ -135,7 +135,7 @@ pub(crate) struct Description<'a> {
 }
 
 impl UserEvent {
-    /// Makes an event that is not registered with tracing yet.
+    /// Creates an event that is not registered with tracing yet.
     pub(crate) fn new(d: Description<'_>) -> Result<Arc<Self>> {
         let Layout {
             fields,
@@ -189,17 +189,17 @@ impl UserEvent {
         self.event.note()
     }
 
-    /// Whether it is one of several events that may share a name.
+    /// Returns `true` if it is one of several events that may share a name.
     pub(crate) fn is_multi(&self) -> bool {
         self.multi
     }
 
-    /// Whether it stays without uses.
+    /// Returns `true` if the event persists without uses.
     pub(crate) fn is_persistent(&self) -> bool {
         self.persist.load(Relaxed)
     }
 
-    /// Makes it stay without uses, from now on.
+    /// Lets the event persist without uses, from now on.
     pub(crate) fn make_persistent(&self) {
         self.persist.store(true, Relaxed);
     }
@@ -232,14 +232,14 @@ impl UserEvent {
         &self.sites
     }
 
-    /// Whether there are uses.
+    /// Returns `true` if the event has a use.
     pub(crate) fn is_used(&self) -> bool {
         // Pairs with the decrement: who sees no use also sees what was done while there was one.
         self.uses.load(Acquire) != 0
     }
 
-    /// Whether somebody needs it: a use, a probe of other kernel code, or an event probe or a
-    /// trigger that refers to it.
+    /// Returns `true` if the event is in use: it has a use, a probe of other kernel code is
+    /// attached, or an event probe or a trigger refers to it.
     pub(crate) fn is_busy(&self) -> bool {
         self.is_used() || self.event.is_enabled() || self.event.is_referenced()
     }
@@ -248,7 +248,7 @@ impl UserEvent {
         self.uses.add(1, Relaxed);
     }
 
-    /// Gives a use back; `true` for the last one of an event that goes with it.
+    /// Drops a use; returns `true` if it was the last one of an event that does not persist.
     #[must_use]
     fn release(&self) -> bool {
         self.uses.fetch_sub(1, Full) == 1 && !self.is_persistent()
@@ -284,8 +284,8 @@ impl Operations for UserEvent {
 pub(crate) struct EventUse(Arc<UserEvent>);
 
 impl EventUse {
-    /// Takes a use of an event that is in the registry, whose lock the caller holds, or that
-    /// nobody else knows yet.
+    /// Takes a use of an event that is in the registry, whose lock the caller holds, or that is not
+    /// shared yet.
     pub(super) fn new(event: Arc<UserEvent>) -> Self {
         event.hold();
         Self(event)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What C calls, and where an address space keeps its state.
+//! The entry points for C, and the pointer of an address space to its state.
 //!
 //! The `user_events` pointer of an `mm_struct` is null or an [`Arc`] of an [`MmState`] that belongs
 //! to the `mm_struct`. It is set once, by a task that runs in the address space or by its fork, and
@@ -52,7 +52,7 @@ pub(crate) fn state(mm: &MmWithUser) -> Option<Arc<MmState>> {
     Some(unsafe { ArcBorrow::<'_, MmState>::from_raw(ptr.cast()) }.into())
 }
 
-/// The state of the address space, made if there is none.
+/// Returns the state of the address space, and creates it if necessary.
 pub(crate) fn state_or_new(mm: &MmWithUser) -> Result<Arc<MmState>> {
     if let Some(state) = state(mm) {
         return Ok(state);
@@ -67,7 +67,7 @@ pub(crate) fn state_or_new(mm: &MmWithUser) -> Result<Arc<MmState>> {
     state(mm).ok_or(ESRCH)
 }
 
-/// Gives the state to the address space; `false` if it has one.
+/// Attaches the state to the address space; returns `false` if it has one.
 fn install(mm: &Mm, state: Arc<MmState>) -> bool {
     let ptr = Arc::into_raw(state).cast_mut().cast();
 
@@ -134,7 +134,7 @@ unsafe extern "C" fn user_event_mm_forked(mm: *mut bindings::mm_struct) {
     }
 }
 
-/// The last user of `mm` is gone.
+/// Called after the last user of `mm` has exited.
 ///
 /// # Safety
 ///

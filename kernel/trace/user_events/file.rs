@@ -49,7 +49,8 @@ const INDEX: usize = size_of::<i32>();
 /// The index has so many bytes before it, and the header takes the place of both.
 const BEFORE: usize = HEADER_SIZE - INDEX;
 
-/// How often the pages of a long payload are faulted in: one may have gone again when it is copied.
+/// Number of attempts to fault in the pages of a long payload: a page may have been evicted again
+/// before the copy.
 const TRIES: usize = 2;
 
 /// An open `user_events_data`.
@@ -60,8 +61,8 @@ pub(crate) struct DataFile {
     index: Mutex<Index>,
 }
 
-/// Who has which index in [`DataFile::events`]. All indices below the sum of both lengths are in
-/// `table` or in `claims`.
+/// The indices in [`DataFile::events`]. All indices below the sum of both lengths are in `table` or
+/// in `claims`.
 struct Index {
     /// Index of each event, by [`EventUse::id`].
     ///
@@ -74,7 +75,7 @@ struct Index {
 /// An index that is not in the table yet.
 struct Claim {
     index: u16,
-    /// The event, if there are users. They hold a use of it.
+    /// The event, if the claim has users. They hold a use of it.
     id: Option<NonZeroU16>,
     /// Number of registrations that want the index.
     users: usize,
@@ -141,7 +142,7 @@ impl Index {
         false
     }
 
-    /// The place of the last index in the claims, if nobody wants it.
+    /// Returns the place of the last index in the claims, if it is unused.
     fn last_unused(&self) -> Option<usize> {
         let last = self
             .table
@@ -156,7 +157,7 @@ impl Index {
 }
 
 impl DataFile {
-    /// Gives `event` an index, the one it has if it is in the table already.
+    /// Assigns an index to `event`: the present one if it is in the table already.
     ///
     /// `publish` is called with the index, without a lock, and with nothing left that could fail
     /// but itself. If it fails a new index is not given.
@@ -175,7 +176,7 @@ impl DataFile {
         result
     }
 
-    /// The event of a record whose payload has `len` bytes, if somebody listens to it.
+    /// Returns the event of a record whose payload has `len` bytes, if it has a listener.
     #[inline(always)]
     fn listened(&self, index: [u8; INDEX], len: usize) -> Result<&UserEvent> {
         let index = usize::try_from(i32::from_ne_bytes(index)).map_err(|_| EINVAL)?;
@@ -292,7 +293,7 @@ impl FileOps for DataFile {
     }
 }
 
-/// Makes the file.
+/// Creates the file.
 pub(crate) fn create() -> Result<tracefs::File> {
     tracefs::create_file::<DataFile>(c"user_events_data", 0o640)
 }

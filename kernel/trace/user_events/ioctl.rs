@@ -32,7 +32,7 @@ use kernel::{
     },
 };
 
-/// What is asked for.
+/// The request of an ioctl.
 enum Command {
     Register,
     Delete,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What an address space has to do with user events.
+//! The user events state of an address space.
 //!
 //! The [`MmState`] of a process is made when it first registers an event and hangs off its
 //! `mm_struct` ([`super::exports`]), so that all its threads have the same one. It goes with the
@@ -84,18 +84,19 @@ use kernel::{
     },
 };
 
-/// How often a page is faulted in for one write before giving up: a process that keeps taking it
-/// away again must not keep the kernel busy.
+/// Maximum number of page faults for one write: a process that keeps unmapping the page must not
+/// keep the kernel busy.
 const MAX_ATTEMPTS: usize = 10;
 
-/// How many words are listed for the work item. With more of them it writes all words.
+/// Maximum number of words that are listed for the work item. With more of them it writes all
+/// words.
 const MAX_PENDING: usize = 64;
 
 /// The number of times a switch tries to get the locks of a process. After that it leaves the word
 /// to the work item.
 const LOCK_TRIES: u32 = 5;
 
-/// How long the work item waits for memory before it tries again.
+/// The delay before the work item retries a failed allocation.
 const MEMORY_WAIT: Delta = Delta::from_millis(500);
 
 /// The user events state of an address space.
@@ -118,7 +119,7 @@ pub(crate) struct MmState {
 }
 
 struct Inner {
-    /// The enabled addresses; gone when the address space is.
+    /// The enabled addresses; `None` once the address space has exited.
     set: Option<Arc<EnablerSet>>,
     /// Keys of the words to be written once their page is there, at most [`MAX_PENDING`].
     pending: KVVec<u64>,
@@ -208,13 +209,13 @@ impl MmState {
         let mut inner = this.inner.lock();
 
         inner.forking = false;
-        // Who sets it while the child is forking leaves the rest to this.
+        // If `resync` is set while the child is forking, the work is queued here.
         if this.resync.load(Relaxed) {
             Self::queue(this);
         }
     }
 
-    /// The address space is going away. It has no user any more, or no bit.
+    /// Releases the state of an address space that is exiting: it has no user any more, or no bit.
     pub(crate) fn exit(this: Arc<Self>) {
         let is_slow = {
             let mut inner = this.inner.lock();
@@ -244,12 +245,12 @@ impl MmState {
         let _ = faults::queue().enqueue(this.clone());
     }
 
-    /// Keeps the address space from going away, without doing its end here when dropped.
+    /// Takes a reference to the address space, whose drop does not tear it down in this context.
     fn user(&self) -> Option<ARef<MmWithUserAsync>> {
         self.mm.mmget_not_zero().map(MmWithUser::into_mmput_async)
     }
 
-    /// Whether the bit is registered already.
+    /// Returns `true` if the bit is registered already.
     pub(crate) fn contains(&self, bit: &EnableBit) -> bool {
         let inner = self.inner.lock();
 
@@ -281,8 +282,8 @@ impl MmState {
                     return Err(EADDRINUSE);
                 }
                 change.insert();
-                // Who switches the event from here on finds the bit. If it does not get the lock,
-                // it leaves the word to the work item, which waits for it.
+                // A switch of the event finds the bit from here on. If it does not get the lock, it
+                // leaves the word to the work item, which waits for it.
                 write(page, bit, event.is_on()).inspect_err(|_| drop(set.remove(bit.key())))?;
                 Ok(true)
             })??;
@@ -339,7 +340,7 @@ impl MmState {
         }
     }
 
-    /// Gives back memory that the set does not need any more.
+    /// Frees memory that the set does not need any more.
     fn shrink(&self) {
         let Ok(set) = self.set() else {
             return;
@@ -394,8 +395,8 @@ impl MmState {
         set.remove(bit.key()).ok_or(ENOENT).map(Some)
     }
 
-    /// The set, made the address space's own if others share it. Returns `None` if the change has
-    /// to be prepared again.
+    /// Returns the set, after replacing a shared one by a copy. Returns `None` if the change has to
+    /// be prepared again.
     fn own_set(
         this: &Arc<Self>,
         inner: &mut Inner,
@@ -521,7 +522,7 @@ impl MmState {
         }
     }
 
-    /// Takes the words that are to be written now, if there are any.
+    /// Takes the pending words that are to be written now.
     ///
     /// # Errors
     ///

@@ -23,8 +23,8 @@ use kernel::{
     prelude::*,
 };
 
-/// More than there is in a print format for each field besides twice its name:
-/// `a=%llu `, `, __get_rel_str(a)`.
+/// An upper bound of the text of a field in a print format, besides twice its name: `a=%llu `, `,
+/// __get_rel_str(a)`.
 const FIELD_OVERHEAD: usize = 24;
 
 /// The print format: `"a=%d b=%s", REC->a, __get_str(b)`.
@@ -80,8 +80,8 @@ impl Text {
     }
 }
 
-/// Shows a [signature](super::signature) behind the name of the event, as in `dynamic_events`:
-/// a blank and the fields, or nothing if there are none.
+/// Shows a [signature](super::signature) as after the name of the event in `dynamic_events`: a
+/// blank and the fields, or nothing if the event has no fields.
 pub(crate) struct Declaration<'a>(pub(crate) &'a CStr);
 
 impl Display for Declaration<'_> {

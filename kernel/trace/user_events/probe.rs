@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Handing a record to whoever listens to an event.
+//! Delivery of a record to the listeners of an event.
 //!
 //! The record is put together in the buffer of the first listener that has room for it, and checked
 //! there before anybody gets it: either every listener that has room gets the same record, or none
@@ -65,7 +65,7 @@ pub(crate) fn listeners(event: &UserEvent) -> u32 {
     })
 }
 
-/// Copies a payload to where there is room for as much.
+/// Copies a payload to a buffer of the same size.
 ///
 /// Most payloads have few bytes: these are two words or four, which may overlap, in place of a
 /// call.
@@ -158,7 +158,8 @@ fn check_own(event: &UserEvent, guard: &ReadGuard) -> Result {
     Ok(())
 }
 
-/// Writes a record to a file if there is room. `None` if it does not pass the checks.
+/// Writes a record to a file, if it has space. Returns `None` if the record does not pass the
+/// checks.
 ///
 /// Not inlined: see [`write_short`](super::file::DataFile).
 #[inline(never)]

@@ -66,7 +66,7 @@ pub(super) fn init() -> Result {
     }
 }
 
-/// Removes the bits of an address space that is going away, soon.
+/// Queues the removal of the bits of an address space that is exiting.
 pub(super) fn reap_later(mm: Arc<MmState>) {
     let (Some(reaper), Some(dead)) = (REAPER.as_ref(), ListArc::try_from_arc_or_drop(mm.clone()))
     else {

@@ -71,20 +71,20 @@ use kernel::{
     },
 };
 
-/// How many events there may be, `kernel.user_events_max`.
+/// Maximum number of events, `kernel.user_events_max`.
 static MAX_EVENTS: Atomic<u32> = Atomic::new(32768);
 
 /// The one registry, there from [`init()`] on.
 static REGISTRY: SetOnce<Arc<Registry>> = SetOnce::new();
 
-/// How long to wait before looking again for events that nobody uses but kernel code refers to.
+/// The delay before checking again events without a use that kernel code refers to.
 const SWEEP_MS: u32 = 500;
 
 /// Events that have lost their last use. Each is on one of the lists, once.
 struct Unused {
     /// Those that the work item has to look at.
     events: List<UserEvent>,
-    /// Those that tracing did not let go of.
+    /// Events that tracing did not release.
     refused: List<UserEvent>,
 }
 
@@ -115,7 +115,7 @@ impl_has_delayed_work! {
     impl HasDelayedWork<Self, SWEEP> for Registry { self.sweep }
 }
 
-/// Makes the registry.
+/// Creates the registry.
 pub(crate) fn init() -> Result {
     let registry = Arc::pin_init(
         try_pin_init!(Registry {
@@ -140,7 +140,7 @@ pub(crate) fn init() -> Result {
     }
 }
 
-/// Makes `kernel.user_events_max`.
+/// Creates `kernel.user_events_max`.
 pub(crate) fn init_sysctl() {
     match sysctl::register_uint(c"kernel", c"user_events_max", 0o644, &MAX_EVENTS) {
         // It stays as long as the kernel runs.
@@ -149,7 +149,7 @@ pub(crate) fn init_sysctl() {
     }
 }
 
-/// The registry; nothing of this crate runs before it is made.
+/// Returns the registry; no code of this crate runs before it is created.
 pub(crate) fn get() -> Result<&'static Arc<Registry>> {
     REGISTRY.as_ref().ok_or(ENOENT)
 }
@@ -213,7 +213,7 @@ impl WorkItem<SWEEP> for Registry {
     }
 }
 
-/// How a registration wants its event.
+/// The options of a registration for its event.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     /// `USER_EVENT_REG_PERSIST`: it shall stay until it is deleted.
@@ -223,7 +223,7 @@ pub(crate) struct Wanted {
 }
 
 impl Registry {
-    /// The event that `command` describes, made if there is none.
+    /// Returns the event that `command` describes, and creates it if necessary.
     ///
     /// An event that shall be persistent is not yet: that is for the caller to say, when all else
     /// has come to its end.
@@ -296,7 +296,7 @@ impl Registry {
         Ok(event)
     }
 
-    /// Makes an event, one of several formats if there is a signature already. Nobody knows it yet.
+    /// Creates an event, one of several formats if it has a signature. It is not shared yet.
     fn make(
         &self,
         name: &[u8],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! When two descriptions mean the same fields.
+//! Comparison of the fields of two descriptions.
 //!
 //! Who registers an event again may write its fields in another way: with other white space, with
 //! or without a semicolon at the end. All ways are brought to one form, the signature, and these
@@ -33,7 +33,7 @@ const SEPARATOR: &[u8] = b"; ";
 /// Which word of a struct is its size.
 const STRUCT_SIZE: usize = 3;
 
-/// The signature of the fields in a description; without `args` there are none.
+/// Returns the signature of the fields in a description, which has none without `args`.
 ///
 /// # Errors
 ///
@@ -47,21 +47,21 @@ pub(crate) fn of_args(args: Option<&[u8]>) -> Result<KVec<u8>> {
     write(KVec::with_capacity(max, GFP_KERNEL)?, [args])
 }
 
-/// Whether the fields in a description have this signature.
+/// Returns `true` if the fields in a description have this signature.
 ///
 /// Needs no memory.
 pub(crate) fn is_of(signature: &CStr, args: Option<&[u8]>) -> bool {
     compare(signature, args)
 }
 
-/// Whether fields that have been split at white space already have this signature.
+/// Returns `true` if fields that have been split at white space already have this signature.
 ///
 /// Needs no memory, so the answer is right even if there is none.
 pub(crate) fn matches<'a>(signature: &CStr, words: impl IntoIterator<Item = &'a CStr>) -> bool {
     compare(signature, words.into_iter().map(CStr::to_bytes))
 }
 
-/// Whether the signature of `texts` is this one.
+/// Returns `true` if this is the signature of `texts`.
 fn compare<'a>(signature: &CStr, texts: impl IntoIterator<Item = &'a [u8]>) -> bool {
     let compare = Compare {
         rest: Some(signature.to_bytes()),
@@ -73,7 +73,7 @@ fn compare<'a>(signature: &CStr, texts: impl IntoIterator<Item = &'a [u8]>) -> b
     }
 }
 
-/// Puts the signature of `texts` into `sink`. A text ends as white space does.
+/// Writes the signature of `texts` to `sink`. The end of a text separates words like white space.
 fn write<'a, S: Sink>(sink: S, texts: impl IntoIterator<Item = &'a [u8]>) -> Result<S> {
     let mut writer = Writer {
         sink,
@@ -88,7 +88,7 @@ fn write<'a, S: Sink>(sink: S, texts: impl IntoIterator<Item = &'a [u8]>) -> Res
     Ok(writer.sink)
 }
 
-/// Where a signature goes to, piece by piece.
+/// The destination of the pieces of a signature.
 trait Sink {
     fn put(&mut self, bytes: &[u8]) -> Result;
 }
@@ -101,7 +101,7 @@ impl Sink for KVec<u8> {
 
 /// Compares with another signature.
 struct Compare<'a> {
-    /// What has not been compared yet; `None` once there is a difference.
+    /// The text that was not compared yet; `None` after a difference.
     rest: Option<&'a [u8]>,
 }
 
@@ -112,7 +112,7 @@ impl Sink for Compare<'_> {
     }
 }
 
-/// Makes a signature of words.
+/// Builds a signature from words.
 struct Writer<S> {
     sink: S,
     /// No field has been written yet.
@@ -144,7 +144,7 @@ impl<S: Sink> Writer<S> {
         Ok(())
     }
 
-    /// Takes a word; it is empty if there is a semicolon only.
+    /// Adds a word; it is empty for a semicolon without a word.
     fn word(&mut self, word: &[u8]) -> Result {
         if self.words != 0 {
             self.sink.put(b" ")?;

@@ -50,7 +50,7 @@ impl Show for Status {
     }
 }
 
-/// Makes the file.
+/// Creates the file.
 pub(crate) fn create() -> Result<tracefs::File> {
     tracefs::create_seq_file::<Status>(c"user_events_status", 0o440)
 }

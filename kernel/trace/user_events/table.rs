@@ -132,7 +132,7 @@ impl<E: Entry> OpenTable<E> {
         self.slots.get(at)?.as_ref()
     }
 
-    /// Whether there is an entry of `key`.
+    /// Returns `true` if the table has an entry of `key`.
     pub(crate) fn contains(&self, key: E::Key) -> bool {
         self.find(key).is_some()
     }
@@ -213,7 +213,7 @@ impl<E: Entry> OpenTable<E> {
         Slots(resized.slots)
     }
 
-    /// Makes room for `additional` more entries. The table is not changed on failure.
+    /// Reserves room for `additional` more entries. The table is not changed on failure.
     ///
     /// # Errors
     ///

@@ -20,17 +20,17 @@ use kernel::{
     trace::field::FilterKind, //
 };
 
-/// What a `struct` type begins with; a tag follows, and a size behind the name of the field.
+/// The prefix of a `struct` type; a tag follows, and a size after the name of the field.
 pub(super) const STRUCT: &[u8] = b"struct ";
 
-/// What a location relative to the record begins with.
+/// The prefix of a location relative to the record.
 const DATA_LOC: &[u8] = b"__data_loc ";
 
-/// What a location relative to its own end begins with.
+/// The prefix of a location relative to its own end.
 const REL_LOC: &[u8] = b"__rel_loc ";
 
-/// What a type of two or three words begins with, one more word follows. The longer of two that
-/// begin alike comes first.
+/// The prefixes of types of two or three words, which one more word follows. If two begin alike,
+/// the longer one is first.
 pub(super) const WORDS: [&[u8]; 6] = [
     b"unsigned ",
     STRUCT,
@@ -40,7 +40,7 @@ pub(super) const WORDS: [&[u8]; 6] = [
     REL_LOC,
 ];
 
-/// Longest text of an array behind its `[`, with the `]`.
+/// Longest text of an array after its `[`, including the `]`.
 const MAX_ARRAY_TEXT: usize = 7;
 
 /// Size of a location word.
@@ -75,7 +75,7 @@ fn scalar(text: &[u8]) -> Option<Scalar> {
     Some(Scalar { size, conversion })
 }
 
-/// Where the offset in a location word counts from.
+/// The base of the offset in a location word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The start of the record, with its common header (`__data_loc`).
@@ -97,9 +97,9 @@ pub(crate) enum Type {
         /// Number of elements, which is the size in bytes.
         len: u32,
     },
-    /// The place of data behind the fields.
+    /// The place of data after the fields.
     Location {
-        /// What the place counts from.
+        /// The base of the offset.
         origin: Origin,
         /// The data is a string: its last byte has to be NUL.
         string: bool,
@@ -159,7 +159,7 @@ impl Type {
         }
     }
 
-    /// What a filter or a histogram may take the field for.
+    /// Returns the kind of the field for filters and histograms.
     ///
     /// This follows from the type, not from words that its text happens to contain: a string is
     /// only what has been checked to be one when a record is written.
@@ -188,7 +188,7 @@ fn location(text: &[u8]) -> Option<(Origin, &[u8])> {
     }
 }
 
-/// Whether tracing treats a type as signed: all do but those that begin with a `u`.
+/// Returns `true` if tracing treats a type as signed: all except those that begin with a `u`.
 pub(crate) fn is_signed(text: &[u8]) -> bool {
     text.first() != Some(&b'u')
 }
@@ -202,7 +202,8 @@ pub(crate) fn conversion(text: &[u8]) -> &'static str {
     }
 }
 
-/// What finds the string of a field in the print format, if it is not in the field itself.
+/// Returns the macro that finds the string of a field in the print format, if it is not in the
+/// field itself.
 pub(crate) fn string_macro(text: &[u8]) -> Option<&'static str> {
     match location(text)? {
         (origin, data) if contains(data, b"char") => Some(match origin {
@@ -213,12 +214,12 @@ pub(crate) fn string_macro(text: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether `needle` is in `text`.
+/// Returns `true` if `needle` is in `text`.
 fn contains(text: &[u8], needle: &[u8]) -> bool {
     text.windows(needle.len().max(1)).any(|w| w == needle)
 }
 
-/// The number of elements in the text behind the `[` of an array.
+/// Returns the number of elements from the text after the `[` of an array.
 fn array_len(text: &[u8]) -> Result<u32> {
     if text.len() > MAX_ARRAY_TEXT {
         return Err(EINVAL);

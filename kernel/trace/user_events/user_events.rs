@@ -91,7 +91,7 @@ impl ModuleMetadata for LocalModule {
     };
 }
 
-/// A number that nobody can guess, for hash tables whose keys a process may choose.
+/// Returns an unpredictable number, for hash tables whose keys a process may choose.
 fn seed() -> u64 {
     kernel::random::get_u64()
 }

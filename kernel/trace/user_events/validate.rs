@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Checks of a record before anybody sees it.
+//! Checks of a record before any listener receives it.
 //!
 //! A record may say where in it further data is. Readers (filters, histograms, perf, the `trace`
 //! file) rely on it: the place has to be within the record, and a string has to end with a NUL.
@@ -13,16 +13,16 @@ use super::types::Origin;
 /// The check of one location word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Validator {
-    /// Where the word is, from the start of the record with its common header.
+    /// Offset of the word from the start of the record with its common header.
     pub(crate) offset: u32,
-    /// What the offset in the word counts from.
+    /// The base of the offset in the word.
     pub(crate) origin: Origin,
     /// The data is a string.
     pub(crate) string: bool,
 }
 
 impl Validator {
-    /// Whether the word of `record` describes data within it.
+    /// Returns `true` if the word of `record` describes data within it.
     ///
     /// An offset from the start of the record may point into the common header, as it always could;
     /// what is there is known to every reader anyway. A string without a byte has no NUL.
@@ -49,7 +49,7 @@ impl Validator {
     }
 }
 
-/// Whether a record, with its common header, passes all checks.
+/// Returns `true` if a record, with its common header, passes all checks.
 #[inline]
 pub(crate) fn record(validators: &[Validator], record: &[u8]) -> bool {
     validators.iter().all(|v| v.accepts(record))

@@ -52,15 +52,15 @@ it for each line on its input, if the event is enabled. Ends with its input.";
 /// The fields of the event, as the kernel wants them described.
 const FIELDS: &str = "u32 id;u32 bytes;__data_loc char[] path";
 
-/// What the records say: a small web server's requests.
+/// The contents of the records: requests of a small web server.
 const REQUESTS: [(&str, u32); 3] = [("/", 4096), ("/style.css", 512), ("/login", 1024)];
 
-/// The bit of the enable word that the kernel sets while somebody listens.
+/// The bit of the enable word that the kernel sets while the event has a listener.
 const ENABLE_BIT: u8 = 31;
 
-/// How often to look at the enable bit. The kernel does not notify of changes:
-/// a program looks at the bit where it would write a record, which costs one
-/// load. This one has to say something when the bit changes, so it polls.
+/// The interval of looking at the enable bit. The kernel does not notify of changes: a program
+/// tests the bit before it writes a record, which costs one load. This one has to print a line when
+/// the bit changes, so it polls.
 const LOOK_EVERY_MS: c_int = 10;
 
 /// `struct user_reg` of the kernel interface.
@@ -168,12 +168,13 @@ impl Event {
         })
     }
 
-    /// Whether somebody listens. This is all that an event costs while nobody does.
+    /// Returns `true` if the event has a listener. Without one, this test is the whole cost of the
+    /// event.
     fn is_enabled(&self) -> bool {
         self.enabled.load(Ordering::Relaxed) & (1 << ENABLE_BIT) != 0
     }
 
-    /// Writes one record; false if nobody listens any more.
+    /// Writes one record; returns `false` if the event has no listener any more.
     fn write(&self, id: u32, bytes: u32, path: &str) -> Result<bool, String> {
         // Offsets count from the start of the record, which has an 8 byte header of the kernel's.
         const PATH_AT: u32 = 8 + 3 * 4;
@@ -324,7 +325,7 @@ fn run(name: &str, count: u32) -> Result<(), String> {
     say(&format!("unregistered {name}"))
 }
 
-/// The event's name and the number of records, or `None` if the arguments make no sense.
+/// Returns the event's name and the number of records, or `None` if the arguments are invalid.
 fn arguments() -> Option<(String, u32)> {
     let (mut name, mut count) = ("web_request".to_string(), 6);
     let mut args = env::args().skip(1);

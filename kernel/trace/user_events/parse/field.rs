@@ -74,7 +74,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Splits the type from what is behind it and a blank; no word of the type may be missing.
+/// Splits the type from the rest, which a blank separates; the type must be complete.
 fn split_type(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let words = WORDS
         .iter()
@@ -89,7 +89,7 @@ fn split_type(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((text.get(..end)?, text.get(end.checked_add(1)?..)?))
 }
 
-/// Whether a field may be called `name`.
+/// Returns `true` if `name` is a valid name of a field.
 ///
 /// It becomes part of the print format and of the `format` file, and is looked up by the text of
 /// filters and triggers. What would end or change a text there is not accepted, nor what another

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where the fields of an event are in its records.
+//! The places of the fields of an event in its records.
 
 use super::{
     super::{
@@ -35,7 +35,7 @@ const MIN_FIELD_TEXT: usize = 5;
 pub(crate) struct Layout<'a> {
     /// The fields, in their order.
     pub(crate) fields: KVec<FieldDef<'a>>,
-    /// What has to be checked in a record.
+    /// The checks of a record.
     pub(crate) validators: Pin<KBox<[Validator]>>,
     /// Size of the smallest payload, in bytes, without the common header.
     pub(crate) min_size: usize,

@@ -19,8 +19,8 @@ use kernel::{
     sync::Arc,
 };
 
-/// What events are sorted by: all with one name are neighbours, and a field list tells those of
-/// several formats apart.
+/// The order of events: those with the same name are adjacent, and the fields distinguish those of
+/// several formats.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub(super) struct Order<'a> {
     pub(super) name: &'a [u8],
@@ -137,8 +137,7 @@ impl Events {
         self.count
     }
 
-    /// How often an event has been put in. As long as this does not change what was not there is
-    /// not there now.
+    /// Returns the number of insertions. As long as it does not change, no event was added.
     pub(super) fn added(&self) -> u64 {
         self.added
     }
@@ -217,7 +216,7 @@ impl Events {
         (&**event.name() == name).then(|| event.clone())
     }
 
-    /// Puts an event in.
+    /// Inserts an event.
     pub(super) fn insert(&mut self, node: Node) {
         self.tree.insert(node.0);
         self.count += 1;
@@ -251,7 +250,7 @@ impl Events {
 pub(super) struct Removed(Tree);
 
 impl Removed {
-    /// The next event, and the node to put it in again with.
+    /// Removes the next event, and returns it with the node to insert it again.
     pub(super) fn pop(&mut self) -> Option<(Arc<UserEvent>, Node)> {
         let event = self.0.values().next()?.clone();
         let node = take_out(&mut self.0, &event)?;

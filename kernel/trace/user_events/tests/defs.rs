@@ -96,7 +96,7 @@ mod tests {
         for bit in [32, 63, 64, 255] {
             assert_eq!(errno(bit, 4, 0, 0x1000), Some(EINVAL));
         }
-        // What is wrong with the number is seen before what is wrong with the address.
+        // An invalid number is detected before an invalid address.
         assert_eq!(errno(32, 4, 0, u64::MAX - 3), Some(EINVAL));
     }
 
@@ -222,7 +222,7 @@ mod tests {
         Ok(())
     }
 
-    /// What the machine ignores of an address makes no other bit of it.
+    /// The bits of an address that the machine ignores do not distinguish enable bits.
     #[test]
     fn address_tags() -> Result {
         let tags = cfg!(any(

@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn filters_of_all_else() {
-        // What a word in the text suggests does not count.
+        // A word in the text does not determine the filter kind.
         for field in [
             "u32 a",
             "char a",

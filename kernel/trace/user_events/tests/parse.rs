@@ -20,7 +20,7 @@ mod tests {
         tests::row, //
     };
 
-    /// Whether all texts are accepted, or none is.
+    /// Returns `true` if all texts are accepted, or all are refused, according to `accepted`.
     fn all(texts: &[&str], accepted: bool) -> bool {
         texts.iter().all(|text| {
             let result = fields(Some(text.as_bytes()));

@@ -28,7 +28,7 @@ mod tests {
         row(text, ok)
     }
 
-    /// Whether both mean the same, whichever of them is looked up.
+    /// Returns `true` if both have the same signature, whichever of them is looked up.
     fn same(a: &str, b: &str) -> Result<bool> {
         let signature_of = |text: &str| c_string(of_args(Some(text.as_bytes()))?);
         let (first, second) = (signature_of(a)?, signature_of(b)?);
@@ -40,14 +40,14 @@ mod tests {
         Ok(same)
     }
 
-    /// Whether the words mean what `text` does.
+    /// Returns `true` if the words have the same signature as `text`.
     fn words_mean(words: &[&CStr], text: &str) -> bool {
         of_args(Some(text.as_bytes()))
             .and_then(c_string)
             .is_ok_and(|signature| matches(&signature, words.iter().copied()))
     }
 
-    /// The signature as it follows from the fields that are made of a text.
+    /// Returns the signature that follows from the fields parsed from a text.
     fn of_fields(text: &str) -> Result<KVec<u8>> {
         let mut all = KVec::new();
 
@@ -202,7 +202,8 @@ mod tests {
         }
         let signature = of_args(Some(&text))?;
 
-        // What was allocated is enough: a blank for each semicolon but the last, which goes.
+        // The allocation suffices: a blank for each semicolon except the last one, which is
+        // dropped.
         assert_eq!(signature.len(), 200 + 2 * 199);
         assert!(signature.capacity() < 2 * text.len());
         Ok(())

@@ -48,7 +48,7 @@ mod tests {
         table.remove(key).map(|(_, value)| value)
     }
 
-    /// Whether the table has just these entries.
+    /// Returns `true` if the table has exactly these entries.
     fn has_just(table: &Map<u64, u64>, model: &[Option<u64>]) -> bool {
         let count = model.iter().flatten().count();
         let all_found = (0u64..)

@@ -21,7 +21,7 @@ mod tests {
         (u32::from(size) << 16 | u32::from(offset)).to_ne_bytes()
     }
 
-    /// Whether a record passes. Its header ends with a byte that is not 0.
+    /// Returns `true` if a record passes. Its header ends with a byte that is not 0.
     fn passes(text: &str, words: &[[u8; 4]], tail: &[u8]) -> Result<bool> {
         let layout = fields(Some(text.as_bytes()))?;
         let mut record = KVec::from_elem(0xffu8, HEADER, GFP_KERNEL)?;
