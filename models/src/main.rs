@@ -33,7 +33,7 @@ use std::{
 };
 
 mod data {
-    /// What the condition of a snapshot needs of a command.
+    /// The part of a command that the condition of a snapshot needs.
     pub(crate) struct Spec {
         pub(crate) key_words: usize,
     }

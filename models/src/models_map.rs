@@ -94,7 +94,8 @@ fn contents(map: &Map) -> Vec<(Vec<u64>, u64)> {
     rows
 }
 
-/// When all threads are done: no key is there twice, and what is counted is what there was.
+/// Checks the map after all threads have finished: each key is unique, and the counters match the
+/// hits.
 fn check(map: &Map, hits: u64, drops: u64) {
     let rows = contents(map);
 
@@ -139,7 +140,7 @@ fn other_key() {
     check(&map, 3, 0);
 }
 
-/// A copy that is made meanwhile has whole keys and names.
+/// A concurrent copy has whole keys and names.
 fn copy() {
     const KEY: [u64; 2] = [5, 6];
     let map = map(
@@ -316,7 +317,7 @@ fn late_keys() {
     check(&map, hits + 1, 3 - hits);
 }
 
-/// A map is cleared while there are hits, of a key that it has or of that and a new one.
+/// A map is cleared during hits, of a key that it has, or of that and a new one.
 fn clear(case: usize) {
     let map = map(1, plain(1));
 

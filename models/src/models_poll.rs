@@ -44,7 +44,7 @@ pub(crate) const MODELS: &[Model] = &[
 
 struct Polled {
     map: Arc<Map>,
-    /// Somebody is on the wait queue.
+    /// A waiter is on the wait queue.
     waits: Atomic<bool>,
     woken: Atomic<bool>,
 }

@@ -57,7 +57,7 @@ fn asking(n: u64) -> Request {
     to
 }
 
-/// What was remembered, whose parts belong together.
+/// Returns the remembered request, whose parts belong together.
 fn taken(condition: &SnapshotCondition) -> Option<u64> {
     condition.with_taken(|taken| {
         assert_eq!(taken.key, [taken.value]);
@@ -68,7 +68,7 @@ fn taken(condition: &SnapshotCondition) -> Option<u64> {
     })
 }
 
-/// Who reads while another snapshot is remembered gets what belongs together.
+/// A read during the remembering of another snapshot returns a consistent request.
 fn read() {
     let condition = largest();
 
@@ -97,7 +97,7 @@ fn first() {
     assert_eq!(taken(&condition), Some(3));
 }
 
-/// The condition is taken back while there are hits: none of them uses the instance after that.
+/// The condition is disabled during hits: none of them uses the instance afterwards.
 fn disable() {
     let array = Array::create();
     let snapshot =

@@ -137,7 +137,7 @@ fn new_event() -> Arc<UserEvent> {
     .expect("there is memory")
 }
 
-/// Who sees that an event has no use sees what was done while there was one.
+/// Observing that an event has no use implies observing all stores of its users.
 fn event_uses() {
     let event = new_event();
     let done = Rc::new((Atomic::new(0u64), Atomic::new(0u64)));
@@ -233,7 +233,7 @@ impl Process {
         }
     }
 
-    /// The address space goes away, which is seen to by its last user.
+    /// Exits the address space, as its last user does.
     fn exit(&self) {
         MmState::exit(self.state.clone());
     }
@@ -251,7 +251,7 @@ fn switch(event: &Arc<UserEvent>, on: bool) {
     }
 }
 
-/// When nothing is left to do, each word has the state of the event.
+/// When all work is done, each word has the state of the event.
 fn check(event: &UserEvent, processes: &[&Process]) {
     while model::run_work() {}
     for process in processes {
@@ -368,7 +368,7 @@ fn mm_copy() {
     check(&event, &[&process, &child]);
 }
 
-/// A child gives the shared bit back while its event is switched: it stays 0 there.
+/// A child unregisters the shared bit while its event is switched: the bit stays 0 there.
 fn mm_unregister() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -385,7 +385,7 @@ fn mm_unregister() {
     child.exit();
 }
 
-/// A process ends while its event is switched, and a child of it goes on.
+/// A process ends while its event is switched, and a child of it continues.
 fn mm_exit() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -399,7 +399,7 @@ fn mm_exit() {
     check(&event, &[&child]);
 }
 
-/// The same, as the child gives a bit back that is set in its copy of the set.
+/// The same, with a child that unregisters a bit that is set in its copy of the set.
 fn mm_copy_less() {
     let event = new_event();
     let process = Process::registered(&event);

@@ -80,7 +80,7 @@ fn get(map: &Map) -> Option<u64> {
     a
 }
 
-/// Who reads while somebody writes gets what belongs together.
+/// A read concurrent with a write returns values that belong together.
 fn read() {
     let map = with_vars();
     let its_map = map.clone();
@@ -120,7 +120,7 @@ fn overwrite_with(map: &Map, n: u64) {
     }
 }
 
-/// Of two who overwrite at the same time one is the last, and neither waits.
+/// Of two concurrent overwrites one is the last, and neither waits.
 fn overwrite() {
     let map = with_vars();
     let its_map = map.clone();
@@ -132,7 +132,7 @@ fn overwrite() {
     assert!(get(&map).is_some_and(|n| n == 2 || n == 3));
 }
 
-/// What is overwritten is taken, or stays; the new value is not lost to who takes the old one.
+/// An overwritten value is taken, or stays; the new value is not lost if the old one is taken.
 fn overwrite_take() {
     let map = with_vars();
     let its_map = map.clone();
@@ -171,7 +171,7 @@ fn take_both(map: &Map) -> Option<u64> {
     Some(a)
 }
 
-/// What is set is taken once.
+/// A set value is taken once.
 fn take() {
     let map = with_vars();
     let its_map = map.clone();
@@ -189,7 +189,7 @@ fn take() {
     assert_eq!(get(&map), None);
 }
 
-/// What was taken and put back is not there if there was a write meanwhile.
+/// A value that was taken and restored does not exist if it was overwritten concurrently.
 fn untake() {
     let map = with_vars();
     let its_map = map.clone();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the condition of a snapshot needs of programs.
+//! The part of programs that the condition of a snapshot needs.
 
 pub(crate) mod op;
 

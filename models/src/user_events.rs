@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the files of user_events need besides themselves. Events have no fields, and their one
-//! listener is that which the model attaches.
+//! The environment of the files of user_events. Events have no fields, and their only listener is
+//! the one that the model attaches.
 
 pub(crate) mod append_vec;
 pub(crate) mod defs;

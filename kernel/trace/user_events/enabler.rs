@@ -420,7 +420,7 @@ impl EnablerSet {
         Slots::new(count, GFP_KERNEL_ACCOUNT).ok()
     }
 
-    /// Moves the table to `slots` if there are enough, and returns the memory to be freed without a
+    /// Moves the table to `slots` if these are enough, and returns the memory to be freed without a
     /// lock.
     pub(crate) fn resize(&self, slots: Slots<Arc<Site>>) -> Slots<Arc<Site>> {
         self.inner.lock().enablers.resize(slots)

@@ -39,7 +39,7 @@ impl ListLinks {
     }
 }
 
-/// Whether an object has a [`ListArc`].
+/// `true` if the object has a [`ListArc`].
 pub struct AtomicTracker(Atomic<bool>);
 
 impl AtomicTracker {

@@ -31,7 +31,7 @@ struct Space {
     words: [Atomic<u64>; 2],
     /// The page is there, and can be written.
     present: Cell<bool>,
-    /// The page comes if it is faulted in.
+    /// The page can be faulted in.
     mapped: Cell<bool>,
 }
 
@@ -143,7 +143,7 @@ impl MmapReadGuard<'_> {
             .then(|| gup::PinnedPage(self.space.clone()))
     }
 
-    /// There are two bits.
+    /// Sets one of the two bits of the word, without a page fault.
     #[track_caller]
     pub fn set_bit_nofault(&self, _: usize, bit: u32, on: bool) -> bool {
         let present = self.space.present.get();
@@ -170,14 +170,14 @@ pub mod gup {
     pub struct PinnedPage(pub(super) Arc<Space>);
 
     impl PinnedPage {
-        /// There are two bits.
+        /// Sets one of the two bits of the word.
         #[track_caller]
         pub fn set_bit(&mut self, _: usize, bit: u32, on: bool) -> Result {
             self.0.words[bit as usize].store(on.into(), Relaxed);
             Ok(())
         }
 
-        /// Nobody holds the lock of the folio.
+        /// Sets a bit. The lock of the folio is always free.
         #[track_caller]
         pub fn try_set_bit(&mut self, offset: usize, bit: u32, on: bool) -> Result {
             self.set_bit(offset, bit, on)

@@ -53,7 +53,7 @@ struct State {
     /// Atomics that were created by the first thread before any other, with value 0.
     pool: Rc<Vec<loom::sync::atomic::AtomicU64>>,
     used: usize,
-    /// What makes the loads of each of them depend on each other: see [`point`].
+    /// The points at which the loads of each thread depend on each other: see [`point`].
     points: Vec<Rc<Point>>,
     cpus: HashMap<Thread, u32>,
     interrupts: HashMap<Thread, (usize, Box<dyn FnOnce()>)>,
@@ -76,7 +76,7 @@ thread_local! {
 /// A scheduling point of shuttle.
 static POINT: shuttle::sync::atomic::AtomicBool = shuttle::sync::atomic::AtomicBool::new(false);
 
-/// How a model is checked.
+/// The method by which a model is checked.
 #[derive(Clone, Copy)]
 pub enum Check {
     /// All interleavings with at most so many preemptions.
@@ -87,16 +87,16 @@ pub enum Check {
     Random(usize),
 }
 
-/// What a model is.
+/// A model.
 pub struct Model {
     /// Its name.
     pub name: &'static str,
-    /// How it is checked.
+    /// The method by which it is checked.
     pub check: Check,
     run: Run,
 }
 
-/// What one execution does.
+/// The function of one execution.
 #[derive(Clone, Copy)]
 enum Run {
     One(fn()),
@@ -249,7 +249,7 @@ pub fn before_access() {
     }
 }
 
-/// Whether this execution is written down.
+/// Returns `true` if this execution is recorded.
 pub(crate) fn traced() -> bool {
     TRACED.get() != 0 && TRACED.get() == EXECUTION.get()
 }
@@ -302,7 +302,7 @@ fn begin(engine: Engine, pool: usize) {
         work_point: (engine == Engine::Loom).then(|| Rc::new(Point::new())),
     };
 
-    // What an execution that failed has left behind must not run here.
+    // The leftovers of a failed execution must not be dropped here.
     std::mem::forget(STATE.replace(Some(state)));
 }
 
@@ -354,8 +354,8 @@ pub fn spawn<T: 'static>(cpu: u32, f: impl FnOnce() -> T + 'static) -> JoinHandl
     }
 }
 
-/// Has an interrupt of this thread come before its access number `after` to shared memory. It runs
-/// on the CPU of the thread, which goes on when `f` has returned.
+/// Schedules an interrupt of this thread before its access number `after` to shared memory. It runs
+/// on the CPU of the thread, which resumes when `f` has returned.
 pub fn interrupt(after: usize, f: impl FnOnce() + 'static) {
     let thread = thread();
 
@@ -363,7 +363,7 @@ pub fn interrupt(after: usize, f: impl FnOnce() + 'static) {
     with_run(|run| run.interrupts.insert(thread, (after, Box::new(f))));
 }
 
-/// Whether an interrupt of this thread is yet to come.
+/// Returns `true` if an interrupt of this thread is pending.
 pub fn interrupt_is_due() -> bool {
     let thread = thread();
 
@@ -389,7 +389,7 @@ pub fn random(n: u64) -> u64 {
     }
 }
 
-/// Puts a work item onto the one queue that there is.
+/// Queues a work item on the only queue.
 pub(crate) fn queue_work(work: Box<dyn FnOnce()>) {
     pass_queue();
     with_run(|run| run.work.push_back(work));
@@ -404,7 +404,7 @@ fn pass_queue() {
     }
 }
 
-/// Runs the next work item of the queue, if there is one.
+/// Runs the next work item of the queue; returns `false` if it is empty.
 pub fn run_work() -> bool {
     pass_queue();
     let work = with_run(|run| run.work.pop_front());
@@ -501,7 +501,7 @@ pub fn seed() -> u64 {
         .unwrap_or(SEED)
 }
 
-/// How many executions there were, that which failed included.
+/// Returns the number of executions, including a failed one.
 pub fn executions() -> u64 {
     EXECUTION.get()
 }

@@ -42,7 +42,7 @@ pub mod barrier {
     /// Orders everything.
     pub use super::atomic::Full;
 
-    /// What a barrier orders.
+    /// The ordering of a barrier.
     pub trait Barrier {
         #[doc(hidden)]
         const ORDER: Ordering;
@@ -87,7 +87,7 @@ impl<T> Arc<T> {
         Self::new(init.make()?, flags)
     }
 
-    /// Whether both are the same.
+    /// Returns `true` if both are the same.
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         std::sync::Arc::ptr_eq(&this.0, &other.0)
     }

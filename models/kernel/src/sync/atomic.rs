@@ -126,7 +126,7 @@ pub struct Atomic<T> {
     init: UnsafeCell<T>,
     /// The execution that it belongs to, and its number in the pool of that one.
     slot: Cell<(u64, usize)>,
-    /// The last value that was stored, if there was one.
+    /// The last stored value, if any.
     last: Cell<Option<u64>>,
 }
 

@@ -202,7 +202,7 @@ impl RwLock {
     }
 }
 
-/// Makes a mutex, in place.
+/// Creates a mutex, in place.
 #[macro_export]
 macro_rules! new_mutex {
     ($value:expr $(, $name:literal)? $(,)?) => {
@@ -210,7 +210,7 @@ macro_rules! new_mutex {
     };
 }
 
-/// Makes a spinlock, in place.
+/// Creates a spinlock, in place.
 #[macro_export]
 macro_rules! new_spinlock {
     ($($all:tt)*) => { $crate::new_mutex!($($all)*) };
