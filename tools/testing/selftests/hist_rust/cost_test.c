@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What histograms cost, where the Rust ones cost another kind of amount: each case
+ * Costs of histograms, where those in Rust are of another order: each case
  * compares times of the same boot with each other, or memory with a limit that is
  * far from both. The cases show rows of Documentation/trace/rust/deviations.rst,
  * and fail on the C implementation.
@@ -45,7 +45,7 @@ TEST_F(dev, hist_memory__a_large_map)
 	long before, used;
 
 	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
-	/* What is allocated the first time stays. */
+	/* Allocations of the first time stay. */
 	ASSERT_EQ(0, ue_put(COST "/trigger", "hist:keys=id"));
 	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=id"));
 	before = available();
@@ -69,7 +69,7 @@ static void *read_once(void *arg)
 	return NULL;
 }
 
-/* How often something that takes event_mutex can be done in a time. */
+/* The number of runs of an operation that takes event_mutex in a given time. */
 static unsigned int done_within(uint64_t ns)
 {
 	uint64_t end = ue_now() + ns;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the histograms in Rust do other than those in C, where these are defective.
+# Differences of the histograms in Rust from those in C, where these are defective.
 # The first part of each name is the row of Documentation/trace/rust/deviations.rst
 # (with - for _) that it shows. All of these fail on the C implementation.
 # shellcheck disable=SC2016 # $variables of histograms
@@ -48,7 +48,7 @@ dev_string_modifier__stacks() {
 	done
 }
 
-# What is only shown as a number shows the first bytes of a string, as in C.
+# A string that is only shown as a number shows its first bytes, as in C.
 string_as_a_number() {
 	local m
 	fresh && ok num hist:keys=tag.hex && ok num hist:keys=common_comm.syscall && ok text hist:keys=msg.hex || return
@@ -149,7 +149,7 @@ dev_incompatible_keys__refused() {
 			"$(entry pair 'Matching event histogram not found' 'hist:keys=id:y1=$x1' x1)" || return
 		drop num text
 	done
-	# What fits is let through.
+	# The valid ones are accepted.
 	ok num hist:keys=id:x1=delta && ok pair 'hist:keys=part:y1=$x1'
 }
 
@@ -188,7 +188,7 @@ dev_named_layout__of_actions() {
 # The lower half is the number of a system call.
 dev_syscall_number__of_64_bits() {
 	local call
-	# Whose number 0 is.
+	# The number of this system call is 0.
 	case $(uname -m) in
 	x86_64) call=sys_read ;;
 	*) call=io_setup ;;
@@ -382,7 +382,7 @@ dev_usecs_read_back__as_written() {
 	return $rc
 }
 
-# What is sorted by, with the modifier, the dollar sign or the event that it is shown with.
+# The sort key as shown: with the modifier, the dollar sign or the event.
 dev_sort_read_back__as_shown() {
 	local fields name shown line
 	fresh && ok pair hist:keys=id:x1=total || return

@@ -147,7 +147,7 @@ onmax_snapshot() {
 	done
 	echo 0 >$switch/enable
 	debug_is onmax-snapshot $waking $switch || return
-	# What hist says of the snapshot, and its records.
+	# The message of hist about the snapshot, and its records.
 	grep -qE '^Snapshot taken \(see tracing/snapshot\)\.  Details:$' $switch/hist || told $switch/hist || return
 	grep -qE '^	triggering value \{ onmax\(\$wakeup_lat\) \}: +[0-9]+	triggered by event with key: \{ next_pid: +[0-9]+ \}$' \
 		$switch/hist || told $switch/hist || return

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What histograms do, group by group: files and commands, grammar, fields,
+# Behaviour of histograms, group by group: files and commands, grammar, fields,
 # modifiers, expressions, variables, handlers, actions, and what is shown. All of
 # it holds for the C implementation as well.
 # shellcheck disable=SC2016 # $variables of histograms
@@ -32,7 +32,7 @@ files_writes() {
 files_truncate() {
 	fresh || return
 	ok num hist:keys=id && ok num hist:keys=tag && ok num traceoff:1 && ok num enable_hist:user_events:pair || return
-	# What is not about histograms comes first, and stays.
+	# Other triggers are first in the list, and stay.
 	trigger_is num 'enable_hist:user_events:pair:unlimited
 traceoff:count=1
 hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [active]
@@ -149,7 +149,7 @@ fields_refused() {
 modifiers_of_keys() {
 	local m call
 	fresh || return
-	# Whose number 39 is.
+	# The number of this system call is 39.
 	case $(uname -m) in
 	x86_64) call=sys_getpid ;;
 	*) call=sys_umount ;;
@@ -431,7 +431,8 @@ ch: now=9' && trigger_is pair \
 'hist:keys=id:vals=hitcount:vv=total:sort=hitcount:size=2048:onmax($vv).trace(mx,$vv,id):onchange($vv).trace(ch,$vv):onmax($vv).save(part) [active]'
 }
 
-# What the actions of a named histogram use is looked for at each event that joins it.
+# The events and fields of the actions of a named histogram are looked up at each
+# event that joins it.
 actions_of_a_name() {
 	local c='hist:name=foo:keys=id:x1=id:onmax($x1).save(aa)' i=instances/joins rc=0
 	fresh && put dynamic_events 'u:with u32 id; u32 aa' | q grep ok &&

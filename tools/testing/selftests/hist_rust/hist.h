@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of histograms that are in C share.
+ * Functions shared by the tests of histograms in C.
  */
 #ifndef HIST_RUST_HIST_H
 #define HIST_RUST_HIST_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Whether the histograms of this kernel are the Rust ones. */
+/* Returns true if the histograms of this kernel are those in Rust. */
 static inline bool hist_is_rust(void)
 {
 	return system("zgrep -q '^CONFIG_HIST_TRIGGERS_RUST=y' /proc/config.gz") == 0;

@@ -228,7 +228,7 @@ TEST_F_TIMEOUT(fail, reading, 280)
 	self->fd = ue_open();
 }
 
-/* An instance whose histogram could not be opened can be removed: h5 of past_bugs_test.sh. */
+/* An instance whose histogram could not be opened can be removed. */
 TEST_F_TIMEOUT(fail, open_in_an_instance, 280)
 {
 	const char *dir = UE_TRACEFS "/instances/failnth";

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the histograms in Rust have from those in C although it is odd. The first
-# part of each name is the row of Documentation/trace/rust/deviations.rst (with - for
-# _) that it shows. All of it holds for the C implementation.
+# Oddities that the histograms in Rust share with those in C. The first part of each
+# name is the row of Documentation/trace/rust/deviations.rst (with - for _) that it
+# shows. All of it holds for the C implementation.
 # shellcheck disable=SC2016 # $variables of histograms
 
 here=$(cd "$(dirname "$0")" && pwd -P)

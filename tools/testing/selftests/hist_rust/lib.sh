@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the tests of histograms are written with: TAP, the events num, pair and
-# text with records of them, and the comparing of files of tracefs byte for byte.
-# Sourced, with $here set.
+# Library of the tests of histograms: TAP, the events num, pair and text with
+# records of them, and the comparing of files of tracefs byte for byte. Sourced,
+# with $here set.
 
 here=${here:?the folder of the test}
 ue=$here/../user_events_rust
@@ -18,7 +18,7 @@ export UEDRIVE
 . "$ue/ktap.sh"
 tmp=${tmp:?made by ktap.sh}
 
-# Whether the histograms of this kernel are the Rust ones.
+# True if the histograms of this kernel are those in Rust.
 hist_is_rust() { zgrep -q '^CONFIG_HIST_TRIGGERS_RUST=y' /proc/config.gz; }
 
 # For what would harm the run on the C implementation.

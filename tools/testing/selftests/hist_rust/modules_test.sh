@@ -47,7 +47,7 @@ create_synth_test 444 clackers 999' || return
 # The same for probes.
 kprobe_api() {
 	local e=events/kprobes/gen_kprobe_test args
-	# What the module takes for the arguments.
+	# The values that the module reads as arguments.
 	case $(uname -m) in
 	x86_64) args='dfd=%ax filename=%dx flags=%cx mode=+4($stack)' ;;
 	aarch64) args='dfd=%x0 filename=%x1 flags=%x2 mode=%x3' ;;
@@ -59,7 +59,7 @@ r:kprobes/gen_kretprobe_test do_sys_open arg1=\$retval" || return
 	on $e hist:keys=dfd && on $e '!hist:keys=dfd' && rmmod kprobe_event_gen_test && same "$(cat kprobe_events)" ''
 }
 
-# What the rows of a histogram count, in all.
+# The sum of the counts of the rows of a histogram.
 sum_of() { # EVENTDIR
 	sed -n -E 's/^\{.* hitcount: +([0-9]+).*/\1/p' "$1/hist" | awk '{ n += $1 } END { print n + 0 }'
 }

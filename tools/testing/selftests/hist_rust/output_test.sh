@@ -154,7 +154,7 @@ removal_matches() {
 	ok num '!hist:keys=id:vals=total:sort=total:size=4096 if delta > 0' && trigger_is num 'num: no trigger'
 }
 
-# What is shown can be written, and with ! removes what it shows.
+# A shown line can be written, and with ! removes the trigger that it shows.
 read_back() {
 	local c line
 	fresh || return
@@ -178,7 +178,7 @@ read_back() {
 	END
 }
 
-# What is shown.
+# The output.
 
 show_table() {
 	fresh && ok num hist:keys=id,tag:vals=total:sort=total.descending,id || return

@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Bugs that the C implementation had and that were fixed there: histograms (h),
-# their map (m) and synthetic events (s). What a kernel has to look for itself,
-# such as use of freed memory, is found when this runs under KASAN and lockdep.
-# Elsewhere are: those that need memory to run out (h5, h7, h9, m3, s1), in
-# hist_failnth_test.c; those of the map with many threads (m1), in races_test.c; the
-# kernel's test modules (s2) and modules that go (s9), in modules_test.sh. What leaks
-# (m4) is found by kmemleak.
+# Bugs that the C implementation had and that were fixed there: of histograms, of
+# their map and of synthetic events. Problems that only the kernel detects, such as
+# use of freed memory, are found when this runs under KASAN and lockdep. Elsewhere
+# are: those that need failing allocations, in hist_failnth_test.c; those of the
+# map with many threads, in races_test.c; the kernel's test modules and modules that
+# are unloaded, in modules_test.sh. Leaks are found by kmemleak.
 # shellcheck disable=SC2016 # $variables of histograms
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -27,7 +26,7 @@ beside() { # LOOP COMMAND...
 }
 
 # A named histogram that fails stayed on the list of names.
-h1_bad_named() {
+bad_named() {
 	local i
 	fresh || return
 	for i in 1 2 3; do
@@ -39,7 +38,7 @@ h1_bad_named() {
 }
 
 # Sharers of a name that are removed in every order.
-h2_named_orders() {
+named_orders() {
 	local order e
 	fresh || return
 	for order in 'num pair text' 'num text pair' 'pair num text' 'pair text num' 'text num pair' 'text pair num'; do
@@ -56,7 +55,7 @@ text: no trigger'
 }
 
 # The owner of a variable, removed while another one without variables refers to it.
-h3_reference_only() {
+reference_only() {
 	fresh && ok num hist:keys=id:x1=total && ok pair 'hist:keys=id:vals=$x1' || return
 	refused num '!hist:keys=id:x1=total' 'Device or resource busy' && new $E/num/trigger '' >"$tmp/log" && q num 1 0 3 a && q pair 1 0 0 || return
 	rows_are pair '{ id:          1 } hitcount:          1  x1:          3' && ok pair '!hist:keys=id:vals=$x1' && ok num '!hist:keys=id:x1=total'
@@ -83,10 +82,10 @@ remove_and_make() {
 }
 
 # hist opened while its event or its instance goes.
-h4_open_while_removed() { fresh && beside open_hist remove_and_make; }
+open_while_removed() { fresh && beside open_hist remove_and_make; }
 
 # hist read and polled after its event went.
-h6_read_after_removal() {
+read_after_removal() {
 	fresh && put dynamic_events 'u:goes u32 id' | q grep ok && ok goes hist:keys=id || return
 	same "$(perl -e '
 		open F, "<", "events/user_events/goes/hist" or die;
@@ -102,7 +101,7 @@ h6_read_after_removal() {
 delete_goes() { put dynamic_events '-:goes u32 id' | q grep ok; }
 
 # A reading that has begun comes to its end when the event is gone.
-h6_read_on_after_removal() {
+read_on_after_removal() {
 	fresh && put dynamic_events 'u:goes u32 id' | q grep ok && ok goes hist:keys=id || return
 	{
 		echo 'reg bit=0 : goes u32 id'
@@ -121,7 +120,7 @@ h6_read_on_after_removal() {
 }
 
 # Long names are put together for printing.
-h8_long_names() {
+long_names() {
 	local n i long want
 	n=$(printf 'n%.0s' $(seq 120))
 	fresh && put dynamic_events "u:$n u32 id; u64 total" | q grep ok && ok "$n" "hist:keys=id:$n=total" || return
@@ -132,21 +131,21 @@ h8_long_names() {
 }
 
 # Fields that cannot be created, with a modifier around them.
-h10_modifier_of_nothing() {
+modifier_of_nothing() {
 	local m
 	fresh && put dynamic_events 'u:odd struct blob raw 3' | q grep ok || return
 	for m in log2 buckets=4; do refused_clean odd "hist:keys=raw.$m" 'Cannot allocate memory' || return; done
 }
 
 # More parameters than there is room for.
-h11_many_parameters() {
+many_parameters() {
 	fresh && synth 'syn u64 lat' | q grep ok || return
 	refused_clean num "hist:keys=id:x1=total:onmax(\$x1).trace(syn$(printf ',$x1%.0s' $(seq 65)))" 'Invalid argument' \
 		"$(entry num 'Too many action params' "hist:keys=id:x1=total:onmax(\$x1).trace(syn$(printf ',$x1%.0s' $(seq 65)))" '')"
 }
 
 # Strings in arithmetic.
-h12_string_operands() {
+string_operands() {
 	local x
 	fresh || return
 	for x in tag+1 1+tag common_comm-1 total*tag; do
@@ -156,7 +155,7 @@ h12_string_operands() {
 }
 
 # Arrays of one character, and of more than a variable has room for.
-h13_character_arrays() {
+character_arrays() {
 	local n long full=1
 	# A full array has no NUL; C takes the last byte for one.
 	if hist_is_rust; then full=0; fi
@@ -174,7 +173,7 @@ h13_character_arrays() {
 }
 
 # Modifiers of display on values.
-h14_modifiers_of_values() {
+modifiers_of_values() {
 	local m
 	fresh || return
 	for m in sym sym-offset syscall log2 buckets=2 stacktrace; do
@@ -190,13 +189,13 @@ h14_modifiers_of_values() {
 }
 
 # The modifier with a minus in its name, and the order of operators.
-h17_operators() {
+order_of_operators() {
 	fresh && ok num hist:keys=id.sym-offset:x1=total-1-1:y1=64/8/4/2 && trigger_is num \
 		'hist:keys=id.sym-offset:vals=hitcount:x1=total-1-1,y1=1:sort=hitcount:size=2048 [active]'
 }
 
 # A variable used twice, in an expression and on its own.
-h18_variable_used_twice() {
+variable_used_twice() {
 	fresh && synth 'syn u64 one; u64 two' | q grep ok && ok num hist:keys=id:ts=total || return
 	ok pair 'hist:keys=id:lat=total-$ts,ts2=$ts:onmatch(user_events.num).trace(syn,$lat,$ts2)' || return
 	q mixed num 1 0 10 a pair 1 0 17
@@ -207,7 +206,7 @@ h18_variable_used_twice() {
 
 # A table is sorted by a function for each kind of key, up and down: calls of another
 # type are found on a kernel with CFI, and wrong ones in the order. No row is twice.
-h15_h16_sorted_by_each_type() {
+sorted_by_each_type() {
 	local desc='kinds u8 aa; s8 bb; u16 cc; s16 dd; u32 ee; s32 ff; u64 gg; s64 hh; char[8] ii; __data_loc char[] jj' f
 	fresh && put dynamic_events "u:$desc" | q grep ok || return
 	for f in aa bb cc dd ee ff gg hh ii jj; do
@@ -233,7 +232,7 @@ $(for f in aa bb cc dd ee ff gg hh ii jj; do printf '%s=250 %s,aa=250 ' $f $f; d
 }
 
 # Malformed lists of variables and parameters, many times.
-h19_h20_malformed() {
+malformed() {
 	local i c bad='Invalid argument'
 	fresh && synth 'syn u64 lat' | q grep ok && ok pair hist:name=foo:keys=id:t1=common_timestamp || return
 	for i in $(seq 20); do
@@ -251,7 +250,7 @@ h19_h20_malformed() {
 }
 
 # error_log had the wrong command.
-h21_last_command() {
+last_command() {
 	fresh || return
 	: >error_log
 	q put $E/num/trigger hist:keys=wrong1
@@ -261,7 +260,7 @@ $(entry pair "Couldn't find field" 'hist:keys=id:vals=wrong2 if id > 1' 'wrong2 
 }
 
 # The helper of a field of another event stayed.
-h22_helper_stayed() {
+helper_stayed() {
 	local c='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
 	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num hist:keys=id:st=total && ok pair "$c" || return
 	same "$(triggers num | wc -l)" 2 && ok pair "!$c" && same "$(triggers num | wc -l)" 1 && ok num '!hist:keys=id:st=total' &&
@@ -269,7 +268,7 @@ h22_helper_stayed() {
 }
 
 # The command that needs the helper fails after that was made.
-h22_helper_of_a_failure() {
+helper_of_a_failure() {
 	local c='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
 	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num hist:keys=id:st=total || return
 	same "$(put $E/pair/trigger "$c:onmax(\$lat).save(nosuch)")" 'Invalid argument' &&
@@ -278,7 +277,7 @@ h22_helper_of_a_failure() {
 }
 
 # Expressions too long to be printed.
-h23_long_expressions() {
+long_expressions() {
 	local n
 	n=$(printf 'f%.0s' $(seq 100))
 	fresh && put dynamic_events "u:longer u32 ${n}1; u32 ${n}2; u32 ${n}3" | q grep ok || return
@@ -288,14 +287,14 @@ h23_long_expressions() {
 }
 
 # Histograms of events that others switch softly.
-h24_soft_mode() {
+soft_mode() {
 	fresh && ok num enable_event:user_events:pair && ok pair hist:keys=id && q pair 1 0 0 && q num 1 0 0 a && q pair 1 0 0 || return
 	same "$(totals $E/pair)" '2 1 0 ' && same "$(body | grep -c pair)" 1
 }
 
 # The largest keys and all variables, strings, with four of them on top of each other:
 # more than a stack has room for.
-h25_large_keys_and_variables() {
+large_keys_and_variables() {
 	local i strings c
 	strings=$(printf ':s%d=msg' $(seq 14))
 	fresh && synth 'l1 u32 id; char[] msg' 'l2 u32 id; char[] msg' 'l3 u32 id; char[] msg' | q grep ok || return
@@ -313,7 +312,7 @@ h25_large_keys_and_variables() {
 }
 
 # The counter of elements ran on with each key that found the map full.
-m2_misses_of_a_full_map() {
+misses_of_a_full_map() {
 	local i
 	fresh && ok pair hist:keys=id:size=128 || return
 	for i in 1 2 3; do
@@ -334,7 +333,7 @@ backtraces() {
 	done
 }
 
-m5_adds_up() {
+rows_add_up() {
 	perl -ne '$twice++ if /common_pid: +(\d+)/ && $seen{$1}++; $sum += $1 if /hitcount: +(\d+)/; $rows++ if /^\{/;
 		$n{$1} = $2 if /^    (\w+): (\d+)/;
 		END { print "# $rows rows, $twice twice, $sum of $n{Hits} hits, $n{Entries} entries\n";
@@ -344,7 +343,7 @@ m5_adds_up() {
 
 # Interrupts, and NMIs where there are any, hit the keys that a task inserts: events of
 # all three write to one map. No row is twice, and nobody waits for ever.
-m5_interrupted_insertion() {
+interrupted_insertion() {
 	local c=hist:name=m5:keys=common_pid:vals=hitcount:size=128 loop='sleep 60' i e log
 	local in='kmem/kmem_cache_alloc irq/softirq_entry timer/timer_expire_entry nmi/nmi_handler'
 	fresh || return
@@ -365,14 +364,14 @@ m5_interrupted_insertion() {
 	! grep -E 'WARNING: |BUG: |INFO: (rcu|task)' <<<"${log##*"m5 $$ begins"}" || return
 	on events/kmem/kmem_cache_alloc "$c:pause" || return
 	# A hit that was under way when it was paused may take a moment.
-	eventually m5_adds_up || return
+	eventually rows_add_up || return
 	for e in $in; do
 		[ ! -e events/$e ] || on events/$e '!'$c || return
 	done
 }
 
 # Definitions of synthetic events that fail late.
-s8_malformed_definitions() {
+malformed_definitions() {
 	local i
 	fresh || return
 	for i in $(seq 20); do
@@ -397,7 +396,7 @@ no_definitions() {
 	[ -z "$(cat synthetic_events)" ]
 }
 
-s3_two_writers() {
+two_writers() {
 	local i a b
 	fresh || return
 	definitions one &
@@ -407,12 +406,12 @@ s3_two_writers() {
 	for i in $(seq 100); do q cat error_log synthetic_events; done
 	kill $a $b
 	wait $a $b 2>/dev/null
-	# What they have started last may still be at work.
+	# The last commands may still be running.
 	eventually no_definitions
 }
 
 # A string that a probe reads from the memory of a program, in a synthetic event.
-s4_user_strings() {
+user_strings() {
 	local rc=0
 	fresh && synth 'opened char[] name' | q grep ok && put kprobe_events 'p:hist_open do_sys_openat2 name=+0($arg2):ustring bad=+0($arg3):ustring' | q grep ok || return
 	on events/kprobes/hist_open 'hist:keys=common_pid:nn=name:bb=bad:onchange($oo).trace(opened,$nn):oo=common_timestamp if name ~ "*hist_s4*"' || rc=1
@@ -424,7 +423,7 @@ s4_user_strings() {
 }
 
 # Values of each type, as text.
-s5_types() {
+synthetic_types() {
 	local desc='typed u64 aa; s64 bb; u32 cc; s32 dd; u8 ee'
 	fresh && put dynamic_events "u:$desc" | q grep ok && synth 'types u64 a; s64 b; u32 c; s32 d; u8 e' | q grep ok || return
 	ok typed 'hist:keys=aa:xx=aa:onchange($xx).trace(types,aa,bb,cc,dd,ee)' || return
@@ -433,7 +432,7 @@ s5_types() {
 }
 
 # Stacks of synthetic events, in histograms and in further synthetic events.
-s6_s7_stack_chain() {
+stack_chain() {
 	fresh && synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' | q grep ok || return
 	ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
 	on events/synthetic/first 'hist:keys=val:x2=val:s2=stk.stacktrace:onchange($x2).trace(second,$x2,$s2)' || return
@@ -443,7 +442,7 @@ s6_s7_stack_chain() {
 }
 
 # perf on a synthetic event, and its format.
-s9_format_and_perf() {
+format_and_perf() {
 	fresh && synth 'fmt u64 lat; char[] text; char[8] word' | q grep ok && echo 0 >events/synthetic/enable || return
 	same "$(sed -n '/^print/p; s/^\(	field:[^c].*\|	field:char.*word.*\|	field:__data.*\)$/\1/p' events/synthetic/fmt/format | grep -v common_)" \
 '	field:u64 lat;	offset:8;	size:8;	signed:0;
@@ -458,7 +457,7 @@ print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || 
 }
 
 # One that is longer than what perf has room for is lost, without a warning.
-s9_too_long_for_perf() {
+too_long_for_perf() {
 	local fields params before
 	need_rust 'it warns' || return
 	command -v perf >/dev/null || skip 'there is no perf' || return
@@ -472,13 +471,13 @@ s9_too_long_for_perf() {
 		same "$(dmesg | grep -c 'perf buffer not large enough')" "$before"
 }
 
-run_tests h1_bad_named h2_named_orders h3_reference_only h4_open_while_removed \
-	h6_read_after_removal h6_read_on_after_removal h8_long_names h10_modifier_of_nothing h11_many_parameters h12_string_operands \
-	h13_character_arrays h14_modifiers_of_values h17_operators h18_variable_used_twice \
-	h15_h16_sorted_by_each_type h19_h20_malformed h21_last_command h22_helper_stayed h22_helper_of_a_failure \
-	h23_long_expressions h24_soft_mode h25_large_keys_and_variables m2_misses_of_a_full_map \
-	m5_interrupted_insertion s8_malformed_definitions s3_two_writers s4_user_strings s5_types s6_s7_stack_chain \
-	s9_format_and_perf s9_too_long_for_perf
+run_tests bad_named named_orders reference_only open_while_removed \
+	read_after_removal read_on_after_removal long_names modifier_of_nothing many_parameters string_operands \
+	character_arrays modifiers_of_values order_of_operators variable_used_twice \
+	sorted_by_each_type malformed last_command helper_stayed helper_of_a_failure \
+	long_expressions soft_mode large_keys_and_variables misses_of_a_full_map \
+	interrupted_insertion malformed_definitions two_writers user_strings synthetic_types stack_chain \
+	format_and_perf too_long_for_perf
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc

@@ -36,7 +36,7 @@ struct writer {
 	unsigned int count, keys;
 	uint64_t largest;
 	volatile bool *stop;
-	/* What the next record is. */
+	/* Computes the next record. */
 	void (*next)(struct writer *w, unsigned int i, uint32_t *id, uint64_t *total, int *len);
 	unsigned long written;
 };
@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(dev, no_hidden_keys__at_the_last_free_entry, 280)
 	}
 }
 
-/* Whether the table has hits. */
+/* Returns true if the table has hits. */
 static bool counted(void)
 {
 	long hits = number_after(ue_slurp(RACE "/hist"), "Hits: ");

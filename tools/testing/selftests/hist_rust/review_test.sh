@@ -70,7 +70,7 @@ dev_module_stays__while_there_is_a_histogram() {
 	same "$(rmmod trace-events-sample 2>/dev/null && echo gone)" '' || return
 	# It may go with the instance as well.
 	rmdir instances/of_module || return
-	# What could not be attached keeps nothing.
+	# A failed attachment keeps no reference.
 	put $dir/trigger hist:keys=nosuch | q grep Invalid || return
 	for ((i = 0; i < 50; i++)); do
 		if rmmod trace-events-sample 2>/dev/null; then break; fi

@@ -19,7 +19,7 @@ busy() { # COMMAND...
 	wait $a $b
 }
 
-# What a table says in total is what its rows say. If it was read while the event happened,
+# The total of a table is the sum of its rows. If it was read while the event happened,
 # MOST is what may have been counted between the rows and the total.
 adds_up() { # FILE [MOST]
 	awk -v most="${2:-0}" '/^{/ { n++; for (i = 1; i <= NF; i++) if ($i == "hitcount:") sum += $(i + 1) }
@@ -109,9 +109,9 @@ like_libraries() {
 	return $rc
 }
 
-# What rtla does for "-e sched:sched_switch --trigger hist:...": in its instance, each
-# time opening the file with truncation, with a newline behind the text. It saves hist
-# when it stops, and removes the trigger with its own text.
+# The commands of rtla for "-e sched:sched_switch --trigger hist:...": in its
+# instance, each time opening the file with truncation, with a newline behind the
+# text. It saves hist when it stops, and removes the trigger with its own text.
 like_rtla() {
 	local dir=instances/timerlat_hist t='hist:keys=next_comm,next_prio:vals=hitcount:sort=hitcount.descending:size=4096 if next_pid != 0' rc=0
 	local e=$dir/events/sched/sched_switch
@@ -183,7 +183,7 @@ rtla_under_load() {
 	return $rc
 }
 
-# What trigger shows is saved, everything is removed with it, and it is set up again.
+# The output of trigger is saved, removes all triggers, and restores them.
 saved_and_restored() {
 	local saved e
 	fresh && synth 'syn u64 lat; char[8] tag' | q grep ok || return

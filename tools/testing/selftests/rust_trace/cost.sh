@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What a hit of a trace event costs, off and on, of those in C and those in Rust
-# of the module rust_event_test: lines of c or rust, metric, value and unit.
+# The cost of a hit of a trace event, disabled and enabled, for those in C and
+# those in Rust of the module rust_event_test: lines of c or rust, metric, value
+# and unit.
 #
 # usage: cost.sh [MODULE.ko]
 

@@ -39,7 +39,7 @@ load() { # MODULE
 	modprobe "$1" 2>"$tmp/log"
 }
 
-# Whether a command fails, with this in its message.
+# True if a command fails with this in its message.
 fails() { # TEXT COMMAND...
 	local text=$1
 	shift
@@ -117,7 +117,7 @@ synth_busy() {
 		fails 'busy' put synthetic_events '!rust_gen_synth u64 a' && rmmod rust_synth_event
 }
 
-# Who listens gets a record: in the top instance, in another one, and in perf.
+# Each listener receives a record: the top instance, another one, and perf.
 synth_emit() {
 	reset
 	load rust_synth_event || return
@@ -199,7 +199,7 @@ synth_switch() {
 	return $rc
 }
 synth_read() { cat trace synthetic_events $SYN/*/format; }
-# What there is has users, so it has to be refused.
+# Existing events have users, so their removal must be refused.
 synth_delete() {
 	! echo -:rust_declared_synth >dynamic_events && ! echo '!rust_gen_synth' >synthetic_events
 }
@@ -305,7 +305,7 @@ kprobe_in_use() {
 
 kprobe_load_unload() { modprobe rust_kprobe_event && sleep 0.1 && rmmod rust_kprobe_event; }
 kprobe_open() { cat /proc/version trace kprobe_events; }
-# What there is has users, so it has to be refused.
+# Existing events have users, so their removal must be refused.
 kprobe_delete() { ! echo -:kprobes/rust_gen_kprobe >kprobe_events; }
 kprobe_switch() { echo 0 >events/kprobes/enable && echo 1 >events/kprobes/enable; }
 kprobe_races() {
@@ -342,7 +342,7 @@ trigger_filter() {
 		eventually rmmod rust_event_trigger 2>/dev/null
 }
 
-# What a module has said can be read when it is gone.
+# The messages of a module remain readable after it is unloaded.
 trigger_errors_stay() {
 	: >error_log
 	load rust_event_trigger || return

@@ -168,7 +168,7 @@ hist() {
 	return $rc
 }
 
-# What filters take a field for, other than by its type.
+# The filter kind of fields, other than that of their type.
 filter_types() {
 	filter_types_of $R/r_pointers $DEBUG/pointers && filter_types_of $C/c_pointers $PARAM/pointers_c
 }
@@ -222,7 +222,7 @@ event_perf_size__of_a_record() {
 	same "$(perf_samples 8 8176 8177 9000)" 'len=8 len=8176 '
 }
 
-# What is printed to the console is what is in the buffer. It was switched on by
+# The output on the console is that in the buffer. It was switched on by
 # "tp_printk" of the command line, or it cannot be.
 tp_printk() {
 	local switch=/proc/sys/kernel/tracepoint_printk got
@@ -360,14 +360,15 @@ exported: left=1 right=100
 exported: left=2 right=100
 exported: left=0 right=-1
 exported: left=1 right=-1' || rc=1
-	# What it uses stays.
+	# The modules in use stay.
 	! rmmod rust_event_test 2>/dev/null || rc=1
 	rmmod rust_event_user || rc=1
 	echo 2 >$DEBUG/fire_exported
 	return $rc
 }
 
-# What the records of an event say about interrupts, preemption and migration.
+# The context flags of the records of an event: interrupts, preemption and
+# migration.
 context_flags() { # NAME
 	sed -n "s/.*\] \([^ ]*\) .*: $1: left=\([0-9]*\) .*/\2 \1/p" trace
 }
@@ -428,7 +429,7 @@ custom() {
 	echo 0 >$dir/sched_switch/enable
 	custom_pairs || rc=1
 
-	# Who writes a record stays, whatever wants it.
+	# The module of an enabled event stays, whatever enabled it.
 	echo 'traceoff' >$dir/sched_switch/trigger || rc=1
 	! rmmod rust_event_test 2>/dev/null || rc=1
 	echo '!traceoff' >$dir/sched_switch/trigger
@@ -549,8 +550,8 @@ perf_count() { # EVENT COMMAND: how often it happened, to this command and its t
 	sed -n "s/^\([0-9]*\),.*$1.*/\1/p" "$tmp/stat"
 }
 
-# What others hit for a task only counts for events of this task on one CPU.
-# Whether perl can be asked for perf_event_open(), by its number.
+# Hits by other tasks for a task only count for events of this task on one CPU.
+# True if perl can call perf_event_open(), by its number.
 perf_event_open=
 case $(uname -m) in
 x86_64) perf_event_open=298 ;;
@@ -558,7 +559,7 @@ aarch64 | riscv64) perf_event_open=241 ;;
 esac
 may_syscall() { command -v perl >/dev/null && [ -n "$perf_event_open" ] || skip 'needs perl, and a machine whose system calls it knows'; }
 
-# How often it happened for a task that wrote to the file, and then had a command run.
+# The count for a task that wrote to the file, and then ran a command.
 perf_count_of_task() { # EVENT'S-DIR FILE TEXT [COMMAND]
 	perl -e '
 		my ($open, $id, $cpus, $file, $text, $command) = @ARGV;
@@ -610,7 +611,7 @@ counted_in_nmi() {
 	return $rc
 }
 
-# Whether perf opens an event for the task that asks, with the records of the
+# True if perf opens an event for the current task, with the records of the
 # event (1024) or without (0). The words behind run it as somebody else.
 perf_open() { # EVENT PERIOD SAMPLE-TYPE [COMMAND...]
 	local id period=$2 type=$3
@@ -796,7 +797,8 @@ probes_of_modules() {
 	rmmod rust_module_test && fire_rust 5 && fire_c 3 && unload && [ $rc = 0 ]
 }
 
-# What is told of modules that come and go, since a mark in the log.
+# The messages about modules that were loaded and unloaded, since a mark in the
+# log.
 told() { dmesg | sed "0,/$1/d" | sed -n 's/^.*rust_module_test: \(rust_[a-z_]* [a-z]* with .*\)/\1/p' | grep -v '^rust_module_test '; }
 
 module_watch() {
@@ -857,7 +859,7 @@ enabled_at_boot() {
 0'
 }
 
-# What is asked for before there is the module.
+# Requests for a module that is loaded later.
 enabled_when_loaded() {
 	local on rc=0
 	modinfo rust_trace_event >/dev/null 2>&1 || skip 'there is no module rust_trace_event' || return
@@ -875,7 +877,7 @@ enabled_when_loaded() {
 
 sample_records() { sed -n 's/^.*: \(foo_[a-z_]*: .*\)/\1/p' trace; }
 
-# What the sample has at its beginning, and what it says comes of that.
+# The example in the comment of the sample, and its output.
 sample_event() {
 	local e=events/rust_sample say=/sys/kernel/debug/rust_trace_event/say rc=0 cpus size bits
 	sample rust_trace_event || return

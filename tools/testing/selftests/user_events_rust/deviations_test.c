@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the Rust implementation does other than the C one, where that one is
+ * Differences of the Rust implementation from the C one, where that one is
  * defective. The first part of each name, up to the double underscore, is the
  * row of Documentation/trace/rust/deviations.rst (with - for _) that it shows.
  *
@@ -832,7 +832,7 @@ TEST_F(dev, zero_size_string__always_refused)
 			}
 		}
 	}
-	/* What came before does not matter. */
+	/* Earlier operations do not matter. */
 	for (int i = 0; i < 200; i++) {
 		rec.loc = 0;
 		usleep(rand() % 500);
@@ -1354,7 +1354,7 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 300)
 		ASSERT_LT(0, pids[n]);
 	}
 	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&count[0], __ATOMIC_ACQUIRE) == n, 60000));
-	/* What is queued from here on is queued on this CPU. */
+	/* Work that is queued from here on is queued on this CPU. */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
@@ -1418,7 +1418,7 @@ TEST_F(dev, update_never_lost__more_words_than_are_listed)
 	for (int i = 0; i < MANY_WORDS; i++) {
 		ASSERT_EQ(0, ue_reg(self->fd, word_of_many(m, i), 0, "unl u32 a"));
 	}
-	/* Who is to write the words later has to wait for one, so the others pile up. */
+	/* The work item has to wait for one word, so the others pile up. */
 	ASSERT_EQ(0, madvise(m, size, MADV_DONTNEED));
 	uffd = open_uffd(m, size);
 	if (uffd < 0)
@@ -1481,7 +1481,7 @@ TEST_F(dev, late_word_memory__until_the_page_comes)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	ASSERT_TRUE(WIFSIGNALED(status));
 	EXPECT_FALSE(ue_poll_ms(!fcntl(memfd, F_ADD_SEALS, F_SEAL_WRITE), 1000));
-	/* Who was to serve the page goes away. */
+	/* The server of the page closes its userfaultfd. */
 	close(uffd);
 	EXPECT_TRUE(ue_poll(!fcntl(memfd, F_ADD_SEALS, F_SEAL_WRITE)));
 	EXPECT_EQ(0, ue_enable("lw", false));

@@ -61,8 +61,9 @@ static inline int fault_keep_cmdlines(int fd, const volatile void *word)
 }
 
 /*
- * Whether there is a round @n. With as many as @max something is wrong; but C
- * allocates each element of a table, so a helper takes tens of thousands there.
+ * Returns true for a further round @n. With as many as @max something is wrong;
+ * but C allocates each element of a table, so a helper takes tens of thousands
+ * there.
  */
 static inline bool fault_more(struct __test_metadata *_metadata, bool hit, int n, int max)
 {

@@ -24,9 +24,9 @@
 
 UE_FIXTURE(user)
 
-/* A.1 Files, modes, file operations. */
+/* Files, modes, file operations. */
 
-TEST_F(user, a1_files_and_modes)
+TEST_F(user, files_and_modes)
 {
 	static const struct {
 		const char *path;
@@ -58,7 +58,7 @@ TEST_F(user, a1_files_and_modes)
 	EXPECT_EQ(32768, atoi(ue_slurp("/proc/sys/kernel/user_events_max")));
 }
 
-TEST_F(user, a1_file_operations)
+TEST_F(user, file_operations)
 {
 	struct pollfd pfd = { .fd = self->fd, .events = POLLIN | POLLOUT };
 	char buf[8];
@@ -83,7 +83,7 @@ TEST_F(user, a1_file_operations)
 	EXPECT_TRUE(ue_gone("a1_ro"));
 }
 
-TEST_F(user, a1_instances_have_the_event)
+TEST_F(user, instances_have_the_event)
 {
 	mkdir(UE_TRACEFS "/instances/ue_a1", 0750);
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a1_in u32 a"));
@@ -93,9 +93,9 @@ TEST_F(user, a1_instances_have_the_event)
 	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_a1"));
 }
 
-/* A.2 Numbers and structures. */
+/* Numbers and structures. */
 
-TEST_F(user, a2_ioctl_numbers_and_layout)
+TEST_F(user, ioctl_numbers_and_layout)
 {
 	static const unsigned int unknown[] = {
 		0x5401, 0x2a00, 0x40082a03, 0xc0082a04, 0x80082a00, 0xc0102a00,
@@ -112,7 +112,7 @@ TEST_F(user, a2_ioctl_numbers_and_layout)
 	}
 }
 
-/* A.3 What a registration is refused for, and in which order. */
+/* What a registration is refused for, and in which order. */
 
 struct reg_case {
 	const char *what;
@@ -123,7 +123,7 @@ struct reg_case {
 	int ret;
 };
 
-TEST_F(user, a3_registration_is_validated)
+TEST_F(user, registration_is_validated)
 {
 	uint64_t w = (uintptr_t)self->w;
 	const char *good = "a3 u32 a";
@@ -196,7 +196,7 @@ TEST_F(user, a3_registration_is_validated)
 	EXPECT_EQ(0, ue_reg_full(self->fd, &self->w[2], 63, 8, 0, good, NULL));
 }
 
-TEST_F(user, a3_unreadable_arguments)
+TEST_F(user, unreadable_arguments)
 {
 	char *page = mmap(NULL, 2 * UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct user_reg *reg = (void *)(page + UE_PAGE - 8);
@@ -214,7 +214,7 @@ TEST_F(user, a3_unreadable_arguments)
 	EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, page + UE_PAGE - 512));
 }
 
-TEST_F(user, a3_duplicate_word_and_bit)
+TEST_F(user, duplicate_word_and_bit)
 {
 	int other = ue_open();
 
@@ -234,7 +234,7 @@ TEST_F(user, a3_duplicate_word_and_bit)
 	close(other);
 }
 
-TEST_F(user, a3_write_index)
+TEST_F(user, write_index)
 {
 	int other = ue_open();
 
@@ -257,9 +257,9 @@ TEST_F(user, a3_write_index)
 	close(other);
 }
 
-/* A.4 Names and flags. */
+/* Names and flags. */
 
-TEST_F(user, a4_names)
+TEST_F(user, event_names)
 {
 	static const struct {
 		const char *desc;
@@ -287,7 +287,7 @@ TEST_F(user, a4_names)
 }
 
 /* Whatever a name is made of, all files show it as it is and find it again. */
-TEST_F(user, a4_unusual_names)
+TEST_F(user, unusual_event_names)
 {
 	static const char * const names[] = {
 		"a4+plus", "a4@at", "a4~tilde", "a4#hash", "a4$dollar", "-a4", "--", ".a4", "+", "a4*", "a4?",
@@ -349,7 +349,7 @@ static int drop_privilege(void)
 	return 0;
 }
 
-TEST_F(user, a4_persist_needs_privilege)
+TEST_F(user, persist_needs_privilege)
 {
 	int status, dyn;
 	pid_t pid;
@@ -402,7 +402,7 @@ TEST_F(user, a4_persist_needs_privilege)
 	close(dyn);
 }
 
-TEST_F(user, a4_multi_format)
+TEST_F(user, multi_format)
 {
 	unsigned int ids[8], n = 0, t, end;
 	struct dirent *d;
@@ -452,9 +452,9 @@ TEST_F(user, a4_multi_format)
 	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 5, "a4m u64 a"));
 }
 
-/* A.5 Fields. */
+/* Fields. */
 
-TEST_F(user, a5_types_and_layout)
+TEST_F(user, types_and_layout)
 {
 	static const struct {
 		const char *type;
@@ -485,7 +485,7 @@ TEST_F(user, a5_types_and_layout)
 	}
 }
 
-TEST_F(user, a5_arrays_strings_structs)
+TEST_F(user, arrays_strings_structs)
 {
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a5_l __data_loc char[] e; __data_loc unsigned char[] f; "
 			    "__data_loc u32[] i; __rel_loc u32 h; struct foo j 20; u8 z"));
@@ -505,7 +505,7 @@ TEST_F(user, a5_arrays_strings_structs)
 }
 
 /* Names that mean something elsewhere, and letters other than ASCII. */
-TEST_F(user, a5_unusual_names)
+TEST_F(user, unusual_field_names)
 {
 	static const char fields[] =
 		"u32 common_cpu; u64 common_timestamp; u32 common_comm; u8 common_stacktrace; "
@@ -532,7 +532,7 @@ TEST_F(user, a5_unusual_names)
 	EXPECT_EQ(0, ue_del_wait(self->fd, "a5_un"));
 }
 
-TEST_F(user, a5_rejected_fields)
+TEST_F(user, rejected_fields)
 {
 	static const char * const bad[] = {
 		"long a", "unsigned long a", "size_t a", "bool a", "pid_t a", "float a", "u128 a",
@@ -560,9 +560,9 @@ TEST_F(user, a5_rejected_fields)
 	}
 }
 
-/* A.6 The format file and what trace shows. */
+/* The format file and what trace shows. */
 
-TEST_F(user, a6_format_file)
+TEST_F(user, format_file)
 {
 	char want[1024];
 
@@ -582,7 +582,7 @@ TEST_F(user, a6_format_file)
 	EXPECT_STREQ("\"\"", ue_print_fmt("a6_none"));
 }
 
-TEST_F(user, a6_trace_text)
+TEST_F(user, trace_text)
 {
 	struct __attribute__((packed)) {
 		int8_t a; uint8_t b; uint16_t c; int32_t d; uint64_t e; char f[4];
@@ -604,9 +604,9 @@ TEST_F(user, a6_trace_text)
 	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/trace"), "a6_z:No fields found"));
 }
 
-/* A.7 The write path. */
+/* The write path. */
 
-TEST_F(user, a7_errors_in_order)
+TEST_F(user, errors_in_order)
 {
 	uint64_t rec = 0;
 
@@ -635,7 +635,7 @@ TEST_F(user, a7_errors_in_order)
 	EXPECT_EQ(-EINVAL, ue_write(self->fd, -5, &rec, 8));
 }
 
-TEST_F(user, a7_recorded_as_given)
+TEST_F(user, recorded_as_given)
 {
 	struct ue_perf perf;
 	uint8_t rec[100], raw[256];
@@ -659,7 +659,7 @@ TEST_F(user, a7_recorded_as_given)
 	ue_perf_close(&perf);
 }
 
-TEST_F(user, a7_scattered_payload)
+TEST_F(user, scattered_payload)
 {
 	uint32_t index = 0, a = 11, b = 22;
 	struct iovec io[5] = {
@@ -672,7 +672,7 @@ TEST_F(user, a7_scattered_payload)
 	EXPECT_STREQ(" a=0xb (11) b=0x16 (22)", ue_last_record("a7_v"));
 }
 
-TEST_F(user, a7_dropped_records_are_no_error)
+TEST_F(user, dropped_records_are_no_error)
 {
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_d u32 a"));
 	EXPECT_EQ(0, ue_enable("a7_d", true));
@@ -692,7 +692,7 @@ TEST_F(user, a7_dropped_records_are_no_error)
 	EXPECT_STREQ(" a=0x5 (5)", ue_last_record("a7_d"));
 }
 
-TEST_F(user, a7_location_words)
+TEST_F(user, location_words)
 {
 	struct __attribute__((packed)) { uint32_t loc; char text[4]; } rec;
 	static const struct {
@@ -736,7 +736,7 @@ TEST_F(user, a7_location_words)
 	EXPECT_EQ(1, ue_records("a7_nc"));
 }
 
-TEST_F(user, a7_io_uring)
+TEST_F(user, io_uring)
 {
 	uint32_t index = 0, rec[2] = { 3, 4 };
 	struct iovec io[2] = { { &index, sizeof(index) }, { rec, sizeof(rec) } };
@@ -760,7 +760,7 @@ TEST_F(user, a7_io_uring)
 	EXPECT_EQ(3, ue_records("a7_u"));
 }
 
-TEST_F(user, a7_position)
+TEST_F(user, position)
 {
 	uint32_t rec[2] = { 0, 7 };
 	struct iovec io = { rec, sizeof(rec) };
@@ -776,7 +776,7 @@ TEST_F(user, a7_position)
 	EXPECT_EQ(6, ue_records("a7_pos"));
 }
 
-TEST_F(user, a7_page_that_is_not_there)
+TEST_F(user, page_that_is_not_there)
 {
 	char *m = mmap(NULL, 2 * UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct iovec io[2];
@@ -792,7 +792,7 @@ TEST_F(user, a7_page_that_is_not_there)
 	EXPECT_EQ(0, ue_records("a7_pg"));
 }
 
-TEST_F(user, a7_file_travels)
+TEST_F(user, file_travels)
 {
 	/* Whoever holds the file may write: another process, a copy. */
 	int copy, status;
@@ -811,9 +811,9 @@ TEST_F(user, a7_file_travels)
 	close(copy);
 }
 
-/* A.8 Which events are the same. */
+/* Which events are the same. */
 
-TEST_F(user, a8_matching)
+TEST_F(user, matching)
 {
 	static const struct {
 		const char *desc;
@@ -849,7 +849,7 @@ TEST_F(user, a8_matching)
 	EXPECT_EQ(4, ue_count(ue_slurp(UE_DYN), "u:a8"));
 }
 
-TEST_F(user, a8_limit)
+TEST_F(user, limit_of_events)
 {
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a8_l1 u32 a"));
 	EXPECT_EQ(0, ue_put("/proc/sys/kernel/user_events_max", "1"));
@@ -862,9 +862,9 @@ TEST_F(user, a8_limit)
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "a8_l2 u32 a"));
 }
 
-/* A.9 user_events_status. */
+/* user_events_status. */
 
-TEST_F(user, a9_status)
+TEST_F(user, status_file)
 {
 	struct ue_perf perf;
 
@@ -886,7 +886,7 @@ TEST_F(user, a9_status)
 	EXPECT_STREQ("a9", ue_status("a9"));
 }
 
-TEST_F(user, a9_status_is_read_in_pieces)
+TEST_F(user, status_is_read_in_pieces)
 {
 	const char *all = "a9\n\nActive: 1\nBusy: 0\n";
 	char text[64] = "";
@@ -912,9 +912,9 @@ TEST_F(user, a9_status_is_read_in_pieces)
 	close(fd);
 }
 
-/* A.10 dynamic_events. */
+/* dynamic_events. */
 
-TEST_F(user, a10_create_and_list)
+TEST_F(user, create_and_list)
 {
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10a u32 a; u64 b"));
 	EXPECT_EQ(0, ue_put(UE_DYN, "u: a10b char[4] s;struct x y 12"));
@@ -937,7 +937,7 @@ TEST_F(user, a10_create_and_list)
 	EXPECT_EQ(6, ue_count(ue_slurp(UE_DYN), "u:"));
 }
 
-TEST_F(user, a10_delete)
+TEST_F(user, delete_by_command)
 {
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_1 u32 a; u64 b"));
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_2 char[4] s"));
@@ -957,7 +957,7 @@ TEST_F(user, a10_delete)
 	EXPECT_STREQ("", ue_slurp(UE_DYN));
 }
 
-TEST_F(user, a10_truncate)
+TEST_F(user, truncate_removes_all)
 {
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_p u32 a"));
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a10_a u32 a"));
@@ -972,9 +972,9 @@ TEST_F(user, a10_truncate)
 	EXPECT_STREQ("", ue_slurp(UE_DYN));
 }
 
-/* A.11 Life time, deletion, unregistration. */
+/* Life time, deletion, unregistration. */
 
-TEST_F(user, a11_auto_delete)
+TEST_F(user, auto_delete)
 {
 	int other = ue_open();
 
@@ -1013,7 +1013,7 @@ TEST_F(user, a11_auto_delete)
 	EXPECT_TRUE(ue_gone("a11"));
 }
 
-TEST_F(user, a11_persistent)
+TEST_F(user, persistent)
 {
 	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "a11_p u32 a"));
 	EXPECT_EQ(-EBUSY, ue_del(self->fd, "a11_p"));
@@ -1029,7 +1029,7 @@ TEST_F(user, a11_persistent)
 	EXPECT_FALSE(ue_exists("a11_p"));
 }
 
-TEST_F(user, a11_trigger_target_is_busy)
+TEST_F(user, trigger_target_is_busy)
 {
 	/* enable_event is a reference even before it has fired. */
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:a11_to u32 a"));
@@ -1042,7 +1042,7 @@ TEST_F(user, a11_trigger_target_is_busy)
 	EXPECT_EQ(0, ue_del_wait(self->fd, "a11_to"));
 }
 
-TEST_F(user, a11_delete_arguments)
+TEST_F(user, delete_arguments)
 {
 	char name[600];
 
@@ -1058,7 +1058,7 @@ TEST_F(user, a11_delete_arguments)
 	EXPECT_EQ(-ENOENT, ue_del(self->fd, "a11_"));
 }
 
-TEST_F(user, a11_unregister_is_validated)
+TEST_F(user, unregister_is_validated)
 {
 	struct {
 		struct user_unreg unreg;
@@ -1094,9 +1094,9 @@ TEST_F(user, a11_unregister_is_validated)
 	close(other);
 }
 
-/* A.12 Enable words and the life of processes. */
+/* Enable words and the life of processes. */
 
-TEST_F(user, a12_other_bits_stay)
+TEST_F(user, other_bits_stay)
 {
 	self->w[0] = 0x55555555;
 	self->w[1] = 0xaaaaaaaa;
@@ -1119,7 +1119,7 @@ TEST_F(user, a12_other_bits_stay)
 	EXPECT_EQ(0x80, self->w[5]);
 }
 
-TEST_F(user, a12_fork)
+TEST_F(user, enable_bits_after_fork)
 {
 	int status, step[2];
 	char c;
@@ -1173,7 +1173,7 @@ static void *return_nothing(void *arg)
 	return NULL;
 }
 
-TEST_F(user, a12_threads_share)
+TEST_F(user, threads_share)
 {
 	pthread_t t;
 
@@ -1190,7 +1190,7 @@ TEST_F(user, a12_threads_share)
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 }
 
-TEST_F(user, a12_exec_and_exit)
+TEST_F(user, exec_and_exit)
 {
 	int status;
 	pid_t pid = fork();
@@ -1240,7 +1240,7 @@ TEST_F(user, a12_exec_and_exit)
 	EXPECT_TRUE(ue_gone("a12_k"));
 }
 
-TEST_F(user, a12_page_comes_and_goes)
+TEST_F(user, page_comes_and_goes)
 {
 	volatile uint32_t *w = self->w + UE_PAGE / 4;
 
@@ -1283,7 +1283,7 @@ static void *map_loop(void *arg)
 	return NULL;
 }
 
-TEST_F(user, a12_busy_address_space)
+TEST_F(user, busy_address_space)
 {
 	volatile bool stop = false;
 	pthread_t t;
@@ -1299,7 +1299,7 @@ TEST_F(user, a12_busy_address_space)
 	pthread_join(t, NULL);
 }
 
-TEST_F(user, a12_shared_memory)
+TEST_F(user, shared_memory)
 {
 	volatile uint32_t *w;
 	int mem = syscall(__NR_memfd_create, "ue", 0);
@@ -1317,9 +1317,9 @@ TEST_F(user, a12_shared_memory)
 	close(mem);
 }
 
-/* A.13 The tracing features on top. */
+/* The tracing features on top. */
 
-TEST_F(user, a13_instances)
+TEST_F(user, trace_instances)
 {
 	const char *in = UE_TRACEFS "/instances/ue_a13/events/user_events/a13/enable";
 
@@ -1342,7 +1342,7 @@ TEST_F(user, a13_instances)
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 }
 
-TEST_F(user, a13_filters_and_histograms)
+TEST_F(user, filters_and_histograms)
 {
 	struct __attribute__((packed)) { uint32_t k; int16_t d; char s[4]; } rec = { 0, 0, "ab" };
 
@@ -1370,7 +1370,7 @@ TEST_F(user, a13_filters_and_histograms)
 }
 
 /* Fields that are neither numbers of 1, 2, 4 or 8 bytes nor text cannot be compared. */
-TEST_F(user, a13_filter_on_a_field_without_order)
+TEST_F(user, filter_on_a_field_without_order)
 {
 	struct __attribute__((packed)) { uint8_t s[3]; uint32_t k; } rec = { { 1, 0, 0 }, 7 };
 
@@ -1385,7 +1385,7 @@ TEST_F(user, a13_filter_on_a_field_without_order)
 	EXPECT_EQ(1, ue_records("a13_f"));
 }
 
-TEST_F(user, a13_set_event)
+TEST_F(user, set_event)
 {
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_s u32 a"));
 	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/available_events"), "user_events:a13_s\n"));
@@ -1400,7 +1400,7 @@ TEST_F(user, a13_set_event)
 	EXPECT_EQ(0, self->w[0]);
 }
 
-TEST_F(user, a13_perf_and_ftrace_together)
+TEST_F(user, perf_and_ftrace_together)
 {
 	struct ue_perf perf;
 	uint32_t raw[16];
@@ -1424,9 +1424,9 @@ TEST_F(user, a13_perf_and_ftrace_together)
 	EXPECT_EQ(0, self->w[0]);
 }
 
-/* A.14 Odd input that both implementations take the same way. */
+/* Odd input that both implementations take the same way. */
 
-TEST_F(user, a14_offset_may_alias_the_header)
+TEST_F(user, offset_may_alias_the_header)
 {
 	struct __attribute__((packed)) { uint32_t loc; char text[4]; } rec = { 0, "abc" };
 
@@ -1440,7 +1440,7 @@ TEST_F(user, a14_offset_may_alias_the_header)
 	EXPECT_EQ(1, ue_records("a14"));
 }
 
-TEST_F(user, a14_index_belongs_to_the_open_file)
+TEST_F(user, index_belongs_to_the_open_file)
 {
 	int pair[2], received = -1;
 	char control[CMSG_SPACE(sizeof(int))] = {}, byte = 0;

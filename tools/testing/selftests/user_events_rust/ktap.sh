@@ -3,7 +3,7 @@
 #
 # TAP for tests that are shell functions. Sourced.
 
-# Where the tests leave what a failure is explained with: $tmp/log.
+# The directory of the log that explains a failure: $tmp/log.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -24,7 +24,7 @@ same() { # GOT WANTED
 	return 1
 }
 
-# Whether each function has done what it is for.
+# True if each function succeeded.
 all_worked() { # FUNCTION...
 	local f
 	for f; do [ -e "$tmp/worked-$f" ] || return; done

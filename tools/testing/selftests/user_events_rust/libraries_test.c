@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the libraries that write user_events register and write: EventHeader
+ * Registrations and writes of the libraries that write user_events: EventHeader
  * (LinuxTracepoints, OpenTelemetry's exporters) and .NET.
  *
  * All of it holds for the C and for the Rust implementation, but for the row
@@ -68,7 +68,7 @@ TEST_F(library, eventheader)
 	ue_perf_close(&perf);
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 
-	/* Who writes all the same is told that nobody listens. */
+	/* A write without a listener returns EBADF. */
 	EXPECT_EQ(-EBADF, ue_err(writev(self->fd, io, 4)));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[1], 0));

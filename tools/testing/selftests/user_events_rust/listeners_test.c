@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who gets a record, and in which order: perf-last and foreign-probes in
+ * The recipients of a record and their order: perf-last and foreign-probes in
  * Documentation/trace/rust/deviations.rst.
  *
  * All of these fail on the C implementation.

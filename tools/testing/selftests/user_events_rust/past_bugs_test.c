@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One case for each defect of user_events that was found and fixed upstream,
- * so that it does not come back: u1 to u21.
+ * so that it does not come back.
  *
  * The races run for a second or two here. UE_SECONDS makes that more, for a
  * kernel with sanitizers, where a hit is sure to be seen.
@@ -53,7 +53,7 @@ static long slab_kib(void)
 }
 
 /* CVE-2023-54139: the index of a write was not checked for being negative. */
-TEST_F(past, u1_negative_write_index)
+TEST_F(past, negative_write_index)
 {
 	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "u1_a u32 a"));
 	EXPECT_EQ(1, ue_reg_index(self->fd, &self->w[0], 1, "u1_b u32 a"));
@@ -87,7 +87,7 @@ static void *register_loop(void *arg)
 }
 
 /* An enabler was freed while fork() walked over it. */
-TEST_F(past, u2_unregister_against_fork)
+TEST_F(past, unregister_against_fork)
 {
 	struct storm s = { self->fd, self->w, "u2 u32 a" };
 	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
@@ -114,8 +114,8 @@ TEST_F(past, u2_unregister_against_fork)
 	EXPECT_LT(1, forks);
 }
 
-/* The event was freed after the first fix of u2: its last user is a child. */
-TEST_F(past, u3_event_outlives_unregister)
+/* The event was freed after the first fix of unregister_against_fork: its last user is a child. */
+TEST_F(past, event_outlives_unregister)
 {
 	int status;
 	pid_t pid;
@@ -138,7 +138,7 @@ TEST_F(past, u3_event_outlives_unregister)
 }
 
 /* The child of a fork() that ran out of memory kept what is the parent's. */
-TEST_F(past, u4_failed_fork_leaves_the_parent_alone)
+TEST_F(past, failed_fork_leaves_the_parent_alone)
 {
 	int status, fd, failed = 0;
 	pid_t pid;
@@ -168,7 +168,7 @@ TEST_F(past, u4_failed_fork_leaves_the_parent_alone)
 }
 
 /* print_fmt leaked when the registration failed after it was made. */
-TEST_F(past, u5_failed_registration_leaks_nothing)
+TEST_F(past, failed_registration_leaks_nothing)
 {
 	char desc[512];
 	long before;
@@ -189,7 +189,7 @@ TEST_F(past, u5_failed_registration_leaks_nothing)
 }
 
 /* The size of a struct field was left out of the comparison. */
-TEST_F(past, u6_struct_size_is_compared)
+TEST_F(past, struct_size_is_compared)
 {
 	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "u6 struct my a 20"));
 	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 1, "u6 struct my a 20"));
@@ -199,7 +199,7 @@ TEST_F(past, u6_struct_size_is_compared)
 }
 
 /* No blank after a semicolon was taken for another event. */
-TEST_F(past, u7_blank_after_semicolon)
+TEST_F(past, blank_after_semicolon)
 {
 	static const char * const same[] = {
 		"u7 u32 a;u32 b", "u7 u32 a; u32 b", "u7 u32 a;u32 b;", "u7 u32 a; u32 b;",
@@ -220,7 +220,7 @@ TEST_F(past, u7_blank_after_semicolon)
 }
 
 /* A write that nobody listened to looked like a success. */
-TEST_F(past, u8_write_without_listener)
+TEST_F(past, write_without_listener)
 {
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u8 u32 a"));
 	EXPECT_EQ(-EBADF, ue_write_u32(self->fd, 0, 1));
@@ -233,7 +233,7 @@ TEST_F(past, u8_write_without_listener)
 }
 
 /* An event without fields was recorded wrongly. */
-TEST_F(past, u9_event_without_fields)
+TEST_F(past, event_without_fields)
 {
 	struct ue_perf perf;
 	uint8_t raw[64];
@@ -257,7 +257,7 @@ TEST_F(past, u9_event_without_fields)
 }
 
 /* Another format under the same name was accepted. */
-TEST_F(past, u10_same_name_other_fields)
+TEST_F(past, same_name_other_fields)
 {
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u10 u32 a"));
 	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "u10 u64 a"));
@@ -270,7 +270,7 @@ TEST_F(past, u10_same_name_other_fields)
 }
 
 /* No fields matched any, through dynamic_events. */
-TEST_F(past, u11_no_fields_match_nothing)
+TEST_F(past, no_fields_match_nothing)
 {
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:u11 u32 a"));
 	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:u11"));
@@ -311,7 +311,7 @@ static void *status_loop(void *arg)
 }
 
 /* dynamic_events, the ioctls and user_events_status went for the same lists. */
-TEST_F(past, u12_dynamic_events_against_ioctls)
+TEST_F(past, dynamic_events_against_ioctls)
 {
 	struct storm s = { self->fd, self->w, "u12 u32 a" }, readers = { };
 	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
@@ -344,7 +344,7 @@ TEST_F(past, u12_dynamic_events_against_ioctls)
 }
 
 /* Long field names were cut when they were compared. */
-TEST_F(past, u13_long_field_names)
+TEST_F(past, long_field_names)
 {
 	char desc[600];
 
@@ -369,7 +369,7 @@ TEST_F(past, u13_long_field_names)
 }
 
 /* Location words were not checked at all. */
-TEST_F(past, u14_location_words_are_checked)
+TEST_F(past, location_words_are_checked)
 {
 	struct __attribute__((packed)) { uint32_t a, b; char data[24]; } rec;
 	unsigned int seed = 14;
@@ -404,7 +404,7 @@ TEST_F(past, u14_location_words_are_checked)
 }
 
 /* The word at the upper half of a long was not the one that was written. */
-TEST_F(past, u15_words_in_one_long)
+TEST_F(past, words_in_one_long)
 {
 	volatile uint32_t *w = self->w;
 
@@ -435,7 +435,7 @@ TEST_F(past, u15_words_in_one_long)
 }
 
 /* The bit stayed set when it was unregistered. */
-TEST_F(past, u16_unregistering_clears_the_bit)
+TEST_F(past, unregistering_clears_the_bit)
 {
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 4, "u16 u32 a"));
 	EXPECT_EQ(0, ue_reg_full(self->fd, &self->w[2], 63, 8, 0, "u16 u32 a", NULL));
@@ -453,7 +453,7 @@ TEST_F(past, u16_unregistering_clears_the_bit)
 }
 
 /* Two events were given the same bit. */
-TEST_F(past, u17_one_bit_one_event)
+TEST_F(past, one_bit_one_event)
 {
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u17_a u32 a"));
 	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "u17_b u32 a"));
@@ -522,7 +522,7 @@ static long kworker_ticks(void)
  * A page that keeps going away kept a worker busy for ever. The same worker frees
  * what is unregistered meanwhile, while others look for it.
  */
-TEST_F(past, u18_page_that_keeps_going_away)
+TEST_F(past, page_that_keeps_going_away)
 {
 	struct storm s = { self->fd, self->w + UE_PAGE / 4 };
 	struct storm users = { self->fd, self->w + UE_PAGE / 4, "u18 u32 a" };
@@ -571,7 +571,7 @@ static void *toggle_loop(void *arg)
 }
 
 /* The child's list was in use before it was complete. */
-TEST_F(past, u19_fork_against_toggling)
+TEST_F(past, fork_against_toggling)
 {
 	struct storm s = { self->fd, self->w, "u19" };
 	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
@@ -600,7 +600,7 @@ TEST_F(past, u19_fork_against_toggling)
 }
 
 /* The fields of an event were freed the wrong way. */
-TEST_F(past, u20_create_and_delete)
+TEST_F(past, create_and_delete)
 {
 	const char *event = "u:u20 u32 a; char[20] b; __data_loc char[] c; struct x d 8; u64 e";
 	long before = 0;
@@ -620,7 +620,7 @@ TEST_F(past, u20_create_and_delete)
 }
 
 /* CVE-2026-46196: enabling that ran out of memory left half of it done. */
-TEST_F(past, u21_failed_enabling_is_undone)
+TEST_F(past, failed_enabling_is_undone)
 {
 	int fd, enable, ret, hits = 0;
 

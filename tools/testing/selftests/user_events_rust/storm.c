@@ -249,7 +249,7 @@ static void dynamic(unsigned int seed)
 	}
 }
 
-/* Whether the first records are of these events. */
+/* Returns true if the first records are of these events. */
 static bool read_trace(void)
 {
 	int fd = open(UE_TRACEFS "/trace", O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the storms share: how often each kind of operation has succeeded, in all
- * processes together. An operation that never succeeds takes part in no race.
+ * Counters shared by the storms: the number of successes of each kind of
+ * operation, in all processes together. An operation that never succeeds takes
+ * part in no race.
  */
 #ifndef STORM_H
 #define STORM_H
@@ -10,7 +11,7 @@
 
 #define STORM_PARTS_MAX	32
 
-/* How long a storm goes on for what has not succeeded in time, in seconds. */
+/* The extra time of a storm for operations without success, in seconds. */
 #define STORM_PATIENCE	150
 
 /* One for each of the names that a storm has for its operations. */
@@ -37,7 +38,10 @@ static inline void storm_did(unsigned int kind, bool succeeded)
 		__atomic_fetch_add(&storm_counts[kind], 1, __ATOMIC_RELAXED);
 }
 
-/* Whether to go on. On a slow machine some kinds take a while to succeed. */
+/*
+ * Returns true if the storm continues. On a slow machine some kinds take a
+ * while to succeed.
+ */
 static inline bool storm_going(void)
 {
 	uint64_t now = ue_now();

@@ -63,7 +63,7 @@ static pid_t start_forking(int fd, volatile uint32_t *w, int *count)
 		pause();
 }
 
-/* What is registered while an event is switched is not the business of the switch. */
+/* A registration during a switch of the event is not visited by the switch. */
 TEST_F(switched, while_children_get_bits_of_their_own)
 {
 	int *count = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -94,7 +94,10 @@ static void *keep_switching(void *stop)
 	return NULL;
 }
 
-/* Whether the bits of a child have the last state soon after it was stored in *final. */
+/*
+ * Returns 0 if the bits of a child have the last state soon after it was stored in
+ * *final.
+ */
 static int check_bits(int fd, volatile uint32_t *w, int *final, unsigned int seed)
 {
 	/* Some change the set at once, some later, some never. */

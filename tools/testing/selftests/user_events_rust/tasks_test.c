@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose the enable bits are when tasks share an address space in unusual ways:
- * they belong to the address space, and go with its last user.
+ * Owners of enable bits of tasks that share an address space in unusual ways:
+ * the bits belong to the address space, and are removed with its last user.
  *
  * All of it holds for the C and for the Rust implementation, as the address space
  * has a bit before the tasks share it; see row mm-wide-enable otherwise.
@@ -18,7 +18,7 @@ UE_FIXTURE(tasks)
 
 #define STACK_SIZE 65536
 
-/* What the tasks of a test tell each other. */
+/* Messages between the tasks of a test. */
 struct talk {
 	int fd;
 	volatile uint32_t *w;

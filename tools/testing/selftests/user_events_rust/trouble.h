@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What trouble_test and soak share: writers that count their records, and the
- * counts that the kernel keeps of the same records.
+ * Functions shared by trouble_test and soak: writers that count their records,
+ * and the counts that the kernel keeps of the same records.
  */
 #ifndef TROUBLE_H
 #define TROUBLE_H
@@ -59,7 +59,7 @@ static inline void writer_stop(struct writer *w)
 	pthread_join(w->thread, NULL);
 }
 
-/* Whether the writer writes @n more records in time. */
+/* Returns true if the writer writes @n more records in time. */
 static inline bool writer_goes_on(struct writer *w, unsigned long n)
 {
 	unsigned long before = writer_count(w);

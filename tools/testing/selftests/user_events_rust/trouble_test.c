@@ -26,7 +26,7 @@
 
 UE_FIXTURE(trouble)
 
-/* How many of @n words have the bit. */
+/* Returns the number of words, of @n, that have the bit. */
 static int bits_on(const volatile uint32_t *w, int n)
 {
 	int on = 0;
@@ -160,7 +160,7 @@ static int run_unregister(int fd, volatile uint32_t *w, volatile int *step)
 {
 	if (ue_put("/proc/self/oom_score_adj", "-1000") || ue_put(OURS "/cgroup.procs", "0"))
 		return 1;
-	/* What is charged to the cgroup, above the limits to come. */
+	/* Memory charged to the cgroup, above the limits set below. */
 	if (!words(2 << 20, MAP_PRIVATE) || mlockall(MCL_CURRENT))
 		return 2;
 	__atomic_store_n(&step[0], 1, __ATOMIC_RELEASE);
@@ -265,7 +265,7 @@ static int run_without_page(volatile int *ready, volatile int *lifted)
 	bool bad = ue_put("/proc/self/oom_score_adj", "-1000") || ue_put(OURS "/cgroup.procs", "0");
 	int fd = ue_open();
 
-	/* What is charged to the cgroup, above the limit to come. */
+	/* Memory charged to the cgroup, above the limit set below. */
 	if (bad || !w || !words(2 << 20, MAP_PRIVATE) || ue_reg(fd, w, 0, "trouble_page u32 a"))
 		return 1;
 	/* A page fault here that cannot be charged is repeated without end: none may happen. */
@@ -371,7 +371,7 @@ static int counted_start(struct writer w[2], int fd, volatile uint32_t *word, co
 	return ret;
 }
 
-/* How many records they wrote, or -1 if a write failed. */
+/* Returns the number of records they wrote, or -1 if a write failed. */
 static long counted_stop(struct writer w[2])
 {
 	bool good = true;
@@ -550,7 +550,7 @@ TEST_F_TIMEOUT(trouble, many_events, 1200)
 	uint64_t first, second, began;
 	long before, with, after;
 
-	/* What the first events allocate once stays. */
+	/* The allocations of the first events stay. */
 	make_events(0, 200, &error);
 	ASSERT_EQ(0, error);
 	ASSERT_TRUE(ue_reset());
@@ -705,7 +705,10 @@ static void fuzz(int fd, volatile uint32_t *w, unsigned int seed, int calls, uns
 			break;
 		}
 		did[r % 6] += ret >= 0;
-		/* Where the kernel writes is memory of the program as well. */
+		/*
+		 * The words that the kernel writes are memory of the program as
+		 * well.
+		 */
 		if (r % 512 == 0) {
 			int status;
 			pid_t pid = fork();
@@ -747,7 +750,7 @@ TEST_F_TIMEOUT(trouble, fuzzed_by_nobody, 240)
 	for (int i = 0; i < 2; i++) {
 		int status = -1;
 
-		/* What exists is enabled, so that records are taken. */
+		/* Existing events are enabled, so that they are recorded. */
 		while (!waitpid(pid[i], &status, WNOHANG))
 			ue_put(UE_EVENTS "/enable", "1");
 		EXPECT_EQ(0, status);

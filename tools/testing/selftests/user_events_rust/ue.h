@@ -38,7 +38,7 @@
 /* Memory that is mapped as a whole: a page, or several, whatever size they have. */
 #define UE_PAGE		65536
 
-/* How long a poll may take before the test fails, in milliseconds. */
+/* Time limit of a poll, in milliseconds. */
 #define UE_PATIENCE	10000
 
 /* Polls an expression; the result is whether it came true in time. */
@@ -302,7 +302,7 @@ static inline int ue_event_id(const char *event)
 	return *id ? atoi(id) : -ENOENT;
 }
 
-/* How many records of an event the buffer of an instance holds. */
+/* Returns the number of records of an event in the buffer of an instance. */
 static inline int ue_records_in(const char *instance, const char *event)
 {
 	char what[512];
@@ -316,7 +316,7 @@ static inline int ue_records(const char *event)
 	return ue_records_in("", event);
 }
 
-/* What trace shows of the last record of an event, after "event:". */
+/* Returns the line of the last record of an event in trace, after "event:". */
 static inline const char *ue_last_record(const char *event)
 {
 	static char out[4096];
@@ -400,7 +400,7 @@ static inline bool ue_reset(void)
 	DIR *instances = opendir(UE_TRACEFS "/instances");
 	struct dirent *d;
 
-	/* What a test that was given up has left. */
+	/* Leftovers of an aborted test. */
 	while (instances && (d = readdir(instances))) {
 		if (d->d_name[0] != '.')
 			rmdir(ue_path(UE_TRACEFS "/instances/%s", d->d_name));

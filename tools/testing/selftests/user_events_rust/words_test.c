@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When an enable word is written, and which words are the same: late-word,
- * stuck-memory and address-tag in Documentation/trace/rust/deviations.rst.
+ * The time at which an enable word is written, and the identity of words:
+ * late-word, stuck-memory and address-tag in
+ * Documentation/trace/rust/deviations.rst.
  *
  * All of these fail on the C implementation.
  */

@@ -6,7 +6,7 @@
 #
 # usage: compare/gen.pl SEED COUNT
 #
-# What is known to differ between the kernels (deviations.rst) is kept out of the
+# Known differences between the kernels (deviations.rst) are kept out of the
 # ordinary sequences, and comes in sequences whose names begin with the name of the
 # row, as for user_events_rust/compare/gen.pl.
 
@@ -79,11 +79,11 @@ sub filter {
 		'common_pid > 0', 'id != 4 && ' . ($e eq 'num' ? 'msg ~ "*text*"' : 'note != "x"'));
 }
 
-# What can be sorted by: keys and values as they are, each of them one of a kind.
+# Sort keys: keys and values as they are, each of them one of a kind.
 sub sorting {
 	my %n;
 	$n{$_}++ for @_;
-	# What is not shown, or has no order, does not do for comparing.
+	# Columns that are not shown or have no order cannot be compared.
 	my @by = grep { $n{$_} == 1 && !/stack|[-+*\/]|^comm|COMM|timestamp/ } keys %n;
 	@by = sort @by;
 	return '' unless @by;
@@ -119,7 +119,7 @@ sub command {
 	return ($text, @vars);
 }
 
-# What C does is a deviation, or depends on what happens to be in memory.
+# Commands for which C deviates, or depends on the contents of memory.
 sub deviates {
 	my $c = shift;
 	return 1 if $c =~ /\b($strings)\.(log2|bucket|hex|sym|sys|usecs|exec|stack|percent|graph)/;

@@ -98,7 +98,7 @@ static void log_out(void)
 	ue_trunc(UE_TRACEFS "/error_log");
 }
 
-/* Whether a line, without its state, is one of a text. */
+/* Returns true if a line, without its state, is one of a text. */
 static bool has_line(const char *text, const char *line, size_t len)
 {
 	for (const char *at = text; (at = strstr(at, "hist:")); at++) {

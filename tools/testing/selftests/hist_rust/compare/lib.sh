@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the sequences about histograms are written with, on top of lib.sh of
+# Library of the sequences about histograms, on top of lib.sh of
 # user_events_rust/compare: events num, pair and text. Rows and addresses are left
 # as they are; judge.pl knows what they are worth.
 

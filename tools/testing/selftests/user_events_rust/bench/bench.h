@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the parts of the user_events benchmark share.
+ * Declarations shared by the parts of the user_events benchmark.
  */
 #ifndef USER_EVENTS_BENCH_H
 #define USER_EVENTS_BENCH_H
@@ -61,7 +61,10 @@ int try_write_file(const char *path, const char *text);
 char *read_file(const char *path);
 /* The number after @label in @text. */
 unsigned long long number_after(const char *text, const char *label);
-/* How many records the ring buffers of all CPUs have ever taken. */
+/*
+ * Returns the number of records that the ring buffers of all CPUs have ever
+ * accepted.
+ */
 unsigned long long records_taken(void);
 
 /* memory.c: lets the kernel free what it is about to. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What events cost those who do not write them: fork() of a process that has
- * many, and the toggling of one event while many processes have it.
+ * The cost of events for processes that do not write them: fork() of a process
+ * that has many, and the toggling of one event while many processes have it.
  */
 
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What hist triggers cost: the time that one adds to the write of a record, and how
- * that grows with what is in it.
+ * The cost of hist triggers: the time that one adds to the write of a record, and
+ * how that grows with what is in it.
  */
 
 #define _GNU_SOURCE

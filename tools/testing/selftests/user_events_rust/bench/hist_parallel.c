@@ -26,7 +26,7 @@
 #define KEYS 500
 #define REPETITIONS 25
 #define QUICK_REPETITIONS 5
-/* How often that is tried on a machine that is busy. */
+/* Number of attempts on a busy machine. */
 #define TRIES 5
 
 static int fd;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a large histogram costs: making, reading and removing it, and its memory.
+ * The cost of a large histogram: creating, reading and removing it, and its
+ * memory.
  */
 
 #define _GNU_SOURCE

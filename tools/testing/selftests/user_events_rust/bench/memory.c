@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What events cost in kernel memory: the objects of all slab caches, at the
+ * The cost of events in kernel memory: the objects of all slab caches, at the
  * size that the cache gives them, allocations too large for those, per-CPU and
  * vmalloc memory.
  */

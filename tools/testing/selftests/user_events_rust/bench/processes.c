@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one process costs while many others have the same events: each of them has
- * registered all of the events itself.
+ * The cost of one process while many others have the same events: each of them
+ * has registered all of the events itself.
  */
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 static unsigned int processes;
 static const uint32_t *word_of_toggled;
 
-/* What a process measures of itself, in memory that it shares with its parent. */
+/* Measurements of a process, in memory that it shares with its parent. */
 static struct {
 	double register_one, unregister_one;
 	double forks[FORKS];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What registering costs as the number of events grows: the mean over all
+ * The cost of registering as the number of events grows: the mean over all
  * events of one process and one open file.
  */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one record costs: system calls to compare with, and writes of an event
+ * The cost of one record: system calls to compare with, and writes of an event
  * that ftrace or perf records.
  */
 

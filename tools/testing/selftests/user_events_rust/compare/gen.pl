@@ -6,9 +6,9 @@
 #
 # usage: compare/gen.pl SEED COUNT
 #
-# What is known to differ between the kernels (deviations.rst) is kept out of the
-# ordinary sequences, as it would make the rest of a sequence differ as well. It
-# comes in sequences of its own, whose names begin with the name of the row:
+# Known differences between the kernels (deviations.rst) are kept out of the
+# ordinary sequences, as they would make the rest of a sequence differ as well.
+# They are in sequences of their own, whose names begin with the name of the row:
 # these are few commands with few results each.
 
 use strict;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the sequences are written with. Sourced by bash, in tracefs.
+# Library of the sequences. Sourced by bash, in tracefs.
 
 T=/sys/kernel/tracing
 UEDRIVE=${UEDRIVE:?the driver}
@@ -58,7 +58,8 @@ text() { # ID STRING
 	printf 'reg bit=0 : %s\nw 0 u32:%s u32:%d z:%s\n' "$TEXT" "$1" $(((${#2} + 1) << 16 | 16)) "$2" | ue
 }
 
-# What changes from boot to boot. Numbers that are longer than an address are none.
+# Values that change from boot to boot. Numbers that are longer than an address are
+# none.
 norm() {
 	sed -E 's/\b0x[0-9a-f]{11,16}\b/0xADDR/g; s/\b[0-9a-f]{16}\b/ADDR/g; s/Unknown type [0-9]+/Unknown type N/
 		s/caller_offs=[^ ]+/caller_offs=SYMBOL/'

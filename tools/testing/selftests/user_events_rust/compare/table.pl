@@ -13,7 +13,7 @@
 use strict;
 use warnings;
 
-# What is shown of a row under each name that it can be sorted by.
+# The text of a row under each name that it can be sorted by.
 sub sort_text {
 	my ($row, $names) = @_;
 	my $first = $row->[0];
@@ -96,12 +96,12 @@ sub canonical {
 	return @out;
 }
 
-# Whether a caret of the C kernel is at the first place where the text is found
+# True if a caret of the C kernel is at the first place where the text is found
 # that the caret of the Rust one is at: in C it always is.
 sub first_occurrence {
 	my ($command, $c, $rust) = @_;
-	# What is empty, between two others or at the end, C finds at the beginning. In front of an
-	# operator that is a modifier, or what is missing behind .buckets.
+	# An empty text, between two others or at the end, is found by C at the beginning. In front
+	# of an operator that is a modifier, or what is missing behind .buckets.
 	return 1 if $c == 0 && substr($command, $rust, 1) =~ /^(|[:,=.() ])$/;
 	return 1 if $c == 0 && substr($command, 0, $rust) =~ /\.(?:buckets?)?$/ && substr($command, $rust, 1) =~ /^[-+*\/]$/;
 	return 0 unless $c < $rust && $rust < length $command;

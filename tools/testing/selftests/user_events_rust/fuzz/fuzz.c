@@ -33,10 +33,12 @@
 #define FILES		3
 #define PAGES		4
 
-/* How long a program may take, in seconds. */
+/* Time limit of a program, in seconds. */
 #define PATIENCE	120
 
-/* What the last programs of a worker take in its file: so many, and so many bytes each. */
+/*
+ * Size of the last programs of a worker in its file: their number, and the bytes of each.
+ */
 #define LAST_PROGS	64
 #define LAST_SIZE	16384
 
@@ -138,7 +140,7 @@ static int cover_add(uint64_t *new, int max)
 	return found < max ? found : max;
 }
 
-/* Whether all of @pcs have been covered. */
+/* Returns true if all of @pcs have been covered. */
 static bool cover_has(const uint64_t *pcs, int n)
 {
 	unsigned long all = covered();
@@ -244,7 +246,7 @@ static uintptr_t slot_addr(uint32_t slot)
 static struct state {
 	int file[FILES];
 	int index[SLOTS];
-	/* What has been registered in this process, to be taken back. */
+	/* Registrations of this process, to be unregistered. */
 	struct { uint8_t slot, bit, file; } reg[OPS_MAX];
 	int n_reg;
 	bool triggers, filters, enables, synthetic, events;
@@ -426,7 +428,7 @@ static long do_ioctl(const struct op *op)
 	unsigned long cmd = cmds[op->arg[1] % 5];
 	char *page = (char *)area + PAGES * 4096, *at = page - op->len;
 
-	/* What lies behind is not there. */
+	/* The page after it is not mapped. */
 	memcpy(at, op->text, op->len);
 	return ue_err(ioctl(st.file[op->arg[0] % FILES], cmd, op->len ? at : NULL));
 }
@@ -604,7 +606,7 @@ static void run_ops(const struct prog *p, int from, int to)
 	}
 }
 
-/* Whether a trigger file has none. */
+/* Returns true if a trigger file has no trigger. */
 static bool no_trigger(const char *path)
 {
 	const char *text = ue_slurp(path);
@@ -750,7 +752,7 @@ static void reset(void)
 		st.index[i] = i;
 }
 
-/* What there is to remember if this ends in a crash. */
+/* Records the program for the case of a crash. */
 static void note(const struct prog *p)
 {
 	static int fd = -1;
@@ -894,7 +896,7 @@ static void world(void)
 		fflush(stdout);
 		exit(1);
 	}
-	/* What a worker that died has left. */
+	/* Leftovers of a worker that died. */
 	st.triggers = st.filters = st.enables = st.synthetic = st.events = true;
 	st.file[0] = st.file[1] = st.file[2] = -1;
 	reset();
@@ -1059,7 +1061,7 @@ static void keep_corpus(unsigned int n)
 	me = 0;
 	cover_open();
 	world();
-	/* What has been reached is written already; this is about the programs. */
+	/* The reached edges are written already; this is about the programs. */
 	memset(shared->edges, 0, sizeof(shared->edges));
 	shared->n_edges = 0;
 	mkdir(ue_path("%s/corpus", out_dir), 0755);
@@ -1114,7 +1116,7 @@ static void say_progress(int seconds, int workers)
 	fflush(stdout);
 }
 
-/* Where a process that does not go on is. */
+/* The stack of a process that is stuck. */
 static void say_stuck(pid_t pid, int i)
 {
 	finding("a program does not come to an end", &shared->worker[i].now);
@@ -1289,7 +1291,7 @@ int main(int argc, char *argv[])
 			once = true;
 			break;
 		default:
-			/* What a program of the fuzzer has executed. */
+			/* Programs executed by a program of the fuzzer. */
 			return 0;
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How the fuzzer makes programs: from the grammars of the texts, and from programs that it
- * has, changed by operation, by word and by byte.
+ * Generation of programs: from the grammars of the texts, and from existing programs,
+ * changed by operation, by word and by byte.
  */
 #ifndef FUZZ_GEN_H
 #define FUZZ_GEN_H
@@ -288,7 +288,7 @@ static inline void put_hist(struct text *t, int ev)
 
 	put(t, "%s", PICK("hist:keys=", "hist:keys=", "hist:key="));
 	if (chance(45)) {
-		/* What references can match. */
+		/* The fields that references can match. */
 		put(t, "%s", ev == EV_SWITCH ? "next_pid" : ev == EV_WAKING ? "pid" : "id");
 	} else {
 		for (int i = 0; i < n; i++) {
@@ -459,7 +459,7 @@ static inline void put_record(struct text *t)
 	}
 }
 
-/* What a user_reg or user_unreg may be, with addresses that are none. */
+/* The values of a user_reg or user_unreg, with invalid addresses. */
 static inline void put_ioctl(struct text *t)
 {
 	static const uint32_t sizes[] = { 0, 4, 8, 16, 20, 24, 26, 28, 29, 32, 64, 4096, 4097, ~0u };
@@ -473,7 +473,7 @@ static inline void put_ioctl(struct text *t)
 	}
 }
 
-/* What is written in texts of each kind, for changes by word. */
+/* The words in texts of each kind, for changes by word. */
 static const char * const words[] = {
 	"keys=", "vals=", "sort=", "size=", "name=", "clock=", "pause", "cont", "clear", "hitcount",
 	"nohitcount", "onmatch(", "onmax(", "onchange(", ".trace(", ".save(", ".snapshot()", "$x0",

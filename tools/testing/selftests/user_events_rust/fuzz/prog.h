@@ -98,7 +98,7 @@ static inline bool prog_forks(const struct prog *p)
 	return false;
 }
 
-/* Whether a program does the same on each kernel that is right. */
+/* Returns true if a program has the same result on each correct kernel. */
 static inline bool prog_compares(const struct prog *p)
 {
 	for (int i = 0; i < p->n; i++) {
@@ -144,7 +144,7 @@ static inline void prog_print(FILE *f, const struct prog *p)
 	fprintf(f, "\n");
 }
 
-/* Whether a line is an operation. */
+/* Returns true if a line is an operation. */
 static inline bool op_parse(const char *line, struct op *op)
 {
 	size_t word = strcspn(line, "\n ");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2086,SC2046
-# What is not a field of the event, as key.
+# Keys that are not fields of the event.
 make_events
 for k in common_pid common_pid.execname common_cpu cpu CPU common_comm comm COMM id.execname common_pid.hex \
 	common_type common_timestamp hitcount; do

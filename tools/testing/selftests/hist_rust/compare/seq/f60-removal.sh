@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2086,SC2046
-# What a command has to be equal in to remove a trigger.
+# The parts of a command that must match to remove a trigger.
 make_events
 f=$E/num/trigger
 put $f 'hist:keys=id:vals=total:sort=total:size=256 if delta > 0'

@@ -7,7 +7,7 @@ for c in keys=call_site.sym:vals=bytes_req:sort=bytes_req.descending keys=call_s
 	grep -v '^#' events/kmem/kmalloc/trigger
 	: >events/kmem/kmalloc/trigger
 done
-# What the shell has in common with itself on another kernel.
+# The system calls of the shell that are the same on both kernels.
 put events/raw_syscalls/sys_enter/trigger 'hist:keys=id.syscall,common_pid.execname:sort=id if comm == "true" && id == 231'
 /bin/true
 cat events/raw_syscalls/sys_enter/trigger

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2086,SC2046
-# What is used stays.
+# Events and instances in use stay.
 make_events
 synth 'busy u64 val'
 echo 0 >events/synthetic/enable

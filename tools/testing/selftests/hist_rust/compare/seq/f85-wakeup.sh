@@ -7,7 +7,7 @@ other sched/sched_switch 'hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$
 other synthetic/wakeup_latency 'hist:keys=comm:sort=comm'
 for _ in 1 2 3; do sleep 0.1; done
 for e in sched/sched_waking sched/sched_switch; do cat events/$e/trigger events/$e/hist_debug; done
-# How often it wakes up while the others are set up is not the same each time.
+# The number of wakeups during the set-up varies.
 all synthetic/wakeup_latency | sed -E 's/(hitcount|Hits): +[0-9]+/\1: N/'
 for e in sched/sched_switch sched/sched_waking; do
 	: >events/$e/trigger

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2086,SC2046
-# What error_log says, and what fails without an entry. The messages about names,
-# expressions, clocks, and triggers that are there or not, come in f54, f59, f61, f62,
-# f73, f74, f75 and f83. No command leads to "Too many field variables defined", which is
-# for 64 where 16 variables are too many already, nor to "No params found for save()", as
-# an empty list has a parameter that is invalid.
+# The messages of error_log, and the failures without an entry. The messages about names,
+# expressions, clocks, and missing or existing triggers are covered by other sequences.
+# No command leads to "Too many field variables defined", which is for 64 where 16
+# variables are too many already, nor to "No params found for save()", as an empty list
+# has a parameter that is invalid.
 make_events
 synth 'syn u64 lat; u32 id' 'mark u64 ip'
 put $E/num/trigger 'hist:keys=id:x1=total'

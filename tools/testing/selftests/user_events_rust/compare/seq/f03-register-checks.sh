@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2046,SC2013,SC2012
-# What a registration is refused for.
+# Reasons to refuse a registration.
 ue <<'END'
 reg slot=0 bit=0 size=0 : v u32 a
 reg slot=0 bit=0 size=27 : v u32 a

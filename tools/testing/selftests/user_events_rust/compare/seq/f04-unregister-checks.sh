@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2046,SC2013,SC2012
-# What an unregistration is refused for.
+# Reasons to refuse an unregistration.
 echo 'unreg slot=0 bit=0' | ue
 ue <<'END'
 reg slot=0 bit=3 : u1 u32 a

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2046,SC2013,SC2012
-# What needs CAP_PERFMON.
+# Operations that need CAP_PERFMON.
 make_events
 chmod 755 .
 chmod 666 user_events_data dynamic_events

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2046,SC2013,SC2012
-# What trace shows of each type.
+# The text of each type in trace.
 put dynamic_events 'u:ty1 s8 a; u8 b; char c; unsigned char d; s16 e; u16 f; short g; unsigned short h; s32 i; u32 j; int k; unsigned int l; s64 m; u64 n'
 put dynamic_events 'u:ty4 char[8] s; struct foo st 4; struct bar st3 3; u32 caller_offs; u8 last'
 put dynamic_events 'u:ty3'

@@ -6,7 +6,7 @@ for t in 'stacktrace:1 if id == 2' 'snapshot:1 if id == 3' stacktrace snapshot; 
 cat events/user_events/pair/trigger
 echo 1 >events/user_events/pair/enable
 pair 1 0 0 2 0 0 3 0 0 4 0 0
-# How the write gets there differs with who implements it.
+# The path of the write differs between the implementations.
 body | grep -E 'pair:|stack trace'
 echo --
 body snapshot | grep pair:

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 # perf records a user event.
 make_events
-# What perf waits for, so that it is there from the first record on.
+# The commands that perf runs and records, from the first record on.
 cat >/tmp/compare.script <<END
 reg bit=0 : $PAIR
 w 0 u32:1 u32:2 u64:3
