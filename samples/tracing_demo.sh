@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the demonstrations share: commands are shown with what they really print,
-# and checked for what they should print. Sourced, not run.
+# Functions shared by the demonstrations: commands are shown with what they
+# really print, and checked for what they should print. Sourced, not run.
 
 shown=
 

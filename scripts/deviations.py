@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Whether every row of Documentation/trace/rust/deviations.rst names a test, and
-# every test that is named, or that is named after a row, is there and is run.
+# Checks that every row of Documentation/trace/rust/deviations.rst names a test,
+# and that every test that is named, or that is named after a row, exists and is
+# run.
 #
 # A last column may have:
 #

@@ -28,7 +28,7 @@ kernel_name() { # ARCH IMPL CONFIG
 	printf '%s' "$name"
 }
 
-# What is booted of it.
+# The image that is booted.
 kernel_image() { # ARCH
 	case $1 in
 	x86_64) printf arch/x86/boot/bzImage ;;
@@ -37,7 +37,7 @@ kernel_image() { # ARCH
 	esac
 }
 
-# What a Makefile is told so that it makes programs for the guest, as shell words.
+# The variables of a Makefile that builds programs for the guest, as shell words.
 cross() { # ARCH
 	case $1 in
 	x86_64) ;;

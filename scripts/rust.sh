@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What scripts/lint and scripts/doc share: which Rust files are ours, and how
-# build/rust was told to compile them. Sourced after lib.sh.
+# Functions shared by scripts/lint and scripts/doc: which Rust files are ours,
+# and how build/rust was told to compile them. Sourced after lib.sh.
 
 LINUX=$BUILD/linux
 STATE=$BUILD/.overlay

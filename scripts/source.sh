@@ -3,7 +3,7 @@
 #
 # Gets the source of Linux for scripts/setup. Sourced after lib.sh.
 
-# What identifies a file or a folder: a sum over the sums and names of its files.
+# The id of a file or a folder: a sum over the sums and names of its files.
 tree_sum() { # TREE PATH
 	(cd "$1" && find "$2" -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum | sha256sum | cut -d' ' -f1)
 }

@@ -222,7 +222,7 @@ class Stage:
                 found = self.at[crate, tuple(cur)]
         if found is None:
             return None
-        # What it has from elsewhere.
+        # Names from elsewhere.
         if path and (found.file, path[0]) not in seen:
             for _, _, _, tree, n in found.uses:
                 if n:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the test scripts share: building the tests, running them in the guest,
-# counting their results. Sourced after lib.sh.
+# Functions shared by the test scripts: building the tests, running them in the
+# guest, counting their results. Sourced after lib.sh.
 
 # shellcheck disable=SC2034 # used by the scripts that source this file
 TESTS=$TOP/tools/testing/selftests/user_events_rust
@@ -26,12 +26,12 @@ run_alone() {
 BOOT_TRIGGERS='trace_trigger=sched_process_exec.hist:keys=pid,sched_process_fork.stacktrace'
 BOOT_TRIGGERS+=',initcall_level.hist:keys=level,initcall_level.hist:keys=level trace_instance=boot_hist'
 
-# What rust_trace needs of a boot: the switch of the cases about tp_printk, and an
+# Boot parameters of rust_trace: the switch of the cases about tp_printk, and an
 # event that is on from the start.
 # shellcheck disable=SC2034
 RUST_TRACE_BOOT='tp_printk tp_printk_stop_on_boot trace_event=rust_kunit:rust_kunit_gaps'
 
-# Why cases of ours may be skipped on the Rust kernel, as a regular expression;
+# Valid reasons to skip cases of ours on the Rust kernel, as a regular expression;
 # whatever else is skipped there has failed. KUnit has the tags of addresses, where
 # the processor has none. Debian's trace-cmd is built without sqlhist, as long as
 # that is so.
@@ -147,8 +147,8 @@ guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
 	return 0
 }
 
-# What decides about a result of the reference, as an id: the image of the kernel,
-# the guest's file system, and what is given.
+# The inputs of a result of the reference, as an id: the image of the kernel, the
+# guest's file system, and the arguments.
 reference_id() { # KERNEL'S-FOLDER WORD|FILE|FOLDER...
 	local kernel=$1/$(kernel_image "$ARCH") word
 	shift

@@ -14,9 +14,9 @@ SUITE=trixie
 SOURCE_PACKAGE=linux-source-$KVER
 CONFIG_PACKAGE=linux-config-$KVER
 
-# When the archive does not have the source any more: that package as the archive
-# of past packages keeps it, at a time when it was there. The checksum is from the
-# signed index of the archive.
+# The fallback if the archive does not have the source any more: that package in
+# the archive of past packages, at a time when it was available. The checksum is
+# from the signed index of the archive.
 SNAPSHOT=${LINUX_SNAPSHOT:-https://snapshot.debian.org}
 SNAPSHOT_DEB=archive/debian/20261121T000000Z/pool/main/l/linux/linux-source-7.3_7.3.4-1~bpo13+1_all.deb
 SNAPSHOT_SHA256=703e369ddd4cce971452f5a593ee55df3a5c10c83caf0fa0df039633ed181ee3

@@ -117,7 +117,7 @@ __rust_helper void rust_helper_tracepoint_faultable_unlock(void)
 	rcu_read_unlock_trace();
 }
 
-/* What every tracepoint without a condition of its own is called on. */
+/* The condition of every tracepoint without one of its own. */
 __rust_helper bool rust_helper_tracepoint_cpu_online(void)
 {
 	return cpu_online(raw_smp_processor_id());
@@ -150,7 +150,7 @@ __rust_helper void rust_helper_trace_nesting_leave(unsigned int what)
 	this_cpu_dec(rust_trace_nesting[what]);
 }
 
-/* How many words the mask of a __cpumask field has. */
+/* Returns the number of words of the mask of a __cpumask field. */
 __rust_helper size_t rust_helper_trace_cpumask_words(void)
 {
 	return BITS_TO_LONGS(nr_cpumask_bits);
@@ -169,8 +169,8 @@ rust_helper_trace_event_name(struct trace_event_call *call)
 
 #if defined(CONFIG_RUST_TRACE_KUNIT_TEST) && defined(CONFIG_TREE_SRCU)
 /*
- * How many sections of tracepoint_srcu were entered, or left, on this CPU, from
- * which the caller must not be taken.
+ * Returns the number of sections of tracepoint_srcu that were entered, or left,
+ * on this CPU. The caller must not be migrated.
  */
 __rust_helper unsigned long rust_helper_tracepoint_reads(bool left)
 {

@@ -266,7 +266,7 @@ static int contexts(const char *val, const struct kernel_param *kp)
 static const struct kernel_param_ops contexts_ops = { .set = contexts };
 module_param_cb(contexts, &contexts_ops, NULL, 0200);
 
-/* What a hit costs, of the events c_cost and c_cost_string, in ps. */
+/* The cost of a hit of the events c_cost and c_cost_string, in ps. */
 static int cost_c(char *buffer, const struct kernel_param *kp)
 {
 	static const char name[16] = "fifteen letters";

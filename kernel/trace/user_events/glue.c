@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What Rust code has no way to ask for.
+ * Functions for which Rust code has no abstraction.
  */
 
 #include <linux/init.h>

@@ -30,13 +30,13 @@
 #define ENABLE_BIT 31
 
 /*
- * How often to look at the enable bit. The kernel does not notify of changes: a
- * program looks at the bit where it would write a record, which costs one load.
- * This one has to say something when the bit changes, so it polls.
+ * The interval of looking at the enable bit. The kernel does not notify of
+ * changes: a program tests the bit before it writes a record, which costs one
+ * load. This one has to print a line when the bit changes, so it polls.
  */
 #define LOOK_EVERY_MS 10
 
-/* What the records say: a small web server's requests. */
+/* The contents of the records: requests of a small web server. */
 static const struct {
 	const char *path;
 	uint32_t bytes;
@@ -140,7 +140,10 @@ static void event_unregister(int fd)
 		die("cannot unregister: %s", strerror(errno));
 }
 
-/* Whether somebody listens. This is all that an event costs while nobody does. */
+/*
+ * Returns true if the event has a listener. Without one, this test is the whole
+ * cost of the event.
+ */
 static bool event_enabled(void)
 {
 	return __atomic_load_n(&enabled_word, __ATOMIC_RELAXED) & (1U << ENABLE_BIT);
