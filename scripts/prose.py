@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The English of comments and documents.
+#
+# opens      A doc comment, another comment or a paragraph of a document opens
+#            with a question word. The limit is 1 % of the doc comments, and 1 %
+#            of the rest.
+# promised   A SAFETY comment says who promised: it names the requirement
+#            and the fact that satisfies it.
+# banned     The first sentence of a doc comment has a word of BANNED.
+# private    A comment, a document or the name of a test has an id of a list that
+#            is not part of the tree, such as the 12th row of a list of bugs.
+#
+# usage: prose.py TOP [FILE...]   prints each problem, and the counts by folder
+#        prose.py --self-test     checks this file on planted examples
+
+import collections
+import os
+import re
+import sys
+
+OPENS = re.compile(r'(?:What|Whether|Who|Whose|Whom|How|Where|When|Why)\b(?!`)')
+BANNED = re.compile(r"""\b(?:
+    mak(?:e|es|ing)|made | giv(?:e|es|ing)|gave | puts? | putting | go(?:es|ing|ne)? | went |
+    com(?:e|es|ing) | came | there\ (?:is|are|was|were) | for\ good | meanwhile | behind |
+    (?:some|any|no|every)body | who(?:ever|m)?
+    )\b""", re.X | re.I)
+PROMISED = re.compile(r'\bpromised by\b', re.I)
+# Types of Rust look the same.
+TYPES = r'(?!(?:u8|u16|u32|u64|f16|f32|f64)(?:\b|_))'
+PRIVATE = re.compile(r'(?<![\w.%$/-])' + TYPES + r'[uhf]\d{1,2}\b(?![-(=]|\.\w)')
+# Cases of the selftests and of KUnit.
+CASES = {
+    '.c': re.compile(r'^TEST(?:_F(?:_TIMEOUT)?)?\((?:\w+, )?(' + TYPES + r'[uhf]\d{1,2}_\w+)', re.M),
+    '.sh': re.compile(r'^((?:dev_)?' + TYPES + r'[uhf]\d{1,2}_\w+)\(\)', re.M),
+    '.rs': re.compile(r'^\s*fn (' + TYPES + r'[uhf]\d{1,2}_\w+)\(', re.M),
+}
+FOLDERS = ('rust/macros', 'rust/kernel/trace', 'rust', 'kernel/trace/user_events', 'kernel/trace/hist', 'kernel',
+           'samples', 'tools', 'models', 'scripts', 'configs', 'Documentation', '.')
+LIMIT = 0.01
+
+Item = collections.namedtuple('Item', 'line kind text')
+
+
+def strip_code(text):
+    """The text without what is in backticks, or is the target of a link."""
+    text = re.sub(r'``.*?``|`[^`]*`_?', '`', text)
+    text = re.sub(r'\]\([^)]*\)', ']', text)
+    return re.sub(r'https?://\S+|\bDocumentation/\S+', '', text)
+
+
+def first_sentence(text):
+    return re.split(r'(?<=[.!?:])\s', ' '.join(re.split(r'\n\s*\n', text)[0].split()), maxsplit=1)[0]
+
+
+def rust(text):
+    """Runs of comments of the same kind. A string that has // at a line's start is none of ours."""
+    items, run, kind, start = [], [], None, 0
+    fence = False
+    for n, line in enumerate(text.split('\n') + [''], 1):
+        m = re.match(r'\s*(///|//!|//)(?!/)\s?(.*)', line)
+        new = {'///': 'doc', '//!': 'doc', '//': 'comment'}[m[1]] if m else None
+        mark = m[1] if m else None
+        if run and mark != kind:
+            items.append(Item(start, 'doc' if kind != '//' else 'comment', '\n'.join(run)))
+            run = []
+        if m:
+            if not run:
+                kind, start, fence = mark, n, False
+            # Examples are code.
+            if new == 'doc' and m[2].startswith('```'):
+                fence = not fence
+                run.append('')
+            elif not fence and not m[2].startswith('SPDX'):
+                run.append(m[2])
+        else:
+            t = re.match(r'.*[;,{})\]]\s+// (.*)', line)
+            if t and '"' not in line:
+                items.append(Item(n, 'comment', t[1]))
+    return items
+
+
+def c(text):
+    """Comments of C."""
+    items = []
+    for m in re.finditer(r'/\*.*?\*/|^\s*//[^\n]*', text, re.S | re.M):
+        body = re.sub(r'^/\*+|\*+/$|^\s*//', '', m[0].strip())
+        body = '\n'.join(re.sub(r'^\s*\*\s?', '', line) for line in body.split('\n')).strip()
+        if not body.startswith('SPDX'):
+            items.append(Item(text.count('\n', 0, m.start()) + 1, 'comment', body))
+    return items
+
+
+def hashes(text):
+    """Runs of comments that begin with #."""
+    items, run, start = [], [], 0
+    for n, line in enumerate(text.split('\n') + [''], 1):
+        m = re.match(r'\s*#(?!!)\s?(.*)', line)
+        if not m or not m[1].strip():
+            if run:
+                items.append(Item(start, 'comment', '\n'.join(run)))
+            run = []
+        elif not re.match(r'SPDX|shellcheck|vim:', m[1]):
+            if not run:
+                start = n
+            run.append(m[1])
+    return items
+
+
+def document(text):
+    """Paragraphs, and the bodies of definitions and cells."""
+    items, run, start, literal = [], [], 0, None
+    for n, line in enumerate(text.split('\n') + [''], 1):
+        depth = len(line) - len(line.lstrip())
+        if literal is not None and (not line.strip() or depth > literal):
+            continue
+        literal = None
+        again = run and depth > len(run[-1]) - len(run[-1].lstrip())
+        cell = re.match(r'\s*(?:[-*]|\d+\.)\s', line)
+        if run and (not line.strip() or again or cell):
+            text_of = '\n'.join(r.strip() for r in run)
+            items.append(Item(start, 'comment', re.sub(r'^(?:[-*] )+|^\d+\. ', '', text_of)))
+            if text_of.endswith('::'):
+                literal = len(run[-1]) - len(run[-1].lstrip())
+            run = []
+        if line.strip() and literal is None and not re.match(r'\s*(?:\.\. |[=~^-]{3,}|:\w|\|)', line):
+            if not run:
+                start = n
+            run.append(line)
+    # A heading may be a question.
+    lines = text.split('\n') + ['', '']
+    return [i for i in items if not re.match(r'[=~^-]{3,}', lines[i.line])]
+
+
+def items_of(path, text):
+    if path.endswith('.rs'):
+        return rust(text)
+    if re.search(r'\.[chS]$', path):
+        return c(text)
+    if re.search(r'\.(rst|md)$', path):
+        return document(text)
+    if path.endswith('.patch'):
+        # The message; new lines are looked at where they are a file's own.
+        return document(re.split(r'^---$|^--- a/|^diff ', text, maxsplit=1, flags=re.M)[0])
+    return hashes(text)
+
+
+class Report:
+    def __init__(self):
+        self.problems = []
+        self.counts = collections.defaultdict(collections.Counter)
+
+    def file(self, path, text):
+        folder = next(f for f in FOLDERS if f == '.' or path.startswith(f + '/'))
+        count = self.counts[folder]
+        for item in items_of(path, text):
+            count[item.kind] += 1
+
+            def problem(what, why, at=item.line):
+                count[f'{what} {item.kind}' if what == 'opens' else what] += 1
+                self.problems.append((what, item.kind, f'{path}:{at}: {why}'))
+
+            plain = strip_code(item.text.strip())
+            # A heading of a table may be a question.
+            if OPENS.match(plain) and not re.fullmatch(r'(?:\w+ ?){1,5}', plain):
+                problem('opens', f'{item.kind} opens with "{plain.split()[0]}"')
+            if PROMISED.search(' '.join(plain.split())):
+                problem('promised', 'says "promised by"')
+            if item.kind == 'doc' and (m := BANNED.search(first_sentence(plain))):
+                problem('banned', f'"{m[0]}" in the first sentence: {first_sentence(plain)[:70]}')
+            for m in PRIVATE.finditer(plain):
+                problem('private', f'"{m[0]}" is an id of a list that is not here')
+        for suffix, names in CASES.items():
+            if path.endswith(suffix):
+                for m in names.finditer(text):
+                    count['private'] += 1
+                    self.problems.append(('private', 'comment', f'{path}:{text.count(chr(10), 0, m.start(1)) + 1}: '
+                                          f'the case "{m[1]}" begins with an id of a list that is not here'))
+
+    def bad(self):
+        """What fails: any problem, but of the openings only if they are too many."""
+        shares = {kind: sum(c[f'opens {kind}'] for c in self.counts.values()) /
+                  max(1, sum(c[kind] for c in self.counts.values())) for kind in ('doc', 'comment')}
+        return [text for what, kind, text in self.problems if what != 'opens' or shares[kind] >= LIMIT]
+
+    def table(self):
+        rows = [('folder', 'doc', 'opens', 'other', 'opens', 'promised', 'banned', 'private')]
+        total = collections.Counter()
+        for folder in FOLDERS:
+            if folder in self.counts:
+                total.update(self.counts[folder])
+        for folder, n in [(f, self.counts[f]) for f in FOLDERS if f in self.counts] + [('all', total)]:
+            rows.append((folder, *(str(n[k]) for k in ('doc', 'opens doc', 'comment', 'opens comment', 'promised',
+                                                       'banned', 'private'))))
+        return '\n'.join(f'{r[0]:26}' + ''.join(f'{x:>9}' for x in r[1:]) for r in rows)
+
+
+def self_test():
+    planted = {
+        'a.rs opens': ('/// What it is.\nfn a() {}\n', 1),
+        'b.rs opens': ('/// Returns what it is.\n// Whether it is one.\nfn a() {}\n', 1),
+        'c.rs opens': ('/// Returns\n/// What it is.\n', 0),
+        'd.rs promised': ('// SAFETY: Promised by the\n// caller.\n', 1),
+        'e.rs promised': ('// SAFETY: It is promised\n    // by `new()`.\n', 1),
+        'f.rs banned': ('//! Makes one.\n', 1),
+        'g.rs banned': ('/// Returns `make`. It makes one.\n', 0),
+        'h.rs banned': ('/// Returns the number that there\n/// is.\n', 1),
+        'i.rs banned': ('/// Adds one.\n///\n/// ```\n/// // Makes one.\n/// ```\n', 0),
+        'j.rs private': ('// As in u3.\nfn h25_of() {}\n', 2),
+        'k.rs private': ('// A u32, or u8, of f64; see 0xf12.\nfn u32_of() {}\n', 0),
+        'l.c private': ('/* Row f55,\n * and u2. */\nTEST_F(past, u1_bug)\n', 3),
+        'm.sh private': ('# It is h7.\nh2_bug() {\n}\n', 2),
+        'n.rst opens': ('Where is it\n===========\n\nHow it works.\n\n``x``\n    Whether it is.\n\n- What.\n', 3),
+        'o.rst private': ('See::\n\n    u4\n', 0),
+        'p.rst private': ('See u2.\n', 1),
+        'q.patch private': ('Subject: [PATCH] fix u2\n\n---\n+u3\n', 1),
+    }
+    bad = 0
+    for name, (text, wanted) in planted.items():
+        path, what = name.split()
+        report = Report()
+        report.file(path, text)
+        found = [t for w, _, t in report.problems if w == what]
+        # A lone item is over any limit.
+        if len(found) != wanted or (wanted and not set(found) <= set(report.bad())):
+            print(f'{name}: {len(found)} problems, not {wanted}: {found}')
+            bad = 1
+    report = Report()
+    report.file('a.rs', '/// What it is.\nfn a() {}\n' + '/// One.\nfn a() {}\n' * 100)
+    if report.bad() or len(report.problems) != 1:
+        print('under 1 % fails')
+        bad = 1
+    return bad
+
+
+def main():
+    if sys.argv[1:] == ['--self-test']:
+        return self_test()
+    top = sys.argv[1]
+    paths = sys.argv[2:]
+    if not paths:
+        for folder, folders, files in os.walk(top):
+            folders[:] = sorted(f for f in folders if f not in ('build', '.git', '__pycache__', 'target'))
+            paths += [os.path.relpath(os.path.join(folder, f), top) for f in sorted(files)
+                      if not os.path.islink(os.path.join(folder, f))]
+    report = Report()
+    for path in paths:
+        # Input and output of programs.
+        if re.search(r'\.(config|accept|txt|out|list|toml|lock|prog|map|json|pyc)$|/expected/|/corpus/|\.gitignore$', path):
+            continue
+        with open(os.path.join(top, path), encoding='utf-8', errors='replace') as f:
+            report.file(path, f.read())
+    bad = report.bad()
+    for text in bad:
+        print(text)
+    print(report.table())
+    return bool(bad)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
