@@ -37,7 +37,7 @@ use crate::bindings;
 /// ```
 #[inline]
 pub fn perfmon_capable() -> bool {
-    // SAFETY: `perfmon_capable()` has no requirements: it only reads the credentials of the
-    // current task, which nobody else replaces, and sets a flag in the current task.
+    // SAFETY: `perfmon_capable()` has no requirements: it only reads the credentials of the current
+    // task, which only that task replaces, and sets a flag in the current task.
     unsafe { bindings::perfmon_capable() }
 }

@@ -149,7 +149,7 @@ impl<T> PinnedDrop for Relay<T> {
     fn drop(self: Pin<&mut Self>) {
         // C wants interrupts to be enabled for waiting.
         if self.asked.load(Relaxed) {
-            // SAFETY: It was initialised, and nobody can queue it any more.
+            // SAFETY: It was initialised, and it can no longer be queued.
             unsafe { bindings::irq_work_sync(self.work.get()) };
         }
     }

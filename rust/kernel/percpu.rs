@@ -92,7 +92,7 @@ pub const NESTING: usize = 4;
 
 /// Scratch memory for each CPU and each level of nesting.
 ///
-/// Whoever enters has memory of its own until it leaves, in which it finds what others have left
+/// The user of a pad has memory of its own until it leaves, in which it finds what others have left
 /// behind. An interrupt that comes meanwhile gets other memory.
 ///
 /// # Examples

@@ -192,8 +192,8 @@ mod enabled {
 
     impl Drop for Registration {
         fn drop(&mut self) {
-            // SAFETY: By the type invariants, `header` is registered, and nobody else unregisters
-            // it. This waits for the users of the table; the entry is freed only after that.
+            // SAFETY: By the type invariants, `header` is registered, and only this unregisters it.
+            // This waits for the users of the table; the entry is freed only after that.
             unsafe { bindings::unregister_sysctl_table(self.header.as_ptr()) };
         }
     }

@@ -71,11 +71,11 @@ impl Drop for OverrideGuard<'_> {
 #[inline(never)]
 fn prepare(fsuid: Kuid) -> Result<ARef<Credential>> {
     // SAFETY: `prepare_creds()` has no requirements but a context that may sleep: it copies the
-    // credentials of the current task, which nobody else replaces.
+    // credentials of the current task, which only that task replaces.
     let new = NonNull::new(unsafe { bindings::prepare_creds() }).ok_or(ENOMEM)?;
 
-    // SAFETY: `prepare_creds()` has returned a valid pointer to credentials that nobody else knows
-    // of yet, so that there is no other access to the field.
+    // SAFETY: `prepare_creds()` has returned a valid pointer to credentials that are not shared
+    // yet, so that there is no other access to the field.
     unsafe { (*new.as_ptr()).fsuid = fsuid.into_raw() };
 
     // SAFETY: `prepare_creds()` has returned the credentials with one reference, which is handed
@@ -135,8 +135,8 @@ mod tests {
 
     /// The `fsuid` by which the current task acts, and the address of its credentials.
     fn current_fsuid() -> (u32, *const bindings::cred) {
-        // SAFETY: The subjective credentials of the current task are valid, and they are replaced
-        // by nobody else.
+        // SAFETY: The subjective credentials of the current task are valid, and only that task
+        // replaces them.
         unsafe {
             let cred = (*bindings::get_current()).cred;
             ((*cred).fsuid.val, cred)

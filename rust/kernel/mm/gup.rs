@@ -90,7 +90,7 @@ impl MmapReadGuard<'_> {
         }
 
         // INVARIANT: `pin_user_pages_remote()` has stored one page, which it has pinned for
-        // writing, and nobody else knows of that pin.
+        // writing, and that pin is not shared.
         NonNull::new(page).map(|page| PinnedPage {
             page,
             written: false,

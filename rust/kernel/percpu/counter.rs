@@ -77,7 +77,7 @@ impl Counter {
         unsafe { bindings::this_cpu_add_u64(self.parts.as_ptr(), n) };
     }
 
-    /// The count. What is added meanwhile may or may not be in it.
+    /// The count. Concurrent additions may or may not be included.
     pub fn sum(&self) -> u64 {
         self.atomics()
             .fold(0, |sum, part| sum.wrapping_add(part.load(Relaxed)))

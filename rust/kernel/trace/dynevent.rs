@@ -250,7 +250,7 @@ impl<T: Operations> Kind<T> {
     unsafe extern "C" fn free(ev: *mut bindings::dyn_event) -> c_int {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
-        // It is unregistered meanwhile, and may be given up by all others who own it.
+        // The callback unregisters it, and all other owners may drop it.
         //
         // SAFETY: It is registered until here.
         let owner = Arc::from(unsafe { Self::owner(ev) });
@@ -302,7 +302,7 @@ pub const fn is_space(byte: u8) -> bool {
 
 /// # Safety
 ///
-/// `ops` must be complete, valid for good, and not be registered.
+/// `ops` must be complete, permanently valid, and not be registered.
 #[inline(never)]
 unsafe fn register(ops: *mut bindings::dyn_event_operations) -> Result {
     // SAFETY: By the safety requirements, `ops` is complete, permanently valid and not registered.
@@ -311,7 +311,7 @@ unsafe fn register(ops: *mut bindings::dyn_event_operations) -> Result {
 
 /// # Safety
 ///
-/// `ops` must be those of a kind, valid for good, and `command` have a word.
+/// `ops` must be those of a kind, permanently valid, and `command` have a word.
 #[inline(never)]
 unsafe fn remove(command: &CStr, ops: *mut bindings::dyn_event_operations) -> Result {
     // SAFETY: By the safety requirements, `ops` is permanently valid. The command is a string,
@@ -321,7 +321,7 @@ unsafe fn remove(command: &CStr, ops: *mut bindings::dyn_event_operations) -> Re
 
 /// # Safety
 ///
-/// `ops` must be those of a kind, valid for good.
+/// `ops` must be those of a kind, permanently valid.
 #[inline(never)]
 unsafe fn remove_all(ops: *mut bindings::dyn_event_operations) -> Result {
     // SAFETY: By the safety requirements, `ops` is that of a kind and permanently valid.

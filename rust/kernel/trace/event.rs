@@ -7,8 +7,8 @@
 //! 1. *Made*: [`Event::new`], in the type that it is embedded in. C does not know it.
 //! 2. *Registered*: [`Event::register`]. It is in tracefs, and its registration owns a reference to
 //!    the [`Arc`]. Callbacks may come.
-//! 3. *Made* again: [`Event::unregister`], which fails as long as somebody listens or refers to it,
-//!    and after which no callback comes.
+//! 3. *Made* again: [`Event::unregister`], which fails while it has a listener or another
+//!    reference, and after which no callback comes.
 //!
 //! So an event that is registered cannot be freed. Registering and unregistering take place with
 //! `event_mutex` held, and so do all callbacks but [`Operations::print`].
@@ -295,7 +295,7 @@ impl<T> Event<T> {
 
     /// Returns the listeners of the event.
     ///
-    /// What comes or goes meanwhile may be among them or not.
+    /// Concurrent changes may be visible or not.
     #[inline]
     pub fn listeners<'g>(&'g self, guard: &'g ReadGuard) -> Listeners<'g> {
         // SAFETY: `tracepoint` and `call` are those of one event, whose probes are added by
@@ -335,7 +335,7 @@ impl<T: Operations> Event<T> {
             GFP_KERNEL_ACCOUNT,
         )?;
 
-        // SAFETY: The call is initialised, and nobody else knows it.
+        // SAFETY: The call is initialised, and it is not shared yet.
         unsafe { (*core.call.get()).class = class.as_raw() };
 
         // INVARIANT: It is not registered and has no probes; the text begins with these strings.
@@ -416,7 +416,7 @@ impl<T: Operations> Event<T> {
         let print_fmt = usize::from(self.name_len) + usize::from(self.note_len) + 2;
 
         // SAFETY: The caller promises that C does not know the event, and `event_mutex` keeps
-        // others from registering it, so nobody else accesses these fields but for the atomic
+        // others from registering it, so no other code accesses these fields but for the atomic
         // accesses of `type_id` and `is_enabled` and the reading of `system`, which concern fields
         // that are not written here.
         unsafe {
@@ -463,7 +463,7 @@ impl<T: Operations> Event<T> {
             unsafe { remove(&self.core, held) }
         })?;
 
-        // INVARIANT: C does not know the event any more, so the reference can be given back.
+        // INVARIANT: C does not know the event any more, so the reference can be dropped.
         self.registered.store(false, Relaxed);
         // SAFETY: By the type invariant `data` is the pointer of an `Arc` that the registration
         // owned a reference of, and C does not write to it. Whoever called this with a reference to
@@ -519,7 +519,7 @@ unsafe fn add(core: &Core, _held: Held<'_>) -> Result {
     let call = core.call.get();
     let dynamic = core.dynamic.get();
 
-    // First, as it is what can be taken back without the fields: nobody walks the list meanwhile.
+    // First, as it is what can be taken back without the fields: the list is not being walked.
     //
     // SAFETY: The operations of `dynamic` are set, it is in no list, and `event_mutex` is held.
     to_result(unsafe { bindings::dyn_event_add(dynamic, call) })?;

@@ -230,7 +230,7 @@ impl<'h> FieldInfo<'h> {
 ///
 /// # Safety
 ///
-/// `call` must be an event that is not removed meanwhile.
+/// `call` must be an event that is not removed concurrently.
 #[inline(never)]
 unsafe fn find_field(
     call: *mut bindings::trace_event_call,

@@ -77,13 +77,14 @@ pub trait EventText: Sized + 'static {
 
 /// The operations of a file, for a static.
 ///
-/// - It cannot be opened if the event is gone, which is `ENODEV`, or if the kernel is locked down,
-///   `EPERM`. As long as it is open the instance cannot be removed.
-/// - What is read from its start is the state of that moment, or `ENODEV` if the event is gone.
-/// - Polling a file with [`EventText::hits`] gives `EPOLLIN` if their number is another one than
-///   at the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one than at
-///   the last reading or polling (at first: than at the opening), and `EPOLLERR` if the event is
-///   gone. Those who wait are woken by [`wake_pollers`], and when an event goes.
+/// - It cannot be opened if the event no longer exists, which is `ENODEV`, or if the kernel is
+///   locked down, `EPERM`. As long as it is open the instance cannot be removed.
+/// - What is read from its start is the state of that moment, or `ENODEV` if the event no longer
+///   exists.
+/// - Polling a file with [`EventText::hits`] gives `EPOLLIN` if their number is another one than at
+///   the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one than at
+///   the last reading or polling (at first: than at the opening), and `EPOLLERR` if the event no
+///   longer exists. Waiters are woken by [`wake_pollers`], and when an event is removed.
 ///
 /// In C it is a `struct file_operations`.
 #[repr(transparent)]
@@ -168,7 +169,7 @@ impl<T: EventText> Operations<T> {
     /// # Safety
     ///
     /// `file` must be a file that `tracing_open_file_tr()` has succeeded for, and not be released
-    /// meanwhile.
+    /// concurrently.
     unsafe fn with_event<R>(
         file: *mut bindings::file,
         f: impl for<'h> FnOnce(EventFile<'h>, &Lists<'h>) -> R,
@@ -236,7 +237,7 @@ impl<T: EventText> Operations<T> {
 
         // SAFETY: The file is being opened; the operations are static.
         to_result(unsafe { bindings::seq_open(file, &Self::SEQ) })?;
-        // SAFETY: That has made a `seq_file`, which nobody knows yet. Its private data is ours.
+        // SAFETY: That has made a `seq_file`, which is not shared yet. Its private data is ours.
         unsafe { (*Self::seq_file(file)).private = KBox::into_raw(reader).cast() };
         Ok(())
     }
@@ -246,7 +247,7 @@ impl<T: EventText> Operations<T> {
     /// `file` must be a file that [`open`](Self::open) has succeeded for, of `inode`, and that is
     /// being released.
     unsafe extern "C" fn release(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: The private data was set by `open_reader`, and nobody uses it any more.
+        // SAFETY: The private data was set by `open_reader`, and it is no longer used.
         drop(unsafe { KBox::from_raw((*Self::seq_file(file)).private.cast::<Reader<T>>()) });
         // SAFETY: Both were opened, the former first, and are not used any more.
         unsafe {
@@ -376,8 +377,8 @@ impl<T: EventText> Operations<T> {
         Ok(())
     }
 
-    /// Takes note of a reading of which something was written. What could not be written, for want
-    /// of memory, is still to be told about by polling.
+    /// Takes note of a reading of which something was written. A part that was not written because
+    /// an allocation failed is still reported by polling.
     fn has_read(reader: &Reader<T>, news: News) {
         reader.last_read.store(news.hits, Relaxed);
         // Those who wait for something new are to wait for what comes after this, or after what
@@ -548,7 +549,7 @@ unsafe fn wait_for_hits(file: *mut bindings::file, wait: *mut bindings::poll_tab
     unsafe { bindings::hist_poll_wait(file, wait) };
 }
 
-/// The event of a file, or null if that is on its way out.
+/// The event of a file, or null if that is being removed.
 ///
 /// # Safety
 ///

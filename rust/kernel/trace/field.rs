@@ -397,7 +397,7 @@ impl<'a> Iterator for Fields<'a> {
 
         // INVARIANT: The list goes on to the next field, and from the last one to its head.
         //
-        // SAFETY: As above; nobody changes the list.
+        // SAFETY: As above; the list does not change.
         self.next = unsafe { (*self.next).prev };
         // INVARIANT: By the invariants of `Fields` and `List`.
         //

@@ -81,7 +81,7 @@ impl<'h> Instance<'h> {
     /// # Errors
     ///
     /// - `EPERM` if the kernel is locked down so that tracefs cannot be used.
-    /// - `ENODEV` if tracing is disabled for good, or the instance is on its way out.
+    /// - `ENODEV` if tracing is disabled permanently, or the instance is being removed.
     /// - `EBUSY` if there are too many references, as some were leaked.
     pub fn pin(self) -> Result<InstanceRef> {
         // SAFETY: By the type invariant the instance is there.
@@ -183,7 +183,7 @@ impl InstanceRef {
     ///
     /// # Safety
     ///
-    /// `ptr` must be an instance that the caller has a reference to, which is given up.
+    /// `ptr` must be an instance of which the caller passes a reference.
     #[inline(never)]
     unsafe fn from_raw(ptr: NonNull<bindings::trace_array>) -> Option<Self> {
         // INVARIANT: By the safety requirements, the caller passes a reference to the instance.
@@ -198,7 +198,7 @@ impl InstanceRef {
     /// A new instance has the events of `systems`, names with commas between them, or all events.
     /// An instance that is there already stays as it is.
     ///
-    /// `None` if it cannot be made, if it is on its way out, or if there are too many references.
+    /// `None` if it cannot be made, if it is being removed, or if there are too many references.
     ///
     /// # Examples
     ///
@@ -363,12 +363,12 @@ impl InstanceRef {
 
     /// Removes the instance, as `rmdir` does. Sleeps: takes `event_mutex`.
     ///
-    /// The reference is given back in any case.
+    /// The reference is dropped in any case.
     ///
     /// # Errors
     ///
-    /// - `EBUSY` if somebody else has a reference or a file of it open, or its tracer is in use;
-    ///   and for the top instance.
+    /// - `EBUSY` if it has another reference or an open file, or its tracer is in use; and for the
+    ///   top instance.
     /// - `ENODEV` if it is not there any more.
     #[inline(never)]
     pub fn destroy(self) -> Result {
@@ -399,7 +399,7 @@ impl InstanceRef {
 
 impl Drop for InstanceRef {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant there is a reference that is given back here.
+        // SAFETY: By the type invariant there is a reference, which is dropped here.
         unsafe { bindings::trace_array_put(self.ptr.as_ptr()) };
     }
 }

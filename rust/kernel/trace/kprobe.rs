@@ -122,9 +122,9 @@ impl Builder {
     ///   more than one, or there must not be a probe at that place. What is wrong is in `error_log`
     ///   of tracefs.
     /// - `ENOENT` if the symbol has just gone with its module.
-    /// - `EEXIST` if there is an event of this name, whoever has made it. C would add the probe to
-    ///   an event that has the same fields, which then would be deleted with what is made here.
-    ///   That still happens if somebody makes it while this is being called.
+    /// - `EEXIST` if there is an event of this name, even one of another user. C would add the
+    ///   probe to an event that has the same fields, which then would be deleted with what is made
+    ///   here. That still happens if somebody makes it while this is being called.
     /// - `ENOMEM`.
     pub fn create(self) -> Result<Event> {
         let Self { command, name, .. } = self;
@@ -140,7 +140,7 @@ impl Builder {
             name,
             deleted: false,
         };
-        // Should that fail, as somebody was quick to delete it, the owner is dropped.
+        // Should that fail, as it was deleted concurrently, the owner is dropped.
         let file = EventFileRef::get(None, SYSTEM, &owner.name)?;
 
         Ok(Event { file, owner })
@@ -150,14 +150,14 @@ impl Builder {
 /// A kprobe or kretprobe event that this code has created.
 ///
 /// It is deleted when this is dropped. If it is enabled in the top instance it is disabled before;
-/// if something else is in the way it stays, and a message in the kernel log says so. Nothing in it
-/// refers to who has made it. The drop sleeps: it takes `event_mutex`, which must not be held.
+/// if something else is in the way it stays, and a message in the kernel log says so. It has no
+/// reference to its creator. The drop sleeps: it takes `event_mutex`, which must not be held.
 ///
 /// Whoever can write to `kprobe_events` can add a probe at another place to the event, with the
 /// same fields. It belongs to the event, and is deleted with it, as in C.
 pub struct Event {
     // It keeps others from deleting the event, which then could be another one of this name. It is
-    // given back before it is deleted: fields are dropped in their order.
+    // dropped before the event is deleted: fields are dropped in their order.
     file: EventFileRef,
     owner: Owner,
 }
@@ -188,9 +188,9 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// - `EBUSY` if it is enabled, or somebody has a reference to it: an [`EventFileRef`], perf, a
+    /// - `EBUSY` if it is enabled, or it has another reference: an [`EventFileRef`], perf, a
     ///   trigger.
-    /// - `ENOENT` if others were faster.
+    /// - `ENOENT` if it was deleted concurrently.
     /// - `ENOMEM`.
     pub fn delete(self) -> Result<(), NotDeleted> {
         let Self { file, mut owner } = self;
@@ -220,7 +220,7 @@ impl Event {
 pub struct NotDeleted {
     /// The reason of the failure.
     pub error: Error,
-    /// The event, as it was. `None` if somebody else has deleted it.
+    /// The event, as it was. `None` if another user has deleted it.
     pub event: Option<Event>,
 }
 

@@ -49,7 +49,7 @@ impl ModuleRef {
     ///
     /// # Safety
     ///
-    /// `module` must be null or a module that is not freed meanwhile.
+    /// `module` must be null or a module that is not freed concurrently.
     #[inline(never)]
     pub(super) unsafe fn get_raw(module: *mut bindings::module) -> Option<Self> {
         // SAFETY: By the safety requirements, `module` is null or a module that is not freed
@@ -65,7 +65,7 @@ impl ModuleRef {
 impl Drop for ModuleRef {
     #[inline(never)]
     fn drop(&mut self) {
-        // SAFETY: By the type invariant there is a reference that is given back here.
+        // SAFETY: By the type invariant there is a reference, which is dropped here.
         unsafe { bindings::trace_module_put(self.module) };
     }
 }

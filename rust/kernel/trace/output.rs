@@ -36,7 +36,7 @@ pub struct Line<'a> {
 impl<'a> Line<'a> {
     /// # Safety
     ///
-    /// `iter` must be valid during `'a`, accessed by nobody else, and have a record of `event`,
+    /// `iter` must be valid during `'a`, accessed by no other code, and have a record of `event`,
     /// which must be registered during `'a`.
     pub(super) unsafe fn from_raw(
         iter: *mut bindings::trace_iterator,

@@ -187,8 +187,8 @@ impl<'g> Listener<'g> {
 
 /// A record for perf that is not submitted yet.
 ///
-/// Its payload has whatever was in the buffer before; fill all of it before
-/// [committing](Self::commit). Dropping it takes the record back.
+/// Its payload has the previous contents of the buffer; fill all of it before
+/// [committing](Self::commit). Dropping it discards the record.
 ///
 /// # Invariants
 ///
@@ -295,7 +295,7 @@ impl Reservation<'_> {
         let kind = unsafe { (*this.listener.call).event.type_ };
 
         // SAFETY: By the type invariant the record and the registers are our own, and `len` fits in
-        // an `int`. This gives back the context; `this` is not used or dropped any more. The perf
+        // an `int`. This releases the context; `this` is not used or dropped any more. The perf
         // events of the head are kept by the disabled preemption.
         unsafe {
             bindings::perf_tp_event(

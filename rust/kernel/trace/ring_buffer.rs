@@ -28,14 +28,14 @@ impl Slot {
 
 /// A record that is being written.
 ///
-/// Its payload has whatever was in the buffer before; fill all of it before
-/// [committing](Self::commit). Dropping it takes the record back.
+/// Its payload has the previous contents of the buffer; fill all of it before
+/// [committing](Self::commit). Dropping it discards the record.
 ///
 /// # Invariants
 ///
 /// `buffer` is what `trace_event_buffer_reserve()` filled in, it has neither been committed nor
-/// discarded, and its entry is a `struct trace_entry` at the start of `len` bytes that nobody else
-/// accesses. `len` is at least [`HEADER_SIZE`].
+/// discarded, and its entry is a `struct trace_entry` at the start of `len` bytes that no other
+/// code accesses. `len` is at least [`HEADER_SIZE`].
 #[must_use = "the record is discarded if it is not committed"]
 pub struct Reservation<'s> {
     // A reference, as moving the structure would copy it.
@@ -120,7 +120,7 @@ impl<'s> Reservation<'s> {
     /// The record with its header, which field offsets count from.
     #[inline]
     pub fn record(&self) -> &[u8] {
-        // SAFETY: By the type invariant there are `len` bytes at the entry that nobody else
+        // SAFETY: By the type invariant there are `len` bytes at the entry that no other code
         // accesses; the borrow of `self` keeps them from being written to.
         unsafe { slice::from_raw_parts(self.buffer.entry.cast::<u8>(), self.len) }
     }

@@ -200,8 +200,8 @@ fn take_back(instance: InstanceRef) {
 
 /// # Safety
 ///
-/// `array` must be there, and `data` be what `update` takes for its condition, until it is taken
-/// back.
+/// `array` must be there, and `data` be what `update` takes for its condition, until the condition
+/// is disabled.
 #[inline(never)]
 unsafe fn enable(
     array: *mut bindings::trace_array,

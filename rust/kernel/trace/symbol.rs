@@ -95,7 +95,7 @@ pub fn syscall_name(nr: u64) -> Option<&'static CStr> {
     // SAFETY: C looks the number up, and returns null for one that it does not have.
     let name = unsafe { bindings::get_syscall_name(c_int::try_from(nr).ok()?) };
 
-    // SAFETY: What is not null is a string that is there for good.
+    // SAFETY: A pointer that is not null is a permanent string.
     (!name.is_null()).then(|| unsafe { CStr::from_char_ptr(name) })
 }
 

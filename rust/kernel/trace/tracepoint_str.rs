@@ -20,7 +20,7 @@ use crate::prelude::*;
 ///
 /// # Invariants
 ///
-/// A string that is there for good.
+/// A permanent string.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct TracepointStr(*const c_char);

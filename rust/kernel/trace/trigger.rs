@@ -401,9 +401,9 @@ impl<T: Command> CommandOps<T> {
 
     /// # Safety
     ///
-    /// `data` must be that of a `Trigger<T>` which is not freed meanwhile. `event` must be null, or
-    /// a complete record that was reserved in `buffer` by this CPU, with preemption disabled. The
-    /// caller must be in a section that instances and triggers are kept for.
+    /// `data` must be that of a `Trigger<T>` which is not freed concurrently. `event` must be null,
+    /// or a complete record that was reserved in `buffer` by this CPU, with preemption disabled.
+    /// The caller must be in a section that instances and triggers are kept for.
     unsafe extern "C" fn hit_record(
         data: *mut bindings::event_trigger_data,
         buffer: *mut bindings::trace_buffer,
@@ -493,8 +493,8 @@ impl<T: Command> CommandOps<T> {
 
     /// # Safety
     ///
-    /// `data` must be that of a `Trigger<T>` that was just taken from its list, whose reference
-    /// the caller gives up, and `event_mutex` be held.
+    /// `data` must be that of a `Trigger<T>` that was just taken from its list, whose reference the
+    /// caller passes, and `event_mutex` be held.
     unsafe fn detached(data: *mut bindings::event_trigger_data) {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };

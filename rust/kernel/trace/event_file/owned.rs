@@ -67,7 +67,7 @@ impl EventFileRef {
     ///
     /// - `ENOENT` if there is no such instance.
     /// - `EINVAL` if there is no such event, or if it is one that cannot be enabled.
-    /// - `EBUSY` if the event is on its way out, or if it is in a module that is still being
+    /// - `EBUSY` if the event is being removed, or if it is in a module that is still being
     ///   initialised: if that fails the module goes, whatever its references are. Also if there are
     ///   too many references to the event or the instance, as some were leaked.
     /// - `ENODEV` if there is no top instance yet.
@@ -133,8 +133,8 @@ impl Drop for EventFileRef {
     fn drop(&mut self) {
         let _guard = event_mutex::lock();
 
-        // SAFETY: By the type invariant there is a reference that is given back here. The one to
-        // the instance is given back after that.
+        // SAFETY: By the type invariant there is a reference, which is dropped here. The one to the
+        // instance is dropped after that.
         unsafe { bindings::trace_event_put_ref((*self.as_raw()).event_call) };
     }
 }

@@ -103,7 +103,7 @@ mod references {
         let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
         // SAFETY: The file is kept, and its instance has a buffer.
         let buffer = unsafe { (*(*file.as_raw()).tr).array_buffer.buffer };
-        // SAFETY: The buffer is there for good.
+        // SAFETY: The buffer is permanent.
         let takes_records = || unsafe { bindings::ring_buffer_record_is_set_on(buffer) };
 
         assert!(top::is_on() && takes_records());
@@ -118,7 +118,7 @@ mod references {
     #[cfg(CONFIG_TRACER_SNAPSHOT)]
     fn snapshots() -> Result {
         let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
-        // SAFETY: The file is kept, and its instance is there for good.
+        // SAFETY: The file is kept, and its instance is permanent.
         let buffer = || unsafe { (*(*file.as_raw()).tr).array_buffer.buffer };
         let before = buffer();
 
@@ -180,7 +180,7 @@ mod references {
                 assert!(ip.abs_diff(texts_in_an_instance as *const () as usize) < 0x10000);
             }
         }
-        // It is there for good, whoever has a reference.
+        // It is permanent, whatever its references.
         assert_eq!(top.destroy(), Err(EBUSY));
         drop(file);
         made.destroy()

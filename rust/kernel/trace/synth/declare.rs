@@ -372,7 +372,7 @@ macro_rules! synth_event {
             }
         }
 
-        // Also of an event that nobody makes.
+        // Also of an event without a user.
         const _: () = $crate::trace::synth::check_declared(
             <$event<'static> as $crate::trace::synth::Declared>::NAME,
             <$event<'static> as $crate::trace::synth::Declared>::FIELDS,

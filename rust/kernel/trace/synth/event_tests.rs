@@ -422,7 +422,7 @@ mod events {
         let event = Event::create(c"rust_test_off", &FIELDS, module())?;
         let tracer = event.tracer(None)?;
 
-        // As in C nobody looks at the values.
+        // As in C the values are not used.
         tracer.trace(&[])?;
         event.emit(&[])?;
         let mut record = tracer.in_order()?;

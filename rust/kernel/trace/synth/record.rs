@@ -97,7 +97,7 @@ impl Records {
     /// # Safety
     ///
     /// `file` must be one of the event. `words` must have a word for each field: a number, or the
-    /// address of [`TEXT_WORDS`] words, which nobody changes, for a string. Preemption must be
+    /// address of [`TEXT_WORDS`] words, which do not change, for a string. Preemption must be
     /// disabled.
     #[inline(never)]
     pub(super) unsafe fn write(&self, file: &File, words: &[u64]) {

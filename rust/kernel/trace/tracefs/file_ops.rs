@@ -126,7 +126,7 @@ impl<T: FileOps> FileVTable<T> {
     /// `file` must be a file that [`open`](Self::open) has succeeded for and that is being
     /// released.
     unsafe extern "C" fn release(_inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: The private data was set by `open`, and nobody uses it any more.
+        // SAFETY: The private data was set by `open`, and it is no longer used.
         T::release(unsafe { T::Data::from_foreign((*file).private_data) });
 
         0

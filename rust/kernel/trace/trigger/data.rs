@@ -82,7 +82,7 @@ pub struct Trigger<T: Command> {
 ///
 /// # Errors
 ///
-/// `ENODEV` if the module is on its way out.
+/// `ENODEV` if the module is being removed.
 fn pin_module(file: EventFile<'_>) -> Result<ModuleRef> {
     // SAFETY: The event of a file is valid.
     let module = unsafe { bindings::trace_event_module(file.call()) };
@@ -175,7 +175,7 @@ impl<T: Command> Trigger<T> {
     ///
     /// # Safety
     ///
-    /// `raw` must be that of a `Trigger<T>` which nobody uses any more but for C's part of it.
+    /// `raw` must be that of a `Trigger<T>` which is no longer used, except for C's part of it.
     unsafe fn drop_data(raw: *mut bindings::event_trigger_data) {
         // SAFETY: By the type invariant `raw` is first; the caller promises the rest.
         unsafe {
@@ -205,7 +205,7 @@ unsafe fn remaining<'a>(raw: *mut bindings::event_trigger_data) -> &'a Atomic<us
 ///
 /// # Safety
 ///
-/// `raw` must be that of a `Trigger` of any command which is not freed meanwhile.
+/// `raw` must be that of a `Trigger` of any command which is not freed concurrently.
 #[inline(never)]
 pub(super) unsafe extern "C" fn count(
     raw: *mut bindings::event_trigger_data,
@@ -229,12 +229,12 @@ pub(super) unsafe extern "C" fn count(
 
 /// Notifies the module that C has detached a trigger, and passes the reference of C on.
 ///
-/// The trigger may be freed, and its module be given back, before the module's code has returned.
+/// The trigger may be freed, and its module be released, before the module's code has returned.
 ///
 /// # Safety
 ///
 /// `raw` must be that of a `Trigger` of any command, that was just taken from its list, whose
-/// reference the caller gives up, and `event_mutex` be held.
+/// reference the caller passes, and `event_mutex` be held.
 #[inline(never)]
 pub(super) unsafe extern "C" fn detached(raw: *mut bindings::event_trigger_data) {
     // SAFETY: A trigger begins with this, and the caller promises that it is there.
@@ -248,16 +248,16 @@ pub(super) unsafe extern "C" fn detached(raw: *mut bindings::event_trigger_data)
 
 /// Drops the data and the reference to the module. The memory is freed by C, which calls this.
 ///
-/// When the module is given back none of its code is run any more. So this is not a function that
-/// is instantiated in it.
+/// When the module is released none of its code is run any more. So this is not a function that is
+/// instantiated in it.
 ///
 /// # Safety
 ///
-/// `raw` must be that of a `Trigger` of any command, which nobody uses any more but for C's part of
-/// it.
+/// `raw` must be that of a `Trigger` of any command, which is no longer used, except for C's part
+/// of it.
 #[inline(never)]
 unsafe extern "C" fn free_data(raw: *mut bindings::event_trigger_data) {
-    // SAFETY: A trigger begins with this, and the caller promises that nobody uses it.
+    // SAFETY: A trigger begins with this, and the caller promises that it is not used.
     let owner = unsafe { (&raw const (*raw.cast::<Head>()).owner).read() };
 
     // SAFETY: The function is that of this trigger; the caller promises the rest.
@@ -323,8 +323,8 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     ///
     /// The data is dropped then.
     ///
-    /// - `EBUSY` if the command is that of a module which is still being initialised, or is on its
-    ///   way out.
+    /// - `EBUSY` if the command is that of a module which is still being initialised, or is being
+    ///   removed.
     /// - `EOPNOTSUPP` if it is called `hist` and that of a module.
     /// - `ENOMEM`.
     pub fn new(file: EventFile<'h>, data: T::Data) -> Result<Self> {
@@ -452,16 +452,16 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         let raw = KBox::into_raw(trigger);
 
         // SAFETY: It is complete and in no list by the type invariants, and only freed by `retire`
-        // or after it has been unlinked and synchronized with. As `lists` is borrowed exclusively
-        // nobody walks the list.
+        // or after it has been unlinked and synchronized with. As `lists` is borrowed exclusively,
+        // the list is not being walked.
         let Err(error) = (unsafe { list::link(file, raw.cast()) }) else {
             return Ok(());
         };
 
-        // SAFETY: It was put there, and nobody walks the list.
+        // SAFETY: It was put there, and the list is not being walked.
         unsafe { list::unlink(file, raw.cast()) };
         synchronize();
-        // SAFETY: It came from a box, and nobody else knows it any more.
+        // SAFETY: It came from a box, and it is no longer shared.
         let mut trigger = unsafe { KBox::from_raw(raw) };
         if let Some(source) = trigger.source.get_mut().take() {
             source.release_unused(held);

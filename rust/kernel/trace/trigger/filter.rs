@@ -59,7 +59,7 @@ impl<'h> Filter<'h> {
     ///
     /// # Safety
     ///
-    /// The trigger must be complete, and nobody else use it.
+    /// The trigger must be complete, and not be used by other code.
     pub(super) unsafe fn give_to(self, trigger: *mut bindings::event_trigger_data) {
         // The filters are swapped; the previous one of the trigger is freed when `self` is dropped.
         //
@@ -101,7 +101,7 @@ unsafe fn make(
 ///
 /// # Safety
 ///
-/// `raw` must be valid, and nobody else use it.
+/// `raw` must be valid, and not be used by other code.
 #[inline(never)]
 pub(super) unsafe fn free(raw: *mut bindings::event_trigger_data) {
     // SAFETY: By the safety requirements, `raw` is valid and exclusive. C has allocated both, or

@@ -98,13 +98,13 @@ impl EventFile<'_> {
     }
 }
 
-/// A trigger of whatever command, as C has it.
+/// A trigger of any command, as C has it.
 type AnyTrigger = Opaque<bindings::event_trigger_data>;
 
 /// The return type of [`all`].
 type All<'a> = CListIter<'a, AnyTrigger, { offset_of!(bindings::event_trigger_data, list) }>;
 
-/// The triggers of an event, of whatever command. They are complete, and in the list during `'a`.
+/// The triggers of an event, of any command. They are complete, and in the list during `'a`.
 fn all<'a>(file: EventFile<'a>, _lists: &'a Lists<'_>) -> All<'a> {
     // SAFETY: The file is valid, and it is not accessed through the pointer here.
     let head = unsafe { &raw mut (*file.as_raw()).triggers };
@@ -127,8 +127,8 @@ impl<T: Command> Iter<'_, T> {
         let ours = T::ops().as_raw();
 
         self.all.by_ref().map(Opaque::get).find(|trigger| {
-            // Only a `Trigger<T>` has this command: a `CommandOps<T>` is at this address for
-            // good, and its address is private to the module above.
+            // Only a `Trigger<T>` has this command: a `CommandOps<T>` is at this address
+            // permanently, and its address is private to the module above.
             //
             // SAFETY: It is in the list, so it is valid; the command is set before it is there.
             let command = unsafe { (**trigger).cmd_ops };
@@ -167,8 +167,8 @@ pub(super) fn has_type(file: EventFile<'_>, ty: u32, lists: &Lists<'_>) -> bool 
 /// # Safety
 ///
 /// `trigger` must be complete, in no list, and stay valid until it has been [unlinked](unlink) and
-/// [synchronized with](super::synchronize). `event_mutex` must be held, and nobody be walking the
-/// list with it.
+/// [synchronized with](super::synchronize). `event_mutex` must be held, and the list not be walked
+/// under it.
 #[inline(never)]
 pub(super) unsafe fn link(
     file: EventFile<'_>,
@@ -191,7 +191,7 @@ pub(super) unsafe fn link(
 ///
 /// # Safety
 ///
-/// It must be in that list. `event_mutex` must be held, and nobody be walking the list with it.
+/// It must be in that list. `event_mutex` must be held, and the list not be walked under it.
 #[inline(never)]
 pub(super) unsafe fn unlink(file: EventFile<'_>, trigger: *mut bindings::event_trigger_data) {
     let file = file.as_raw();

@@ -72,7 +72,7 @@ impl Switch {
 /// # Safety
 ///
 /// `data` must be that of a trigger which C has made for a [`Switch`] and which is not freed
-/// meanwhile. This CPU must be in a section that events and triggers are kept for.
+/// concurrently. This CPU must be in a section that events and triggers are kept for.
 unsafe extern "C" fn hit(
     data: *mut bindings::event_trigger_data,
     _buffer: *mut bindings::trace_buffer,
