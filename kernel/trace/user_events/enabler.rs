@@ -398,8 +398,8 @@ impl EnablerSet {
     }
 
     /// Removes a bit and returns its site, which is to be dropped without a lock. The second value
-    /// is `true` if the table should [shrink](EnablerSet::smaller) then. The caller is the only one
-    /// who may change the set.
+    /// is `true` if the table should [shrink](EnablerSet::smaller) then. Only the caller may change
+    /// the set.
     pub(crate) fn remove(&self, key: u64) -> Option<(Arc<Site>, bool)> {
         let (site, is_sparse) = {
             let mut inner = self.inner.lock();
@@ -521,7 +521,7 @@ impl EnablerSet {
             };
 
             f(&mm);
-            // See `share()` for one that has joined meanwhile.
+            // See `share()` for an address space that has joined concurrently.
             if is_last {
                 break;
             }

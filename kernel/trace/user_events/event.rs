@@ -2,11 +2,11 @@
 
 //! One user event and the references that keep it.
 //!
-//! Memory and existence are two things here. The memory of a [`UserEvent`] belongs to its [`Arc`]s.
-//! That it exists, that is, can be found by name and seen in tracefs, depends on its uses: an
-//! [`EventUse`] held by a file, by an enabled address or by an attached probe. Uses are taken from
-//! the registry (under its lock) or from another use, so once the registry has taken out an event
-//! without uses nobody can come to it again. That is done by a work item of the registry.
+//! Memory and existence are separate. The memory of a [`UserEvent`] belongs to its [`Arc`]s. Its
+//! existence, which means that it can be found by name and has files in tracefs, depends on its
+//! uses: an [`EventUse`] held by a file, by an enabled address or by an attached probe. Uses are
+//! taken from the registry (under its lock) or from another use, so an event without uses that was
+//! removed from the registry cannot be used again. A work item of the registry removes it.
 //!
 //! # Invariants
 //!
@@ -234,7 +234,7 @@ impl UserEvent {
 
     /// Returns `true` if the event has a use.
     pub(crate) fn is_used(&self) -> bool {
-        // Pairs with the decrement: who sees no use also sees what was done while there was one.
+        // Pairs with the decrement: observing no use implies observing all stores of the users.
         self.uses.load(Acquire) != 0
     }
 

@@ -4,8 +4,8 @@
 //!
 //! The `user_events` pointer of an `mm_struct` is null or an [`Arc`] of an [`MmState`] that belongs
 //! to the `mm_struct`. It is set once, by a task that runs in the address space or by its fork, and
-//! taken back when the last user of the address space is gone. So whoever is a user of the address
-//! space can look at the state without a lock.
+//! cleared after the last user of the address space has exited. So a user of the address space can
+//! read the state without a lock.
 //!
 //! C header: [`include/linux/user_events.h`](srctree/include/linux/user_events.h)
 
@@ -34,9 +34,8 @@ fn slot(mm: &Mm) -> &Atomic<*mut bindings::user_event_mm> {
     // SAFETY: `mm` is a valid `mm_struct`, and so is the pointer to its field.
     let field = unsafe { &raw mut (*mm.as_raw()).__bindgen_anon_1.user_events };
 
-    // SAFETY: The field is aligned and lives as long as `mm`. After `mm_init` has written it,
-    // before anybody else knew the `mm_struct`, only this module writes it, and C only tests it for
-    // null.
+    // SAFETY: The field is aligned and lives as long as `mm`. `mm_init` has written it before the
+    // `mm_struct` was shared; since then only this module writes it, and C only tests it for null.
     unsafe { Atomic::from_ptr(field) }
 }
 
@@ -74,7 +73,7 @@ fn install(mm: &Mm, state: Arc<MmState>) -> bool {
     match slot(mm).cmpxchg(core::ptr::null_mut(), ptr, Full) {
         Ok(_) => true,
         Err(_) => {
-            // SAFETY: It comes from `Arc::into_raw`, and nobody has got it.
+            // SAFETY: It comes from `Arc::into_raw`, and was not stored.
             drop(unsafe { Arc::<MmState>::from_raw(ptr.cast()) });
             false
         }
@@ -97,8 +96,8 @@ unsafe extern "C" fn user_events_rust_init() -> c_int {
 ///
 /// # Safety
 ///
-/// Both are valid, `oldmm` has a user for the time of the call, and nobody else knows `mm`, whose
-/// `user_events` is null.
+/// Both are valid, `oldmm` has a user for the time of the call, and `mm`, whose `user_events` is
+/// null, is not shared yet.
 #[export]
 unsafe extern "C" fn user_event_mm_dup(
     mm: *mut bindings::mm_struct,
@@ -138,7 +137,7 @@ unsafe extern "C" fn user_event_mm_forked(mm: *mut bindings::mm_struct) {
 ///
 /// # Safety
 ///
-/// `mm` is valid, nobody is a user of it any more, and nobody will be.
+/// `mm` is valid, and has no user now or later.
 #[export]
 unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
     // SAFETY: `mm` is valid by the caller's promise.
@@ -146,7 +145,7 @@ unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
     let ptr = slot(mm).xchg(core::ptr::null_mut(), Full);
 
     if !ptr.is_null() {
-        // SAFETY: It came from `Arc::into_raw` in `install`, and nobody else can take it now.
+        // SAFETY: It came from `Arc::into_raw` in `install`, and no other code can take it now.
         let state = unsafe { Arc::<MmState>::from_raw(ptr.cast()) };
 
         MmState::exit(state);

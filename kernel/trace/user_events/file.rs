@@ -82,7 +82,8 @@ struct Claim {
 }
 
 impl Index {
-    /// Returns the index of an event. Until [`Index::settle`], nobody else gets it for another one.
+    /// Returns the index of an event. Until [`Index::settle`], the index is not assigned to another
+    /// one.
     fn claim(&mut self, id: NonZeroU16, events: &AppendVec<EventUse>) -> Result<u16> {
         if let Some((_, index)) = self.table.get(id) {
             return Ok(*index);
@@ -92,7 +93,7 @@ impl Index {
             return Ok(claim.index);
         }
 
-        // For all claims, whatever their order.
+        // For all claims, in any order.
         self.table.reserve(self.claims.len().saturating_add(1))?;
         let unused = self.claims.iter_mut().filter(|claim| claim.users == 0);
         if let Some(claim) = unused.min_by_key(|claim| claim.index) {
@@ -133,7 +134,7 @@ impl Index {
                 claim.id = None;
             }
         }
-        // The last indices are given out anew, the others if nobody wants them.
+        // The last indices are released; other unused claims remain and are reused.
         while let Some(at) = self.last_unused() {
             if self.claims.remove(at).is_err() {
                 break;
@@ -267,9 +268,8 @@ impl FileOps for DataFile {
     /// # Errors
     ///
     /// `EFAULT` without a whole index, if the memory cannot be read and if the record is not valid;
-    /// `EINVAL` for a negative index or less than the fields need; `ENOENT` for an index that has
-    /// not been given out; `EBADF` if nobody listens; `E2BIG` if nobody who listens has room for
-    /// it.
+    /// `EINVAL` for a negative index or less than the fields need; `ENOENT` for an index that was
+    /// not assigned; `EBADF` without a listener; `E2BIG` if no listener has room for the record.
     #[inline(always)]
     fn write_iter(kiocb: Kiocb<'_, Self::Data>, iov: &mut IovIterSource<'_>) -> Result<usize> {
         let file = kiocb.file().get_ref();

@@ -2,9 +2,9 @@
 
 //! Delivery of a record to the listeners of an event.
 //!
-//! The record is put together in the buffer of the first listener that has room for it, and checked
-//! there before anybody gets it: either every listener that has room gets the same record, or none
-//! gets any.
+//! The record is built in the buffer of the first listener that has room for it, and checked there
+//! before any listener receives it: either every listener that has room receives the same record,
+//! or none does.
 //!
 //! Nothing may fault while the buffer of a listener is open. So a short payload is copied to the
 //! stack first. The pages of a longer one are faulted in first, the first listener copies it from

@@ -2,10 +2,10 @@
 
 //! All user events by name: looking up, making, removing.
 //!
-//! The tree of events has a lock of its own that is only held to look or to change the tree. Making
-//! and removing an event happens under `event_mutex` as well, so there is one at a time; but
-//! whoever registers an event that exists does not wait for `event_mutex`, which readers of large
-//! histograms and the like may hold for long.
+//! The tree of events has a lock of its own that is only held to read or to change the tree.
+//! Creating and removing an event also takes `event_mutex`, which serializes them; but registering
+//! an existing event does not wait for `event_mutex`, which readers of large histograms, for
+//! example, may hold for a long time.
 //!
 //! An event is removed in two steps: it is taken out of the tree if it has no uses, which closes
 //! the way to it, then tracing lets go of it. If tracing refuses it goes back into the tree.
@@ -273,7 +273,7 @@ impl Registry {
         {
             let events = self.events.lock();
 
-            // Somebody else may have made it meanwhile; from here on nobody can.
+            // Another task may have created it concurrently; from here on none can.
             if events.added() != added {
                 let found = events.find(&Order::of(&event), |other| {
                     other.signature() == event.signature()
@@ -289,7 +289,7 @@ impl Registry {
         }
 
         Event::register(event.as_arc_borrow(), held)?;
-        // The first use is there before anybody else can find the event and drop theirs.
+        // The first use is taken before another task can find the event and drop its own.
         let event = EventUse::new(event);
         self.events.lock().insert(node);
 

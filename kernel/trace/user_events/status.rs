@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The file `user_events_status`: all events by name, and who listens to them.
+//! The file `user_events_status`: all events by name, and their listeners.
 
 use super::{
     event::listens,

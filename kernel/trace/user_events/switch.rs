@@ -3,7 +3,7 @@
 //! Switching an event: writing its state to all bits that follow it.
 //!
 //! A switch visits the sites that the event has when it begins, each once, and for each site the
-//! address spaces that exist when it begins. Whatever is added meanwhile is none of its business:
+//! address spaces that exist when it begins. It does not visit later ones:
 //!
 //! - A registration writes its word itself, after its site is known to the event.
 //! - An address space that gets a copy of a shared set writes all its words if the switch has not

@@ -13,7 +13,7 @@
 //! in the same way ([`OpenTable::surplus`]). [`OpenTable::reserve`] is for tables that may allocate
 //! where they are.
 //!
-//! Hashes depend on a seed. If user space does not know it, nobody can choose keys that collide.
+//! Hashes depend on a seed. User space that does not know it cannot choose keys that collide.
 //!
 //! The table has no lock; it is for the data inside of one.
 

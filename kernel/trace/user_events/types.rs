@@ -58,7 +58,8 @@ struct Scalar {
     conversion: &'static str,
 }
 
-/// All types without parameters. There is no `long`: its size depends on who asks.
+/// All types without parameters. `long` is missing: its size differs between user space and the
+/// kernel.
 fn scalar(text: &[u8]) -> Option<Scalar> {
     let (size, conversion) = match text {
         b"s64" => (8, "%lld"),

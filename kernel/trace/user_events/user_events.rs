@@ -3,9 +3,9 @@
 //! User trace events.
 //!
 //! A process describes an event by a line of text and names a bit in its own memory. From then on
-//! the event is a trace event as any other: it has a directory in tracefs, filters, triggers and
-//! perf see it. While anybody listens the kernel keeps the bit set; the process looks at the bit
-//! and, when it is set, hands its records to the kernel by a `write`.
+//! the event is an ordinary trace event: it has a directory in tracefs, and filters, triggers and
+//! perf support it. While the event has a listener, the kernel keeps the bit set; the process tests
+//! the bit and, if it is set, passes its records to the kernel by a `write`.
 //!
 //! # Objects
 //!
@@ -24,15 +24,15 @@
 //!                                                               +---------------------------+
 //! ```
 //!
-//! - [`event::UserEvent`]: one event. Whoever needs it to stay holds an [`event::EventUse`]: the
-//!   index table of a file, an enabled address, an attached probe. When the last use goes, an event
-//!   that is not persistent is removed by a work item.
-//! - [`registry::Registry`]: all events by name, and the only place that makes and removes them.
-//! - [`enabler::EnablerSet`]: the enabled addresses of a process. A fork shares the parent's set;
-//!   who changes a shared set takes a copy first.
-//! - [`mm::MmState`]: what an address space has: its set, and the words that could not be written
-//!   yet because their page was not there. It belongs to the `mm_struct`, not to a task: it does
-//!   not matter which thread registers, unregisters, forks or exits.
+//! - [`event::UserEvent`]: one event. An [`event::EventUse`] keeps it: the index table of a file,
+//!   an enabled address and an attached probe hold one. After the last use is dropped, a work item
+//!   removes an event that is not persistent.
+//! - [`registry::Registry`]: all events by name. Only the registry creates and removes them.
+//! - [`enabler::EnablerSet`]: the enabled addresses of a process. A fork shares the parent's set; a
+//!   change of a shared set copies it first.
+//! - [`mm::MmState`]: the state of an address space: its set, and the words that could not be
+//!   written yet because their page was not present. It belongs to the `mm_struct` instead of a
+//!   task: any thread may register, unregister, fork or exit.
 //!
 //! # Locking
 //!

@@ -3,10 +3,10 @@
 //! A list whose members are visited once each, while others join and leave.
 //!
 //! A visit takes the lock of the list for one member at a time. The members that it still has to
-//! see are on one of two lists, those that it has seen and those that have joined since it began on
-//! the other. So a visit ends after as many members as there were at its beginning, however many
-//! join meanwhile, and it needs no memory. Joining and leaving take the same time whatever the
-//! length of the list.
+//! visit are on one of two lists, those that it has visited and those that have joined since it
+//! began on the other. So a visit ends after as many members as the list had at its beginning, even
+//! if others join, and it needs no memory. Joining and leaving take the same time for any length of
+//! the list.
 //!
 //! ```text
 //!            begin()                      next(), seen()
@@ -127,7 +127,7 @@ impl<T: Member> VisitList<T> {
             .peek_next()
             .is_some_and(|next| core::ptr::eq(&*next.arc(), member));
 
-        // Otherwise it has been removed meanwhile.
+        // Otherwise it was removed concurrently.
         if is_next {
             if let Some(member) = self.list(ahead).pop_front() {
                 self.insert(member);

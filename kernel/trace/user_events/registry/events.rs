@@ -142,7 +142,7 @@ impl Events {
         self.added
     }
 
-    /// A number for a multi-format event that no other one has had, whatever its name.
+    /// Returns a number for a multi-format event that was never assigned before, under any name.
     pub(super) fn next_multi_id(&mut self) -> u64 {
         let id = self.multi_id;
 

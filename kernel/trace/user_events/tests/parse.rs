@@ -92,7 +92,7 @@ mod tests {
             "a$b",
             "a\u{e4}",
             "\u{4e8b}\u{4ef6}",
-            // Two of its bytes are 0xa0, which `isspace()` of C takes for a blank.
+            // Two of its bytes are 0xa0, which is a blank for `isspace()` of C.
             "\u{1f820}",
         ] {
             assert!(row(name, check_name(name.as_bytes(), false).is_ok()));
