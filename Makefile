@@ -7,7 +7,7 @@ IMPL ?= rust
 CONFIG ?= lean
 
 .DELETE_ON_ERROR:
-.PHONY: help setup kernel run shell test test-debug fuzz models models-mutate matrix bench deb series apply doc lint clean
+.PHONY: help setup kernel run shell test test-debug fuzz models models-mutate matrix bench deb series apply doc lint rust-analyzer clean
 
 help:
 	@echo 'make setup               fetch the toolchain and the kernel source (once, outside of this folder)'
@@ -31,6 +31,7 @@ help:
 	@echo '                         CHECK=build [FROM=N] [TO=N]: builds after each commit, too'
 	@echo 'make apply LINUX=DIR     the work onto a Linux 7.3 tree of your own'
 	@echo 'make doc, make lint      documentation; static checks'
+	@echo 'make rust-analyzer       rust-project.json, for an editor with rust-analyzer'
 	@echo 'make clean               remove build/'
 
 setup:
@@ -84,6 +85,9 @@ doc: setup
 
 lint: setup
 	@scripts/lint
+
+rust-analyzer: setup
+	@scripts/rust-analyzer
 
 clean:
 	rm -rf build
