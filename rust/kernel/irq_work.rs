@@ -139,7 +139,7 @@ where
         // the handler runs.
         let this = unsafe { &*container_of!(Opaque::cast_from(work), Self, work) };
 
-        // An item that is there already is given back. It is not the last reference.
+        // A queued item is returned and dropped. That is not the last reference.
         let _ = workqueue::system_unbound().enqueue(this.item.clone());
     }
 }

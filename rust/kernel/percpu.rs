@@ -92,8 +92,8 @@ pub const NESTING: usize = 4;
 
 /// Scratch memory for each CPU and each level of nesting.
 ///
-/// The user of a pad has memory of its own until it leaves, in which it finds what others have left
-/// behind. An interrupt that comes meanwhile gets other memory.
+/// The user of a pad has exclusive memory until it leaves the pad, with the contents of a previous
+/// user. An interrupt in between uses other memory.
 ///
 /// # Examples
 ///

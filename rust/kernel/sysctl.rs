@@ -116,9 +116,8 @@ mod enabled {
 
     /// The registration of a system control.
     ///
-    /// Dropping it removes the file. This may sleep, as it waits for those who are reading or
-    /// writing the file right now. Code that is built into the kernel and never goes away can
-    /// [forget] it.
+    /// Dropping it removes the file. This may sleep, as it waits for current readers and writers of
+    /// the file. Built-in code that is never unloaded can [forget] it.
     ///
     /// # Invariants
     ///

@@ -52,14 +52,15 @@
 //!   [fields](field::FieldDef), in an [`Arc`](crate::sync::Arc), and
 //!   [register](event::Event::register) it with [`event_mutex`] held.
 //!
-//! The registration is one of the owners of the [`Arc`](crate::sync::Arc): an event stays as long
-//! as C code may call into it, whatever the rest of the code does.
+//! The registration is one of the owners of the [`Arc`](crate::sync::Arc): an event exists as long
+//! as C code may call into it.
 //!
 //! # Writing records
 //!
-//! - [`Event::is_enabled`](event::Event::is_enabled) costs two loads and tells if anybody listens.
-//! - A [`tracepoint::ReadGuard`] keeps the listeners while they are walked by
-//!   [`Event::listeners`](event::Event::listeners).
+//! - [`Event::is_enabled`](event::Event::is_enabled) costs two loads and returns `true` if the
+//!   event has a listener.
+//! - A [`tracepoint::ReadGuard`] protects the listeners while
+//!   [`Event::listeners`](event::Event::listeners) iterates over them.
 //! - Each kind of listener has a `reserve`, whose reservation is filled and then committed; a
 //!   reservation that is dropped leaves no record.
 //!
@@ -77,9 +78,9 @@
 //! - [`instance::Instance`] and [`event_file::EventFile`] are what a command is about: a trace
 //!   instance, and an event in it. [`symbol`] has names for what is in the records.
 //!
-//! Commands can be those of modules, as files in [`tracefs`] can. [Kinds](dynevent::Kind) of
-//! dynamic events, and the files of events, are known to C for good, so these are for built-in code
-//! only.
+//! Modules can register commands, and files in [`tracefs`]. [Kinds](dynevent::Kind) of dynamic
+//! events, and the files of events, are registered with C permanently, so these are for built-in
+//! code only.
 //!
 //! # Events that C knows how to make
 //!

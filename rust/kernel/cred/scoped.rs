@@ -103,8 +103,8 @@ pub fn with_fsuid<R>(fsuid: Kuid, f: impl FnOnce() -> R) -> Result<R> {
 
 /// Runs `f` with root's user ID for file accesses.
 ///
-/// This is for kernel code that must create or remove files on behalf of a user who may have
-/// caused it, but would have no permission to do so directly. See [`with_fsuid`].
+/// This is for kernel code that must create or remove files on behalf of a user who may cause this,
+/// but has no permission to do it directly. See [`with_fsuid`].
 ///
 /// # Examples
 ///

@@ -212,10 +212,10 @@ impl IovIterSource<'_> {
         // segments, the folio queue, the data) is not changed by reading from it, and nothing in it
         // points back at itself. So C code copies it by assignment, and so does this.
         //
-        // SAFETY: `self` is valid for reads, and the type is not `Sync`, so nobody writes to it.
-        // The copy fulfils the type invariants: the data may be read for the duration of `'data`,
-        // which outlives the borrow of `self`, by as many readers as there are. The type has no
-        // drop glue, and owns nothing, so two of them are no problem.
+        // SAFETY: `self` is valid for reads, and the type is not `Sync`, so it is not written
+        // concurrently. The copy fulfils the type invariants: the data may be read for the duration
+        // of `'data`, which outlives the borrow of `self`, by any number of readers. The type has
+        // no drop glue, and owns nothing, so it can be copied.
         let mut snapshot = unsafe { ptr::read(self) };
 
         f(&mut snapshot)

@@ -54,8 +54,8 @@ pub trait Operations: event::Operations {
     ///
     /// # Errors
     ///
-    /// `ECANCELED` if the command is not one of this kind, so that others are asked; whatever else
-    /// is told to who wrote the command.
+    /// `ECANCELED` if the command is not one of this kind, so that other kinds are tried; any other
+    /// error is returned to the writer of the command.
     fn create(command: &CStr) -> Result;
 
     /// Writes the line of the event, as a command that creates it.
@@ -70,7 +70,7 @@ pub trait Operations: event::Operations {
     ///
     /// # Errors
     ///
-    /// They are returned to who wants it removed: `EBUSY` if it is in use.
+    /// They are returned to the caller of the removal: `EBUSY` if it is in use.
     fn free(this: ArcBorrow<'_, Self>, held: Held<'_>) -> Result;
 
     /// Returns `true` if a command that removes events matches this one.

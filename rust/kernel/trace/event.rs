@@ -314,10 +314,10 @@ impl<T: Operations> Event<T> {
     ///
     /// # Safety
     ///
-    /// C's filters and triggers read the fields of each record, and do not know how long it is. So
-    /// each record that is committed, whoever listens, must have all bytes of each field of
-    /// `definition`; and a field that C takes for a `__data_loc` or `__rel_loc` must say a place in
-    /// the record, which ends with a NUL if it is a string.
+    /// C's filters and triggers read the fields of each record, and do not know its length. So each
+    /// record that is committed, to any listener, must have all bytes of each field of
+    /// `definition`; and a field that C treats as a `__data_loc` or `__rel_loc` must name a place
+    /// in the record, which ends with a NUL if it is a string.
     pub unsafe fn new(class: &'static Class<T>, definition: Definition<'_>) -> Result<Self> {
         let Definition {
             name,
@@ -385,7 +385,7 @@ impl<T: Operations> Event<T> {
         // event is initialised.
         let event = unsafe { &*T::raw_event(owner.cast_mut()) };
 
-        // With `held` there is nobody else who registers or unregisters it.
+        // `held` excludes concurrent registration and unregistration.
         if event.registered.load(Relaxed) {
             return Err(EBUSY);
         }
@@ -453,8 +453,8 @@ impl<T: Operations> Event<T> {
             return Err(EBUSY);
         }
 
-        // C frees the files of an event at once. Nobody can attach, which needs `event_mutex`, but
-        // readers may have listeners that are gone meanwhile.
+        // C frees the files of an event at once. `event_mutex` excludes new listeners, but readers
+        // may still have detached ones.
         self.readers.wait();
 
         self.core.fields.hidden(held, || {

@@ -102,7 +102,7 @@ impl<'h> EventFile<'h> {
         // SAFETY: By the type invariant the event is there.
         let field = unsafe { find_field(self.call(), name) };
 
-        // SAFETY: A field is there as long as its event, or for good.
+        // SAFETY: A field is valid as long as its event, or permanently.
         NonNull::new(field).map(|field| unsafe { FieldInfo::from_raw(field) })
     }
 }
@@ -137,7 +137,7 @@ pub enum FieldKind {
 
 /// A field of an event, a `struct ftrace_event_field`.
 ///
-/// Offset and size are what whoever made the event has said. They need not fit any record: use them
+/// Offset and size are those of the definition of the event. They need not fit any record: use them
 /// with [`Hit::record`](super::trigger::Hit::record) only, whose bounds are those of the record.
 ///
 /// Two of these are equal if they are the same field of the same event.

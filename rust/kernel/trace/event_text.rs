@@ -6,8 +6,8 @@
 //! of a static. An [`EventText`] and a static [`Operations`] of it are what is behind one.
 //!
 //! The text of one reading is collected with `event_mutex` held, when the file is read from its
-//! start. What takes longer, and all that is written, is done without. So the text is of one moment
-//! however it is read, and a slow reader keeps nobody waiting.
+//! start. Longer operations, and all writes, happen without the mutex. So the text is consistent
+//! however it is read, and a slow reader does not block others.
 //!
 //! C headers: [`include/linux/seq_file.h`](srctree/include/linux/seq_file.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
@@ -218,7 +218,7 @@ impl<T: EventText> Operations<T> {
     unsafe fn open_reader(file: *mut bindings::file) -> Result {
         // SAFETY: By the safety requirements, the file fulfils those of `with_event`.
         let hits = unsafe { Self::with_event(file, Self::hits) }.ok_or(ENODEV)?;
-        // INVARIANT: The file is being opened, and nobody knows of the reading yet.
+        // INVARIANT: The file is being opened, and the reading is not shared yet.
         let reader = KBox::new(
             Reader::<T> {
                 last_read: Atomic::new(0),
@@ -331,7 +331,7 @@ impl<T: EventText> Operations<T> {
         // SAFETY: By the safety requirements, `open` has created `m` and its lock is held. The
         // borrow ends here.
         let too_small = unsafe { Self::reading(m) }.too_small.take();
-        // C has made the buffer larger, and nobody has seen anything of this reading.
+        // C has enlarged the buffer, and this reading was not shown yet.
         let same_reading = too_small.is_some_and(|before| size > before);
 
         if item == 0 && !same_reading {
@@ -381,8 +381,8 @@ impl<T: EventText> Operations<T> {
     /// an allocation failed is still reported by polling.
     fn has_read(reader: &Reader<T>, news: News) {
         reader.last_read.store(news.hits, Relaxed);
-        // Those who wait for something new are to wait for what comes after this, or after what
-        // somebody who polls has seen meanwhile.
+        // Pollers wait for hits after this reading, or after those that another poller has seen
+        // concurrently.
         let _ = reader.last_seen.cmpxchg(news.seen, news.hits, Relaxed);
     }
 
@@ -422,7 +422,7 @@ impl<T: EventText> Operations<T> {
 
         // SAFETY: By the safety requirements, `m` is valid and its lock is held.
         let (count, size) = unsafe { ((*m).count, (*m).size) };
-        // This is what C takes for too much.
+        // C treats this as an overflow.
         if count == size {
             reading.too_small = Some(size);
         } else if shown.is_ok() {
@@ -502,10 +502,10 @@ fn look_for_pollers() {
 
 /// Wakes the pollers of all files of events after a hit.
 ///
-/// It must follow an atomic read-modify-write operation, and that the counting of the hit: such an
-/// operation is, with what is added here on some architectures, a full memory barrier. It pairs
-/// with the one of who polls, between announcing itself and looking at the count. If no file has
-/// been polled yet, this is a single no-op.
+/// It must follow an atomic read-modify-write operation, namely the counting of the hit: with the
+/// barrier that is added here on some architectures, such an operation is a full memory barrier. It
+/// pairs with the one of a poller, between adding itself to the queue and reading the count. If no
+/// file has been polled yet, this is a single no-op.
 ///
 /// # Context
 ///

@@ -135,9 +135,9 @@ impl<'h> Instance<'h> {
 
     /// Adds an entry to the `error_log` of the instance. Sleeps.
     ///
-    /// `location` says who complains: up to 127 bytes of it and what C adds to it are kept.
-    /// `command` is what was wrong, and `pos` the byte of it that the caret is put under. `index`
-    /// is that of the message in `texts`. An entry that there is no memory for is left out.
+    /// `location` names the reporter: up to 127 bytes of it and of the suffix of C are kept.
+    /// `command` is the refused command, and `pos` the column of the caret in it. `index` is that
+    /// of the message in `texts`. If an allocation fails, the entry is omitted.
     ///
     /// The log can be read after a module is gone, so messages of modules are copied, once each,
     /// and the copies stay. In place of what there is no memory for, or after the first few dozen,

@@ -207,7 +207,7 @@ impl Event {
                 error,
                 event: Some(Self { file, owner }),
             }),
-            // If there is one now of this name it is of somebody else.
+            // An event that has this name now belongs to another user.
             _ => {
                 owner.deleted = true;
                 Err(NotDeleted { error, event: None })

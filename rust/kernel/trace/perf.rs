@@ -192,7 +192,7 @@ impl<'g> Listener<'g> {
 ///
 /// # Invariants
 ///
-/// perf's recursion context `context` of this CPU is taken for this instance, so the `len` bytes at
+/// This instance owns perf's recursion context `context` of this CPU, so the `len` bytes at
 /// `record` and `regs` are its own. `len` is at least [`HEADER_SIZE`] and at most the size of
 /// perf's buffer.
 #[must_use = "the record is discarded if it is not committed"]

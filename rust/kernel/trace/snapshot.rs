@@ -153,8 +153,8 @@ unsafe extern "C" fn update<T: Condition>(
     array: *mut bindings::trace_array,
     context: *mut c_void,
 ) -> bool {
-    // Somebody asks for a snapshot who does not know of the condition. One that is taken for other
-    // reasons would overwrite that which the condition remembers.
+    // A request for a snapshot without the condition. Such a snapshot would overwrite the one that
+    // the condition remembers.
     if context.is_null() {
         return false;
     }
@@ -200,8 +200,7 @@ fn take_back(instance: InstanceRef) {
 
 /// # Safety
 ///
-/// `array` must be there, and `data` be what `update` takes for its condition, until the condition
-/// is disabled.
+/// `array` must exist, and `data` be valid for `update` until the condition is disabled.
 #[inline(never)]
 unsafe fn enable(
     array: *mut bindings::trace_array,

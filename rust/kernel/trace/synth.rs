@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Synthetic events: events that somebody has defined, for triggers or kernel code to make.
+//! Synthetic events: events that users define, and that triggers or kernel code generate.
 //!
-//! - Code that makes such events declares them by [`synth_event!`](crate::synth_event), so that the
-//!   compiler checks the values, or puts them together by a [`Builder`]. An [`Event`] is deleted
-//!   when it is dropped. It is made to happen for all who listen, or by a [`Tracer`] in one
-//!   instance.
-//! - Triggers make events of others happen by an [`EventRef`].
+//! - Code that generates such events declares them by [`synth_event!`](crate::synth_event), so that
+//!   the compiler checks the values, or builds them by a [`Builder`]. An [`Event`] is deleted when
+//!   it is dropped. It is generated for all listeners, or by a [`Tracer`] in one instance.
+//! - Triggers generate events of other users by an [`EventRef`].
 //!
 //! C header: [`kernel/trace/trace_synth.h`](srctree/kernel/trace/trace_synth.h).
 
@@ -133,8 +132,8 @@ pub enum Value<'v> {
 static NOTHING: [u64; TEXT_WORDS] = [0; TEXT_WORDS];
 
 impl Value<'_> {
-    /// The word that C takes for a field of this kind: a number, or the address of what is read as
-    /// a string or a stack trace without reading beyond its end.
+    /// Returns the word that C expects for a field of this kind: a number, or the address of a
+    /// string or a stack trace that is read no further than its end.
     #[inline]
     fn word(self, kind: ValueKind) -> u64 {
         let text = match (kind, self) {
@@ -360,8 +359,8 @@ impl EventRef {
         self.tracepoint().is_some_and(Tracepoint::is_enabled)
     }
 
-    /// The tracepoint, if the event can be used. To be called in hits, or by who keeps it from
-    /// being released.
+    /// Returns the tracepoint, if the event can be used. Must be called in hits, or by code that
+    /// keeps the event from being released.
     #[inline]
     fn tracepoint(&self) -> Option<&Tracepoint> {
         if self.state.load(Relaxed) != KEPT {
@@ -398,8 +397,8 @@ impl EventRef {
             *word = value(i).word(*kind);
         }
         // SAFETY: It is the tracepoint of this event, which has as many fields as there are words,
-        // each of which is what C takes for a field of its kind; strings have `TEXT_WORDS` words.
-        // What they are the addresses of is borrowed for longer than this call. A hit has
+        // each of which has the form that C expects for a field of its kind; strings have
+        // `TEXT_WORDS` words. The strings are borrowed for longer than this call. A hit has
         // preemption disabled.
         unsafe { call(tracepoint, words, self.records.as_ref()) };
     }
@@ -499,9 +498,9 @@ type Probe = unsafe extern "C" fn(*mut c_void, *mut u64, *mut c_uint);
 ///
 /// # Safety
 ///
-/// `tracepoint` must be that of a synthetic event, and `words` have what C takes for each of its
-/// fields. Preemption must be disabled. `records` must be that of the event, and what `words` has
-/// for strings then be addresses of [`TEXT_WORDS`] words.
+/// `tracepoint` must be that of a synthetic event, and `words` have the form that C expects for
+/// each of its fields. Preemption must be disabled. `records` must be that of the event, and the
+/// words of strings then be addresses of [`TEXT_WORDS`] words.
 #[inline]
 unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64], records: Option<&Records>) {
     // The protection of the trigger of a hit need not cover probes.

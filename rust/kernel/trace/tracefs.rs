@@ -5,8 +5,8 @@
 //! - [`create_file`] makes a file with operations of its own, see [`FileOps`].
 //! - [`create_seq_file`] makes one whose text is written by [`Show`].
 //!
-//! Both are in the root of tracefs. Modules can have such files: as long as somebody has one open
-//! the module cannot be unloaded, and nobody can open it once it is removed.
+//! Both are in the root of tracefs. Modules can have such files: a module with an open file cannot
+//! be unloaded, and a removed file cannot be opened.
 //!
 //! C header: [`include/linux/tracefs.h`](srctree/include/linux/tracefs.h).
 
@@ -82,7 +82,7 @@ pub fn create_seq_file<T: Show>(name: &CStr, mode: u16) -> Result<File> {
 
 /// # Safety
 ///
-/// `fops` must be fine for a file without data, and be there as long as their owner, or for good.
+/// `fops` must suit a file without data, and be valid as long as their owner, or permanently.
 #[inline(never)]
 unsafe fn create(name: &CStr, mode: u16, fops: &'static bindings::file_operations) -> Result<File> {
     // Built-in code is never unloaded.

@@ -239,7 +239,7 @@ impl Tracepoint {
     /// # Safety
     ///
     /// `name` must be a string, `iterator`, `stub` and the static call be for the prototype that
-    /// all probes of this tracepoint have, and `ext` be null or valid, for good.
+    /// all probes of this tracepoint have, and `ext` be null or valid; all of them permanently.
     #[doc(hidden)]
     pub const unsafe fn declared(
         name: *const c_char,

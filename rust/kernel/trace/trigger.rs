@@ -22,13 +22,13 @@
 //!
 //! # The life of a trigger
 //!
-//! 1. [`NewTrigger`]: nobody else knows it.
-//! 2. Attached: it is in the list of its event and is hit. [`Lists`] gives references to it, and
-//!    keeps it from being detached while there are any.
+//! 1. [`NewTrigger`]: not shared yet.
+//! 2. Attached: it is in the list of its event and is hit. [`Lists`] returns references to it, and
+//!    prevents detaching it while they exist.
 //! 3. Detached, by [`EventFile::detach`] or by C as the instance is removed: it is not in the list,
-//!    but may still be in use by a CPU that was there before.
-//! 4. Freed, when no CPU can be using it any more. This is done by a kernel thread, and later than
-//!    the call which has detached it.
+//!    but a CPU that entered before may still use it.
+//! 4. Freed, when no CPU can be using it any more. A kernel thread does this, later than the call
+//!    which has detached it.
 //!
 //! # Locks
 //!
@@ -173,11 +173,11 @@ pub trait Command: Sized + 'static {
     /// The data that a trigger owns.
     ///
     /// It is dropped when no CPU can be using it any more: mostly by a kernel thread that holds no
-    /// locks, but if there is no memory for that thread by whoever has detached the trigger. So the
-    /// drop may sleep, but must not take `event_mutex` or `trace_types_lock`, as that of an
-    /// [`InstanceRef`](super::instance::InstanceRef) does, nor wait for somebody who does. What
-    /// needs `event_mutex` is to be done in [`detached`](Self::detached), or in the `gone` of
-    /// [`EventFile::detach`].
+    /// locks, but by the caller that detached the trigger if the allocation for that thread fails.
+    /// So the drop may sleep, but must not take `event_mutex` or `trace_types_lock`, as that of an
+    /// [`InstanceRef`](super::instance::InstanceRef) does, nor wait for a task that takes one of
+    /// them. Code that needs `event_mutex` belongs in [`detached`](Self::detached), or in the
+    /// `gone` of [`EventFile::detach`].
     type Data: Send + Sync + 'static;
 
     /// Returns the description of the command for C, always the same one.
@@ -194,9 +194,9 @@ pub trait Command: Sized + 'static {
 
     /// The event has happened.
     ///
-    /// Must not sleep, take a lock that anybody may be in, allocate, or panic. If it makes an event
-    /// happen whose triggers make others happen, or the same one, it is called again before it has
-    /// returned: up to three times, then the hit is left out.
+    /// Must be NMI-safe: it must not sleep, allocate, panic, or take a lock that the interrupted
+    /// code may hold. It is called recursively if it generates an event whose triggers are hit.
+    /// Nesting is limited to 4 levels; deeper hits are skipped.
     fn hit(data: &Self::Data, hit: &Hit<'_>);
 
     /// Writes the line of the trigger, with a newline. May sleep.
@@ -231,9 +231,9 @@ pub enum Kind {
     /// with the record if the event has a trigger in the instance that needs it, or one with a
     /// filter; and without it otherwise, whether the event is on or not.
     Always,
-    /// Triggers that are hit when the record was written, after its filter has been asked, as
-    /// `stacktrace` in C: what they write comes after it. They are hit without the record. An event
-    /// can have one of them in an instance, whatever its command is.
+    /// Triggers that are hit after the record was written and its filter was evaluated, as
+    /// `stacktrace` in C: their records follow it. They are hit without the record. An event can
+    /// have one of them in an instance, for any command.
     Post,
 }
 
@@ -363,7 +363,7 @@ impl<T: Command> CommandOps<T> {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
-        // SAFETY: C calls nothing else about triggers meanwhile, so there is no other one.
+        // SAFETY: C calls nothing else about triggers concurrently, so no other `Lists` exists.
         let mut lists = unsafe { Lists::new(held) };
         // SAFETY: By the safety requirements, `file` is in the list of its instance. It is not
         // removed from it while `event_mutex` is held and events cannot be unregistered.
@@ -390,7 +390,7 @@ impl<T: Command> CommandOps<T> {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = Permission::none(held);
-        // SAFETY: C calls nothing else about triggers meanwhile, so there is no other one.
+        // SAFETY: C calls nothing else about triggers concurrently, so no other `Lists` exists.
         let mut lists = unsafe { Lists::new(held) };
         // SAFETY: By the safety requirements, `file` is in the list of its instance. It is not
         // removed from it while `event_mutex` is held and events cannot be unregistered.
@@ -515,7 +515,7 @@ const UNLINKED: bindings::list_head = bindings::list_head {
 
 /// Waits until no CPU can be in a hit that began before the call. Sleeps.
 ///
-/// After that nobody uses a trigger any more that was detached before.
+/// After that a trigger that was detached before is no longer used.
 #[inline(never)]
 pub fn synchronize() {
     // SAFETY: There are no requirements.

@@ -37,7 +37,7 @@ mod user_memory {
     /// Maps a new page, which is not present yet, and returns its address.
     fn map_page() -> Result<usize> {
         // SAFETY: The current task runs a KUnit test, since only tests call this. It is a thread of
-        // its own, so that nobody minds it getting an address space.
+        // its own, for which an address space does no harm.
         let addr = unsafe {
             bindings::kunit_vm_mmap(
                 bindings::kunit_get_current_test(),

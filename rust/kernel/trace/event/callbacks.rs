@@ -138,12 +138,12 @@ impl<T: Operations> Callbacks<T> {
     ) -> bindings::print_line_t {
         // SAFETY: The caller promises that this is a field of a call.
         let call = unsafe { crate::container_of!(event, bindings::trace_event_call, event) };
-        // SAFETY: The event is registered, as the caller promises. Who reads `trace` holds
+        // SAFETY: The event is registered, as the caller promises. A reader of `trace` holds
         // `trace_event_sem`, which unregistering takes; with `tp_printk` the record is being
-        // written, which unregistering waits for. Who has the kernel dump its buffers has to see to
-        // it that no event goes meanwhile, as with the dynamic events of C.
+        // written, which unregistering waits for. A user that has the kernel dump its buffers must
+        // ensure that no event is removed concurrently, as with the dynamic events of C.
         let owner = unsafe { Self::owner(call) };
-        // SAFETY: The caller promises a record, and that the iterator is ours meanwhile.
+        // SAFETY: The caller promises a record, and that the iterator is exclusive during the call.
         let mut line = unsafe { Line::from_raw(iter, event) };
 
         T::print(&owner, &mut line);

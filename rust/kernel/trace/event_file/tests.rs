@@ -147,8 +147,8 @@ mod references {
             let _guard = ReadGuard::new();
             assert_eq!(made.print(fmt!("{} and {}", 1, c"two")), 9);
 
-            // SAFETY: The instance has a buffer, which nobody else writes to or reads. What is
-            // taken is the entry of a text, which ends with a NUL.
+            // SAFETY: The instance has a buffer, which no other code writes to or reads. The entry
+            // is that of a text, which ends with a NUL.
             let (text, ip) = unsafe {
                 let buffer = (*(*file.as_raw()).tr).array_buffer.buffer;
                 let cpu = bindings::raw_smp_processor_id() as c_int;

@@ -63,7 +63,7 @@ mod events {
         event.set_enabled(false)?;
         assert!(!event.file().is_enabled());
 
-        // Enabled it cannot be deleted, and is given back.
+        // An enabled event cannot be deleted, and is returned.
         event.set_enabled(true)?;
         let failed = event.delete().err().ok_or(EINVAL)?;
         assert_eq!(failed.error, EBUSY);

@@ -77,8 +77,8 @@ pub enum Type {
     Gfp,
     /// `char[N]`: a string in an array of this size, from 1 to 256.
     ///
-    /// It takes 256 bytes of each record whatever the size is. Up to 255 bytes of a string are
-    /// recorded; who reads raw records sees those that fit the size.
+    /// It takes 256 bytes of each record for any size. Up to 255 bytes of a string are recorded; a
+    /// reader of raw records sees those that fit the size.
     String(u16),
     /// `char[]`: a string that takes as much of the record as it has to.
     DynString,
@@ -158,10 +158,10 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// An event without fields. It needs one at least.
     ///
-    /// `module` is the module that makes it, which is not unloaded as long as the event is enabled;
-    /// unless somebody has enabled it while [`create`](Self::create) was making it, before C knew
-    /// the module. Then the module can be unloaded, and the event is disabled and deleted with it,
-    /// or stays without it: see [`Event`].
+    /// `module` is the module that creates it, which is not unloaded as long as the event is
+    /// enabled, unless the event was enabled while [`create`](Self::create) was creating it, before
+    /// C knew the module. Then the module can be unloaded, and the event is disabled and deleted
+    /// with it, or stays without it: see [`Event`].
     ///
     /// # Errors
     ///

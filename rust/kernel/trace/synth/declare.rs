@@ -141,7 +141,7 @@ impl<T: Declared> DeclaredEvent<T> {
         })
     }
 
-    /// The event, whatever its fields are.
+    /// Returns the event, without the type of its fields.
     pub fn event(&self) -> &Event {
         &self.event
     }
@@ -206,7 +206,7 @@ impl<T: Declared> DeclaredTracer<T> {
         })
     }
 
-    /// The tracer, whatever the fields are.
+    /// Returns the tracer, without the type of the fields.
     pub fn tracer(&self) -> &Tracer {
         &self.tracer
     }

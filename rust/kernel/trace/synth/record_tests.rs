@@ -29,8 +29,8 @@ use core::ptr::null_mut;
 
 /// The payload of the next record on this CPU, which is taken from the buffer.
 fn next_payload(file: &EventFileRef, payload: &mut [u8]) -> Result {
-    // SAFETY: The file is kept, and its instance has a buffer; a record that was taken stays where
-    // it is as long as nobody takes another one, which only this test could do. It has a header.
+    // SAFETY: The file is kept, and its instance has a buffer; a consumed record is not overwritten
+    // until another one is consumed, which only this test could do. It has a header.
     unsafe {
         let buffer = (*(*file.as_raw()).tr).array_buffer.buffer;
         let cpu = bindings::raw_smp_processor_id() as c_int;
@@ -99,7 +99,7 @@ mod suite {
                 assert_eq!(tracer.by_name().err(), Some(EBUSY));
                 assert_eq!(tracer.trace(&args(1, 1, c"", 1)), Err(EBUSY));
                 assert_eq!(tracer.emit(&args(1, 1, c"", 1)), Err(EBUSY));
-                // In whatever order they end.
+                // In any order.
                 drop(two);
                 tracer.trace(&args(1, 1, c"", 1))?;
                 drop(one);

@@ -41,8 +41,8 @@ const MAX_EMITTED: usize = bindings::PERF_MAX_TRACE_SIZE as usize;
 /// The longest record whose strings can be found: there are 16 bits for their offsets.
 const MAX_TRACED: usize = u16::MAX as usize;
 
-/// The longest string whose length is not fixed, with its NUL. C copies no more, whatever it has
-/// made room for.
+/// The longest string whose length is not fixed, with its NUL. C copies no more, even if it has
+/// allocated more.
 const MAX_DYNAMIC: usize = bindings::PATH_MAX as usize;
 
 /// A value for a field, which says what it is.
@@ -113,7 +113,7 @@ impl Shape {
         size: 0,
     };
 
-    /// The word that C takes for a value of this field.
+    /// Returns the word that C expects for a value of this field.
     ///
     /// # Errors
     ///
@@ -258,9 +258,9 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
     // SAFETY: The guard, which has preemption off, is dropped later.
     let level = unsafe { Level::enter(What::Records) }.ok_or(EBUSY)?;
 
-    // SAFETY: There are as many values as the event has fields, and each is what C takes for its
-    // field: numbers, and addresses of strings, which are borrowed for longer than this call. The
-    // guard is such a section. The caller promises the rest.
+    // SAFETY: The number of values is that of the fields, and each has the form that C expects for
+    // its field: numbers, and addresses of strings, which are borrowed for longer than this call.
+    // The guard is such a section. The caller promises the rest.
     unsafe { call(tracepoint, words, None) };
     drop(level);
     drop(guard);
@@ -270,8 +270,8 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
 /// Generates a synthetic event in one instance, as the functions of C do: if it is enabled there,
 /// that instance receives a record, and neither another one nor perf does.
 ///
-/// All values at once can be given to [`trace`](Self::trace). Piece by piece they are given to an
-/// [`InOrder`] or a [`ByName`]. With [`emit`](Self::emit) it happens for all who listen.
+/// [`trace`](Self::trace) takes all values at once; an [`InOrder`] or a [`ByName`] takes them one
+/// by one. [`emit`](Self::emit) generates the event for all listeners.
 ///
 /// As long as this exists, neither the event nor the instance can be removed. The drop sleeps: it
 /// takes `event_mutex`, which must not be held.
@@ -282,7 +282,7 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
 ///
 /// `file` is a file of `event`, whose fields `shapes` are those of.
 pub struct Tracer {
-    // The reference is given back before the event is deleted: fields are dropped in their order.
+    // The reference is dropped before the event is deleted: fields are dropped in their order.
     file: EventFileRef,
     event: NonNull<bindings::synth_event>,
     shapes: Shapes,
@@ -356,13 +356,13 @@ impl Tracer {
         if self.shapes.len_with(args) > MAX_TRACED {
             return Err(EINVAL);
         }
-        // C calls triggers, which must not be freed meanwhile.
+        // C calls triggers, which must not be freed concurrently.
         let guard = ReadGuard::new();
         // SAFETY: The guard, which has preemption off, is dropped later.
         let level = unsafe { Level::enter(What::Records) }.ok_or(EBUSY)?;
-        // SAFETY: By the type invariant it is a file of a synthetic event, which is kept. There are
-        // as many values as fields, and each is what C takes for its field: numbers, and addresses
-        // of strings, which are borrowed for longer than this call.
+        // SAFETY: By the type invariant it is a file of a synthetic event, which is kept. The
+        // number of values is that of the fields, and each has the form that C expects for its
+        // field: numbers, and addresses of strings, which are borrowed for longer than this call.
         let ret = unsafe {
             bindings::synth_event_trace_array(
                 self.file.as_raw(),
@@ -554,8 +554,8 @@ impl InOrder<'_> {
         let shape = shapes.iter().nth(self.next).ok_or(EINVAL)?;
         let word = shape.word(value.into())?;
 
-        // SAFETY: By the invariant of `Record` it is reserved and not committed, and C has come as
-        // far as `next`: the word is what it takes for this field.
+        // SAFETY: By the invariant of `Record` it is reserved and not committed, and the next field
+        // of C is `next`: the word has the form that it expects for this field.
         to_result(unsafe { bindings::synth_event_add_next_val(word, state) })?;
         self.next += 1;
         Ok(())
@@ -584,8 +584,9 @@ impl ByName<'_> {
         let (_, shape) = fields.find(|(known, _)| *known == name).ok_or(EINVAL)?;
         let word = shape.word(value.into())?;
 
-        // SAFETY: By the invariant of `Record` it is reserved and not committed. There is a field
-        // of this name, which C finds as well: the first one. The word is what it takes for it.
+        // SAFETY: By the invariant of `Record` it is reserved and not committed. A field of this
+        // name exists, and C finds the same one: the first. The word has the form that it expects
+        // for it.
         to_result(unsafe { bindings::synth_event_add_val(name.as_char_ptr(), word, state) })
     }
 }

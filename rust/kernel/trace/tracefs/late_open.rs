@@ -2,12 +2,12 @@
 
 //! Files of modules.
 //!
-//! A file can be looked up, be removed with its module, and only then be opened by who has looked
-//! it up: tracefs does not wait for that, as debugfs does. So the operations that the inode of such
-//! a file refers to are in the kernel crate, and all that the inode has of the file is a number.
-//! Opening it looks for that number among the files that are there, takes a reference to the
-//! module, and goes on with the operations of the module. It is the file system that gives the
-//! reference back, when the open file is gone.
+//! A file can be looked up, be removed with its module, and only then be opened by the task that
+//! has looked it up: in contrast to debugfs, tracefs does not wait for that. So the operations that
+//! the inode of such a file refers to are in the kernel crate, and the inode identifies the file by
+//! a number only. Opening it looks for that number among the existing files, takes a reference to
+//! the module, and continues with the operations of the module. The file system drops the reference
+//! after the open file was released.
 //!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h).
 
@@ -94,8 +94,8 @@ pub(super) struct Openable {
 impl Openable {
     /// # Safety
     ///
-    /// `fops` must be there until this is dropped, and until references to their owner that were
-    /// taken before then are given back. They must be fine for a file without data.
+    /// `fops` must be valid until this is dropped, and until references to their owner that were
+    /// taken before then are dropped. They must suit a file without data.
     pub(super) unsafe fn new(fops: *const bindings::file_operations) -> Result<Self> {
         let mut locked = Locked::new();
         let id = locked.next_id();
@@ -164,8 +164,8 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
     };
     drop(locked);
 
-    // The reference is that of `f_op` now: it is given back by `fops_put()`, after the release or
-    // when opening fails.
+    // The reference is that of `f_op` now: `fops_put()` drops it, after the release or when opening
+    // fails.
     mem::forget(module);
     // SAFETY: The file is the opener's; the operations it has had so far have no owner. The new
     // ones are there as long as there is a reference to their owner.

@@ -77,8 +77,8 @@ pub struct Trigger<T: Command> {
     module: UnsafeCell<Option<ModuleRef>>,
 }
 
-/// Keeps the module of an event loaded. Without it the event would go with the module, whatever is
-/// attached to it.
+/// Keeps the module of an event loaded. Otherwise the event would be removed with the module, even
+/// with triggers attached.
 ///
 /// # Errors
 ///
@@ -269,8 +269,8 @@ unsafe extern "C" fn free_data(raw: *mut bindings::event_trigger_data) {
 ///
 /// # Safety
 ///
-/// `raw` must be that of a `Trigger<T>` that was attached and is in no list any more, and that
-/// nobody has a reference to but hits that have begun before.
+/// `raw` must be that of a `Trigger<T>` that was attached and is in no list any more, and to which
+/// only hits that have begun before have a reference.
 pub(super) unsafe fn retire<T: Command>(
     raw: *mut bindings::event_trigger_data,
     held: Held<'_>,
@@ -280,7 +280,7 @@ pub(super) unsafe fn retire<T: Command>(
     let trigger = unsafe { Trigger::<T>::from_c(raw) };
 
     gone(trigger.data());
-    // SAFETY: `event_mutex` is held, and nobody else has a reference to what is in the cell.
+    // SAFETY: `event_mutex` is held, and no other reference to the contents of the cell exists.
     if let Some(source) = unsafe { (*trigger.source.get()).take() } {
         source.release_unused(held);
     }

@@ -28,8 +28,8 @@ use core::{
 
 /// The lists of triggers of all events.
 ///
-/// A shared reference lets its holder look at triggers, an exclusive one attach and detach them. So
-/// nobody has a reference to a trigger that is being detached.
+/// A shared reference permits its holder to read triggers, an exclusive one to attach and detach
+/// them. So no reference to a trigger exists while it is being detached.
 ///
 /// # Invariants
 ///

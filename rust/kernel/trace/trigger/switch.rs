@@ -80,8 +80,9 @@ unsafe extern "C" fn hit(
     _event: *mut bindings::ring_buffer_event,
 ) {
     // SAFETY: C has set the private data before the trigger was attached; it does not change, and
-    // is freed after hits are waited for. Only then the event of the file, which cannot be removed
-    // before, is given back. With an instance files go after hits are waited for, too.
+    // is freed after a wait for hits. Only then the reference to the event of the file, which
+    // cannot be removed before, is dropped. The files of an instance are freed after a wait for
+    // hits, too.
     let (file, paused) = unsafe {
         let switch = (*data).private_data.cast::<bindings::enable_trigger_data>();
         ((*switch).file, !(*switch).enable)
@@ -96,7 +97,7 @@ unsafe extern "C" fn hit(
     };
     let mut entry = next(head);
 
-    // Not by `interop::list`, as others change the list meanwhile.
+    // Not by `interop::list`, as the list changes concurrently.
     while entry != head {
         // SAFETY: All entries are of triggers.
         let trigger = unsafe { container_of!(entry, bindings::event_trigger_data, list) };
@@ -125,7 +126,7 @@ unsafe extern "C" fn remove_all(file: *mut bindings::trace_event_file) {
         (head, (*head).next)
     };
 
-    // Not by `interop::list`, as what is removed leaves the list meanwhile.
+    // Not by `interop::list`, as removed entries leave the list during the iteration.
     while entry != head {
         // SAFETY: All entries are of triggers.
         let trigger = unsafe { container_of!(entry, bindings::event_trigger_data, list) };
