@@ -27,13 +27,13 @@ BANNED = re.compile(r"""\b(?:
     )\b""", re.X | re.I)
 PROMISED = re.compile(r'\bpromised by\b', re.I)
 # Types of Rust look the same.
-TYPES = r'(?!(?:u8|u16|u32|u64|f16|f32|f64)(?:\b|_))'
+TYPES = r'(?!(?:[ius](?:8|16|32|64)|f16|f32|f64)(?:\b|_))'
 PRIVATE = re.compile(r'(?<![\w.%$/-])' + TYPES + r'[uhf]\d{1,2}\b(?![-(=]|\.\w)')
 # Cases of the selftests and of KUnit.
 CASES = {
-    '.c': re.compile(r'^TEST(?:_F(?:_TIMEOUT)?)?\((?:\w+, )?(' + TYPES + r'[uhf]\d{1,2}_\w+)', re.M),
-    '.sh': re.compile(r'^((?:dev_)?' + TYPES + r'[uhf]\d{1,2}_\w+)\(\)', re.M),
-    '.rs': re.compile(r'^\s*fn (' + TYPES + r'[uhf]\d{1,2}_\w+)\(', re.M),
+    '.c': re.compile(r'^TEST(?:_F(?:_TIMEOUT)?)?\((?:\w+, )?(' + TYPES + r'[a-z]\d{1,2}_\w+)', re.M),
+    '.sh': re.compile(r'^((?:dev_)?' + TYPES + r'[a-z]\d{1,2}_\w+)\(\)', re.M),
+    '.rs': re.compile(r'^\s*fn (' + TYPES + r'[a-z]\d{1,2}_\w+)\(', re.M),
 }
 FOLDERS = ('rust/macros', 'rust/kernel/trace', 'rust', 'kernel/trace/user_events', 'kernel/trace/hist', 'kernel',
            'samples', 'tools', 'models', 'scripts', 'configs', 'Documentation', '.')
@@ -208,7 +208,7 @@ def self_test():
         'i.rs banned': ('/// Adds one.\n///\n/// ```\n/// // Makes one.\n/// ```\n', 0),
         'j.rs private': ('// As in u3.\nfn h25_of() {}\n', 2),
         'k.rs private': ('// A u32, or u8, of f64; see 0xf12.\nfn u32_of() {}\n', 0),
-        'l.c private': ('/* Row f55,\n * and u2. */\nTEST_F(past, u1_bug)\n', 3),
+        'l.c private': ('/* Row f55,\n * and u2. */\nTEST_F(past, a1_bug)\n', 3),
         'm.sh private': ('# It is h7.\nh2_bug() {\n}\n', 2),
         'n.rst opens': ('Where is it\n===========\n\nHow it works.\n\n``x``\n    Whether it is.\n\n- What.\n', 3),
         'o.rst private': ('See::\n\n    u4\n', 0),
