@@ -163,8 +163,8 @@ fn copy() {
     assert_eq!(map.len(), 1);
 }
 
-/// Elements that were prepared in vain are given back and taken by others: two threads for one
-/// element that is free, with a link in its key word, and no element is lost or used twice.
+/// Elements that were prepared in vain are freed and allocated by other threads: two threads for
+/// one free element, with a link in its key word. No element is lost or used twice.
 fn free_list() {
     let map = map(1, plain(1));
     let job = |map: Arc<Map>, own: u64| {
@@ -193,8 +193,8 @@ const fn apart(n: u64) -> [u64; 1] {
     [n << 60 | 1]
 }
 
-/// Inserts a key. When an element is prepared for it, an interrupt comes, which calls `f` and then
-/// inserts the same key; so the element is given back after that.
+/// Inserts a key. When an element is prepared for it, an interrupt calls `f` and then inserts the
+/// same key; so the element is freed after that.
 fn in_vain(map: &Arc<Map>, key: u64, f: impl FnOnce(&Arc<Map>) + 'static) {
     let its_map = map.clone();
 
@@ -222,7 +222,7 @@ fn check_all(map: &Map) {
     assert!(before < 8);
 }
 
-/// An element is taken when it has just been given back by another thread.
+/// An element is allocated when another thread has just freed it.
 fn free_list_take() {
     let map = map(3, plain(1));
 
@@ -236,7 +236,8 @@ fn free_list_take() {
     check_all(&map);
 }
 
-/// An element is taken and given back, with another link, while another thread is about to take it.
+/// An element is allocated and freed, with another link, while another thread is about to allocate
+/// it.
 fn free_list_again() {
     let map = map(3, plain(1));
 

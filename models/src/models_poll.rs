@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Polling the `hist` file: who waits sees a hit, or is woken.
+//! Polling the `hist` file: a poller sees a hit, or is woken.
 //!
-//! The two barriers are in C: that of a hit in `rust_helper_hist_poll_idle()`, that of who polls in
-//! `poll_wait()`. They are written here once more. The counting is that of the map.
+//! The two barriers are in C: that of a hit in `rust_helper_hist_poll_idle()`, that of a poller in
+//! `poll_wait()`. They are repeated here. The counting is that of the map.
 
 use crate::{
     map::Map,

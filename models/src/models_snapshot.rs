@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The condition of a snapshot: what the last one was taken for, and taking it back.
+//! The condition of a snapshot: the request of the last one, and disabling it.
 
 use crate::{
     program::op::Condition,

@@ -61,7 +61,7 @@ fn element(map: &Map) -> Element<'_> {
     map.lookup_u64(1).expect("it is there")
 }
 
-/// Sets both variables. Whether there was no need to give up.
+/// Sets both variables. Returns `true` if the lock was taken.
 fn set(map: &Map, n: u64) -> bool {
     let Some(mut writer) = element(map).write() else {
         return false;
@@ -222,7 +222,7 @@ fn interrupt(after: usize) {
         let read = element(&its_map).read(|vars| (vars.var(0), vars.var(1)));
         let written = set(&its_map, 3);
 
-        // Both give up if what is interrupted has the lock.
+        // Both fail if the interrupted code has the lock.
         assert_eq!(read.is_some(), written);
         if let Some((a, b)) = read {
             assert_eq!(a.map(|a| !a), b);

@@ -115,7 +115,7 @@ impl Command for CountCommand {
         while file.detach::<Self>(lists, |_| true, |_| ()) {}
     }
 
-    /// The event has happened, in whatever context: nothing here sleeps or locks.
+    /// Called for each event, in any context: it must not sleep or lock.
     fn hit(count: &Count, hit: &Hit<'_>) {
         let len = hit.record().len();
 

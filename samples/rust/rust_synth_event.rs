@@ -188,7 +188,7 @@ impl tracefs::FileOps for Emit {
         let len = iov.copy_from_iter_vec(&mut text, GFP_KERNEL)?;
         let what = CString::try_from_fmt(fmt!("{}", BStr::from_bytes(text.trim_ascii())))?;
 
-        // Also for who listens in another instance, or with perf.
+        // Also for listeners in another instance, or with perf.
         kiocb.file().emit(&Sighting {
             pid: kernel::current!().pid(),
             kind: c"written",

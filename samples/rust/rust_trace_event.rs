@@ -2,10 +2,10 @@
 
 //! Rust trace event sample.
 //!
-//! Declares the events of `samples/trace_events/trace-events-sample.h`, but for that of a timer.
-//! Fields and print formats are the same, only that `foo_bar` of C prints its list and its CPUs
-//! once more. They happen when somebody writes to a file of debugfs, with the text and with how
-//! often this was done before.
+//! Declares the events of `samples/trace_events/trace-events-sample.h`, except that of a timer.
+//! Fields and print formats are the same, except that `foo_bar` of C prints its list and its CPUs
+//! once more. A write to a file of debugfs generates them, with the text and the number of previous
+//! writes.
 //!
 //! ```sh
 //! modprobe rust_trace_event
@@ -148,7 +148,7 @@ fn say(count: &Atomic<i32>, reader: &mut UserSliceReader) -> Result {
     let text = text.trim_ascii();
     let bar = count.fetch_add(1, Relaxed);
 
-    // There is nothing to prepare if nobody listens.
+    // Nothing needs to be prepared without a listener.
     if trace_foo_bar_enabled() || trace_foo_rel_loc_enabled() {
         let (mut lens, mut mask) = (KVec::new(), CpumaskVar::new_zero(GFP_KERNEL)?);
         for word in text.split(u8::is_ascii_whitespace) {
@@ -168,7 +168,7 @@ fn say(count: &Atomic<i32>, reader: &mut UserSliceReader) -> Result {
     trace_foo_bar_with_fn(text, bar);
     trace_foo_with_template_fn(text, bar);
     let last_word = || text.rsplit(u8::is_ascii_whitespace).next();
-    // It is not even looked for if nobody listens.
+    // It is not evaluated without a listener.
     trace!(foo_with_template_print(last_word().unwrap_or(text), bar));
     Ok(())
 }

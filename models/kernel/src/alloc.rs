@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory. In an exhaustive model each allocation of a vector checks that who reads it is ordered
-//! after who has written it, as for other memory that is not atomic.
+//! Memory. In an exhaustive model each allocation of a vector checks that its readers are ordered
+//! after its writer, as for other memory that is not atomic.
 
 use crate::{
     error::Result,

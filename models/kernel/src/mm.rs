@@ -41,7 +41,7 @@ pub struct Mm(Arc<Space>);
 /// An address space that has a user.
 pub struct MmWithUser(Mm);
 
-/// The same, given back elsewhere.
+/// The same, dropped elsewhere.
 pub struct MmWithUserAsync(MmWithUser);
 
 impl Mm {

@@ -2,8 +2,8 @@
 
 //! Work items: one queue, which threads of the model serve by [`run_work`](crate::model::run_work).
 //!
-//! As in C, queueing an item that is queued already does nothing, and who does so is ordered before
-//! the run to come: both sides have a full barrier around the exchange of the flag that says so.
+//! As in C, queueing a queued item does nothing, and the caller is ordered before the next run:
+//! both sides have a full barrier around the exchange of the flag.
 
 use crate::{
     model,

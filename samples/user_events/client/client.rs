@@ -3,9 +3,9 @@
 //! A client of user_events: what a program does to offer an event of its own
 //! to ftrace and perf. `client.c` is the same program in C.
 //!
-//! It registers the event, reports every change of its enable bit, and writes
-//! a few records for each line that it reads, but only while somebody listens.
-//! When its input ends it unregisters the event.
+//! It registers the event, reports every change of its enable bit, and writes a few records for
+//! each line that it reads, but only while the event has a listener. At the end of its input it
+//! unregisters the event.
 //!
 //! ```text
 //! # ./client-rust

@@ -259,7 +259,7 @@ impl<T: AtomicType> Atomic<T> {
         old
     }
 
-    /// Adds to the memory of this CPU: an addition that is no barrier, whatever others are.
+    /// Adds to the memory of this CPU: an addition that is never a barrier.
     #[track_caller]
     pub(crate) fn add_here(&self, n: T) {
         let n = n.to_bits();

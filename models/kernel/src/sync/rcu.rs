@@ -2,9 +2,9 @@
 
 //! Read-side sections, and waiting for them.
 //!
-//! A section holds a lock of its CPU, and who waits takes these locks one after the other. So each
-//! section is before or after a grace period as a whole, and sections order nothing among
-//! themselves.
+//! A section holds a lock of its CPU, and a waiter takes these locks one after the other. So each
+//! section is before or after a grace period as a whole, and sections are not ordered with each
+//! other.
 
 use super::Mutex;
 use crate::model;
