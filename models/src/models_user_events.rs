@@ -251,7 +251,7 @@ fn switch(event: &Arc<UserEvent>, on: bool) {
     }
 }
 
-/// When all work is done, each word has the state of the event.
+/// Checks that each word has the state of the event after all work is done.
 fn check(event: &UserEvent, processes: &[&Process]) {
     while model::run_work() {}
     for process in processes {
