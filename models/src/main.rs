@@ -9,9 +9,9 @@
 
 #![allow(dead_code, unused_imports)]
 
+mod limits;
 mod map;
 mod program;
-mod update;
 mod user_events;
 
 mod models_map;
@@ -31,16 +31,6 @@ use std::{
     process::ExitCode,
     time::Instant, //
 };
-
-mod data {
-    /// The part of a command that the condition of a snapshot needs.
-    pub(crate) struct Spec {
-        pub(crate) key_words: usize,
-    }
-}
-
-/// As in the root of the crate `hist`.
-const WORD: usize = size_of::<u64>();
 
 fn all() -> impl Iterator<Item = &'static Model> {
     [

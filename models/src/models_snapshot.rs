@@ -2,9 +2,9 @@
 
 //! The condition of a snapshot: the request of the last one, and disabling it.
 
-use crate::{
-    program::op::Condition,
-    update::condition::{
+use crate::program::{
+    op::Condition,
+    snapshot_condition::{
         request,
         Request,
         SnapshotCondition,
@@ -46,7 +46,7 @@ pub(crate) const MODELS: &[Model] = &[
 fn largest() -> Arc<SnapshotCondition> {
     let condition = Condition::Larger { signed: false };
 
-    shared(SnapshotCondition::with_key_words(condition, 1).expect("there is memory"))
+    shared(SnapshotCondition::new(condition, 1).expect("there is memory"))
 }
 
 /// A request whose parts all say which one it is.

@@ -3,13 +3,13 @@
 //! The variables of an element and their lock.
 
 use crate::{
+    limits::STRING_WORDS,
     map::{
         Busy,
         Element,
         Layout,
         Map,
-        Marks,
-        STRING_WORDS, //
+        VarSet, //
     },
     models_map::{
         map,
@@ -38,7 +38,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("vars_overwrite_take", All(3), overwrite_take),
     Model::new("vars_copy", All(2), copy),
     Model::new("vars_take", All(2), take),
-    Model::new("vars_untake", All(2), untake),
+    Model::new("vars_restore", All(2), restore),
     Model::with_cases("vars_interrupt", All(1), 24, interrupt),
     Model::new("vars_storm", Random(40_000), storm),
 ];
@@ -158,13 +158,13 @@ fn copy() {
     other.join();
 }
 
-fn both() -> Marks {
-    Marks::NONE.with(0).with(1)
+fn both() -> VarSet {
+    VarSet::NONE.with(0).with(1)
 }
 
 fn take_both(map: &Map) -> Option<u64> {
     let (a, b) = element(map)
-        .take(both(), |vars| Some((vars.var(0)?, vars.var(1)?)))
+        .consume(both(), |vars| Some((vars.var(0)?, vars.var(1)?)))
         .expect("the other one comes to its end")?;
 
     assert_eq!(!a, b);
@@ -190,18 +190,18 @@ fn take() {
 }
 
 /// A value that was taken and restored does not exist if it was overwritten concurrently.
-fn untake() {
+fn restore() {
     let map = with_vars();
     let its_map = map.clone();
     let writer = spawn(1, move || {
         assert!(set(&its_map, 2));
         take_both(&its_map)
     });
-    let taken = element(&map).take(both(), |vars| Some((vars.var(0)?, vars.version())));
+    let taken = element(&map).consume(both(), |vars| Some((vars.var(0)?, vars.version())));
 
     if let Ok(Some((n, version))) = taken {
         assert!(n == 1 || n == 2);
-        element(&map).untake(both(), version);
+        element(&map).restore(both(), version);
     }
     let theirs = writer.join();
     let rest = get(&map);
@@ -261,7 +261,8 @@ fn storm() {
                         0 => drop(set(&map, n)),
                         1 => drop(get(&map)),
                         _ => drop(
-                            element(&map).take(both(), |vars| Some((vars.var(0)?, vars.var(1)?))),
+                            element(&map)
+                                .consume(both(), |vars| Some((vars.var(0)?, vars.var(1)?))),
                         ),
                     }
                 }

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What C finds by its name: the commands, which `glue.c` registers, and the operations of the
-//! files of an event, which `trace_events.c` makes.
+//! The symbols that C uses: the commands, which `glue.c` registers, and the operations of the files
+//! of an event, which `trace_events.c` creates.
 //!
 //! C headers: [`kernel/trace/hist/commands.h`](srctree/kernel/trace/hist/commands.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
 #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
-use super::debug::DebugFile;
-use super::{
+use crate::show::debug::DebugFile;
+use crate::{
+    attached::HistCommand,
+    backlog,
     registry,
+    scratch,
     show::HistFile,
-    trigger::{
-        backlog,
-        Histogram,
-        HISTOGRAM, //
-    },
-    update::pad, //
+    trigger::HIST_COMMAND, //
 };
 use kernel::{
     prelude::*,
@@ -31,7 +29,7 @@ use kernel::{
 
 /// The command `hist`: what is referred to is a `struct event_command`.
 #[no_mangle]
-static trigger_hist_rust_cmd: &CommandOps<Histogram> = &HISTOGRAM;
+static trigger_hist_rust_cmd: &CommandOps<HistCommand> = &HIST_COMMAND;
 
 /// The command `enable_hist`.
 #[no_mangle]
@@ -59,7 +57,7 @@ static event_hist_debug_fops: Operations<DebugFile> = Operations::new();
 unsafe extern "C" fn trigger_hist_rust_init() -> c_int {
     kernel::error::from_result(|| {
         registry::init()?;
-        pad::init()?;
+        scratch::init()?;
         backlog::init()?;
         Ok(0)
     })

@@ -8,62 +8,60 @@
 //! and handlers act on the elements that they belong to: they make synthetic events, keep the
 //! maximum, take snapshots.
 //!
-//! # From a command to a histogram
+//! # Layers
 //!
-//! | Step | Module |
+//! A module only uses those of its own line and of the lines above it, which `scripts/modules.py`
+//! checks:
+//!
+//! | Modules | |
 //! | --- | --- |
-//! | The command is cut in clauses, each piece knows its column | [`text`], [`attrs`] |
-//! | Fields, expressions, keys, values, variables and the sort order are made of them | [`build`] |
-//! | Handlers and actions, and the histograms that they need on other events | [`action`] |
-//! | What has been made is compiled to a form that is quick to run | [`program`] |
-//! | It is put on the event, found again, paused, cleared and removed | [`trigger`], [`registry`] |
+//! | [`limits`], [`text_buf`] | Sizes; a buffer for text |
+//! | [`command`], [`map`] | The text of a command; elements by key |
+//! | [`spec`] | What a command says |
+//! | [`program`], [`histogram`], [`scratch`] | What runs, and its memory |
+//! | [`hit`](mod@hit) | What happens when an event happens |
+//! | [`attached`], [`registry`], [`backlog`] | Histograms on events |
+//! | [`builder`] | From a command to a [`spec`] |
+//! | [`trigger`], [`show`] | The files of an event |
+//! | [`exports`] | What C finds by its name |
 //!
 //! # When an event happens
 //!
-//! [`update`] runs in any context, with preemption off: it allocates nothing, takes no lock that
-//! could block, and cannot panic. It computes the key, looks up the variables of other histograms,
-//! finds or claims the element in the [`map`], updates it, and runs the actions.
-//!
-//! # Reading
-//!
-//! [`show`] writes the `hist` file of an event from a copy of the map, [`line`](mod@line) the line
-//! of a trigger as the `trigger` file has it, [`debug`] the `hist_debug` file.
+//! [`hit`](mod@hit) runs in any context, with preemption off: it allocates nothing, takes no lock
+//! that could block, and cannot panic. It computes the key, looks up the variables of other
+//! histograms, finds or claims the element in the [`map`], updates it, and runs the actions.
 //!
 //! # Lock order
 //!
-//! `event_mutex` > each of: the lock of the [`registry`], that of the [pads](update::pad), and that
+//! `event_mutex` > each of: the lock of the [`registry`], that of the [`scratch`] memory, and that
 //! of a [`map`] while it is copied or wiped. None of these is taken while another of them is held.
-//! [`show`] takes the last one, and the drop of a histogram may take that of the pads, without
-//! `event_mutex`. Elements have seqlock-like locks of their own, for which waiting is bounded.
+//! [`show`] takes the last one, and the drop of a histogram may take that of the scratch memory,
+//! without `event_mutex`. Elements have seqlock-like locks of their own, for which waiting is
+//! bounded.
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
 use kernel::{
-    prelude::*,
     ModuleMetadata,
     ThisModule, //
 };
 
-mod action;
-mod attrs;
-mod build;
-mod data;
-#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
-mod debug;
+mod attached;
+mod backlog;
+mod builder;
+mod command;
 mod exports;
-mod expr;
-mod field;
-mod line;
-mod log;
+mod histogram;
+mod hit;
+mod limits;
 mod map;
-mod out;
 mod program;
 mod registry;
+mod scratch;
 mod show;
-mod text;
+mod spec;
+mod text_buf;
 mod trigger;
-mod update;
-mod var;
 
 #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
 mod tests;
@@ -82,40 +80,3 @@ impl ModuleMetadata for LocalModule {
         unsafe { ThisModule::from_ptr(core::ptr::null_mut()) }
     };
 }
-
-/// Most keys of a histogram.
-const KEYS_MAX: usize = 3;
-
-/// Most values of a histogram, the hit count being one of them.
-const VALS_MAX: usize = 3;
-
-/// Most variables of a histogram, and most references to variables in one.
-const VARS_MAX: usize = map::VARS_MAX;
-
-/// Most fields to sort by.
-const SORT_KEYS_MAX: usize = 2;
-
-/// Most `handler.action` clauses of a histogram.
-const ACTIONS_MAX: usize = 8;
-
-/// Most parameters of an action, and most fields of a synthetic event.
-const PARAMS_MAX: usize = kernel::trace::synth::MAX_FIELDS;
-
-/// Room for a string, with its NUL: a dynamic string key, a string variable, the text of an
-/// expression.
-const STR_MAX: usize = 256;
-
-/// Most return addresses of a stack.
-const STACK_DEPTH: usize = 31;
-
-/// Size of a stack in a key, in bytes.
-const STACK_SIZE: usize = STACK_DEPTH * size_of::<usize>();
-
-/// Largest size of a key, in bytes.
-const KEY_SIZE_MAX: usize = STR_MAX + STACK_SIZE;
-
-/// Size of a word in bytes.
-const WORD: usize = size_of::<u64>();
-
-/// Largest number of operators of an expression.
-const SUBEXPRS_MAX: u32 = 3;

@@ -7,8 +7,8 @@
 //! All elements are in one array of 64-bit words ([`slab`]), which is allocated when the map is
 //! made and is zero until it is used. An element has its key, its sums, and what its [`Layout`]
 //! asks for: variables, strings, the name of a task. Only keys that may be long, such as strings of
-//! varying length and stacks, are [elsewhere](keys), without unused room. A [`table`] of 32-bit
-//! slots, twice as many as there are elements, finds the element of a key.
+//! varying length and stacks, are [elsewhere](key_arena), without unused room. A [`table`] of
+//! 32-bit slots, twice as many as there are elements, finds the element of a key.
 //!
 //! # Insertion
 //!
@@ -24,7 +24,8 @@
 //!
 //! # Counters
 //!
-//! Hits and drops are counted per CPU. Every insertion counts one of them.
+//! Hits and drops are counted per CPU. Every insertion counts one of them, and [`Map::count_drop`]
+//! counts hits that are lost for other reasons.
 //!
 //! # Clearing
 //!
@@ -47,9 +48,7 @@ use kernel::{
 };
 
 mod element;
-mod hash;
-mod keys;
-mod layout;
+mod key_arena;
 mod slab;
 mod snapshot;
 mod sort;
@@ -59,12 +58,8 @@ mod vars;
 pub(crate) use self::{
     element::{
         Comm,
-        Element, //
-    },
-    layout::{
-        Layout,
-        STRING_WORDS,
-        VARS_MAX, //
+        Element,
+        Layout, //
     },
     snapshot::{
         Row,
@@ -77,55 +72,51 @@ pub(crate) use self::{
     },
     vars::{
         cut,
+        put_string,
         Busy,
-        Marks,
         Reader,
+        VarSet,
         Writer, //
     },
 };
 
 use self::{
-    hash::Seed,
-    keys::Keys,
-    layout::Shape,
-    slab::Slab,
+    element::Elements,
     table::{
+        Seed,
         Slot,
         Table, //
     }, //
 };
-
-/// Smallest and largest logarithm of the number of elements.
-pub(crate) const BITS_MIN: u32 = 7;
-pub(crate) const BITS_MAX: u32 = 17;
+use crate::limits::{
+    MAP_BITS_MAX,
+    MAP_BITS_MIN, //
+};
 
 /// A map from keys to elements.
 pub(crate) struct Map {
-    shape: Shape,
     seed: Seed,
     table: Table,
-    slab: Slab,
-    /// The keys, if they are long.
-    keys: Option<Keys>,
-    /// How many words a key has, or 0 while the map is closed.
-    entrance: Atomic<u32>,
+    elements: Elements,
+    /// Number of words of a key, or 0 while the map is closed.
+    gate: Atomic<u32>,
     hits: Counter,
     drops: Counter,
-    /// How many drops there were when the map was closed.
+    /// Number of drops when the map was closed.
     drops_at_close: Atomic<u64>,
-    /// How many drops precede the last wipe, and do not count any more.
+    /// Number of drops before the last wipe, which are not counted.
     drops_before: Atomic<u64>,
     /// Held while the elements are copied or wiped.
     copying: Pin<KBox<Mutex<()>>>,
 }
 
 impl Map {
-    /// Makes a map of `2^bits` elements.
+    /// Creates a map of `2^bits` elements.
     pub(crate) fn new(bits: u32, layout: Layout) -> Result<Self> {
-        if !(BITS_MIN..=BITS_MAX).contains(&bits) {
+        if !(MAP_BITS_MIN..=MAP_BITS_MAX).contains(&bits) {
             return Err(EINVAL);
         }
-        Self::with_hash(bits, layout, Seed::new(), keys::SMALL)
+        Self::with_hash(bits, layout, Seed::new(), key_arena::SMALL)
     }
 
     /// Creates a map whose hash is known, and in which long keys are kept as in a large map. It may
@@ -136,20 +127,11 @@ impl Map {
     }
 
     fn with_hash(bits: u32, layout: Layout, seed: Seed, small: usize) -> Result<Self> {
-        let shape = Shape::new(layout)?;
-        let keys = if shape.long_keys {
-            Some(Keys::new(1 << bits, layout.key_words, small)?)
-        } else {
-            None
-        };
-
         let map = Self {
-            entrance: Atomic::new(0),
+            gate: Atomic::new(0),
             seed,
             table: Table::new(bits.wrapping_add(1))?,
-            slab: Slab::new(1 << bits, shape.words)?,
-            keys,
-            shape,
+            elements: Elements::new(1 << bits, layout, small)?,
             hits: Counter::new()?,
             drops: Counter::new()?,
             drops_at_close: Atomic::new(0),
@@ -162,17 +144,12 @@ impl Map {
     }
 
     pub(crate) fn layout(&self) -> &Layout {
-        &self.shape.layout
+        &self.elements.layout.parts
     }
 
     /// Size of the memory for elements, slots and long keys, in bytes.
     pub(crate) fn size(&self) -> usize {
-        let keys = self.keys.as_ref().map_or(0, Keys::size);
-
-        self.slab
-            .size()
-            .saturating_add(self.table.size())
-            .saturating_add(keys)
+        self.elements.size().saturating_add(self.table.size())
     }
 
     /// Finds or claims the element of a key of one word, and counts a hit.
@@ -184,8 +161,8 @@ impl Map {
     pub(crate) fn insert_u64(&self, key: u64, comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
         let hash = self.seed.hash_word(key);
 
-        if !self.may_enter(1) {
-            return self.refuse();
+        if !self.accepts(1) {
+            return self.reject();
         }
         match self.find(hash, |element| element.is_word(key)) {
             Ok(element) => {
@@ -194,22 +171,26 @@ impl Map {
             }
             Err(at) => self
                 .claim_u64(key, hash, at, comm)
-                .map(|words| self.with(words)),
+                .map(|words| self.elements.with(words)),
         }
     }
 
-    /// Counts a hit of a key of one word, if it has an element already, whose first sum is how many
-    /// there were. Otherwise this is `false`, and nothing is counted.
+    /// Counts a hit of a key of one word that has an element already, whose first sum is the hit
+    /// count. Otherwise returns `false`, and counts nothing.
     ///
     /// [`Map::insert_u64`] and [`Element::add`] for what is most frequent.
     #[inline(always)]
     pub(crate) fn count_u64(&self, key: u64) -> bool {
         let hash = self.seed.hash_word(key);
 
-        if !self.may_enter(1) {
+        if !self.accepts(1) {
             return false;
         }
-        let sum = self.find_word(hash, |index| self.slab.word_if(index, key, self.shape.sums));
+        let sum = self.find_word(hash, |index| {
+            let Elements { slab, layout, .. } = &self.elements;
+
+            slab.word_if(index, key, layout.sums)
+        });
 
         if let Ok(sum) = sum {
             // In this order, as `wake_pollers` requires: it relies on the barrier of the atomic
@@ -225,8 +206,8 @@ impl Map {
     pub(crate) fn insert(&self, key: &[u64], comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
         let hash = self.seed.hash(key);
 
-        if !self.may_enter(key.len()) {
-            return self.refuse();
+        if !self.accepts(key.len()) {
+            return self.reject();
         }
         match self.find(hash, |element| element.has_key(key)) {
             Ok(element) => {
@@ -235,14 +216,14 @@ impl Map {
             }
             Err(at) => self
                 .claim(key, hash, at, comm)
-                .map(|words| self.with(words)),
+                .map(|words| self.elements.with(words)),
         }
     }
 
     /// The element of a key. This counts nothing.
     #[inline(always)]
     pub(crate) fn lookup(&self, key: &[u64]) -> Option<Element<'_>> {
-        if !self.may_enter(key.len()) {
+        if !self.accepts(key.len()) {
             return None;
         }
         self.find(self.seed.hash(key), |element| element.has_key(key))
@@ -252,7 +233,7 @@ impl Map {
     /// [`Map::lookup`] for a key of one word.
     #[inline(always)]
     pub(crate) fn lookup_u64(&self, key: u64) -> Option<Element<'_>> {
-        if !self.may_enter(1) {
+        if !self.accepts(1) {
             return None;
         }
         self.find(self.seed.hash_word(key), |element| element.is_word(key))
@@ -283,20 +264,20 @@ impl Map {
         self.table.published().count()
     }
 
-    /// Stops hits and lookups from entering; those inside go on.
+    /// Stops hits and lookups from entering; those inside continue.
     pub(crate) fn close(&self) {
         // Each later drop counts after the wipe: it may be of a hit that finds the map closed.
         self.drops_at_close.store(self.drops.sum(), Relaxed);
-        self.entrance.store(0, Relaxed);
+        self.gate.store(0, Relaxed);
     }
 
     /// Lets hits and lookups enter again.
     pub(crate) fn open(&self) {
-        // Pairs with the load in `may_enter`: who gets in sees that the map was wiped.
+        // Pairs with the load in `accepts`: who gets in sees that the map was wiped.
         //
         // CAST: A key is not that large: there would be no memory for the elements.
-        self.entrance
-            .store(self.shape.layout.key_words as u32, Release);
+        self.gate
+            .store(self.elements.layout.parts.key_words as u32, Release);
     }
 
     /// Empties the map. `synchronize` must wait for all hits that have begun.
@@ -309,7 +290,7 @@ impl Map {
         self.open();
     }
 
-    /// Makes the map empty, as it was when it was new.
+    /// Empties the map.
     ///
     /// It must be closed, and nothing may be inside or have an element: a concurrent insertion
     /// breaks no memory, but may leave an element behind that is counted wrongly.
@@ -317,10 +298,7 @@ impl Map {
         let _guard = self.copying.lock();
 
         self.table.wipe();
-        self.slab.wipe();
-        if let Some(keys) = &self.keys {
-            keys.wipe();
-        }
+        self.elements.wipe();
         self.hits.reset();
         self.drops_before
             .store(self.drops_at_close.load(Relaxed), Relaxed);
@@ -330,22 +308,27 @@ impl Map {
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
         let _guard = self.copying.lock();
 
-        Snapshot::new(self)
+        let mut published = KVVec::with_capacity(self.len(), GFP_KERNEL)?;
+
+        for index in self.table.published() {
+            published.push(index, GFP_KERNEL)?;
+        }
+        Snapshot::new(&self.elements, published)
     }
 
-    /// Whether the map is open to keys of this size.
+    /// Returns `true` if the map is open to keys of this size.
     #[inline]
-    fn may_enter(&self, key_words: usize) -> bool {
+    fn accepts(&self, key_words: usize) -> bool {
         // Pairs with the store in `open`.
         //
         // CAST: A `usize` has 32 bits at least.
-        key_words != 0 && self.entrance.load(Acquire) as usize == key_words
+        key_words != 0 && self.gate.load(Acquire) as usize == key_words
     }
 
     /// The result of an insertion that may not enter.
     #[cold]
     #[inline(never)]
-    fn refuse(&self) -> Option<Element<'_>> {
+    fn reject(&self) -> Option<Element<'_>> {
         self.drops.add(1);
         None
     }
@@ -354,12 +337,12 @@ impl Map {
     #[inline(always)]
     fn find(&self, hash: u64, is_it: impl Fn(Element<'_>) -> bool) -> Result<Element<'_>, usize> {
         self.find_word(hash, |index| {
-            self.element(index).filter(|element| is_it(*element))
+            self.elements.get(index).filter(|element| is_it(*element))
         })
     }
 
-    /// Calls `it` for the elements whose keys have this hash, until it gives something, which is
-    /// returned; or returns the free slot at which the search ended.
+    /// Calls `it` for the elements whose keys have this hash, until it returns something. Returns
+    /// that, or the free slot at which the search ended.
     #[inline(always)]
     fn find_word<T>(&self, hash: u64, it: impl Fn(u32) -> Option<T>) -> Result<T, usize> {
         let mut at = self.table.start(hash);
@@ -376,17 +359,6 @@ impl Map {
             }
             at = self.table.after(at);
         }
-    }
-
-    #[inline(always)]
-    fn element(&self, index: u32) -> Option<Element<'_>> {
-        self.slab.element(index).map(|words| self.with(words))
-    }
-
-    /// The element that has these words.
-    #[inline(always)]
-    fn with<'m>(&'m self, words: &'m [Atomic<u64>]) -> Element<'m> {
-        Element::new(self, words)
     }
 
     /// [`Map::claim`] for a key of one word.
@@ -420,10 +392,12 @@ impl Map {
 
             if !slot.is_free() {
                 // Somebody was faster, maybe with the same key.
-                let other = slot.index_if(hash).and_then(|i| self.slab.element(i));
+                let other = slot
+                    .index_if(hash)
+                    .and_then(|i| self.elements.slab.element(i));
 
                 match other {
-                    Some(words) if self.with(words).has_key(key) => break Some(words),
+                    Some(words) if self.elements.with(words).has_key(key) => break Some(words),
                     _ => at = self.table.after(at),
                 }
                 continue;
@@ -432,7 +406,7 @@ impl Map {
             let (index, words) = match prepared {
                 Some(element) => element,
                 None => {
-                    let Some(element) = self.prepare(key, &mut comm) else {
+                    let Some(element) = self.elements.prepare(key, &mut comm) else {
                         break None;
                     };
 
@@ -448,42 +422,12 @@ impl Map {
         };
 
         if let Some((index, _)) = prepared {
-            self.slab.give_back(index);
+            self.elements.slab.free(index);
         }
         match words {
             Some(_) => self.hits.add(1),
             None => self.drops.add(1),
         }
         words
-    }
-
-    /// Takes an element, and makes it ready to be published.
-    fn prepare(
-        &self,
-        key: &[u64],
-        comm: &mut Option<impl FnOnce(&mut Comm)>,
-    ) -> Option<(u32, &[Atomic<u64>])> {
-        // What is full is not written to, so that CPUs do not fight for it.
-        if let Some(keys) = &self.keys {
-            if !keys.has_room(keys::trimmed(key).len()) {
-                return None;
-            }
-        }
-
-        let index = self.slab.take()?;
-        let words = self.slab.element(index)?;
-        let element = self.with(words);
-
-        if element.set_key(index, key).is_none() {
-            self.slab.give_back(index);
-            return None;
-        }
-        if let (true, Some(comm)) = (self.shape.layout.comm, comm.take()) {
-            let mut name = Comm::default();
-
-            comm(&mut name);
-            element.set_comm(&name);
-        }
-        Some((index, words))
     }
 }

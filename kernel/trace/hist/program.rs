@@ -2,8 +2,8 @@
 
 //! A histogram in the form that runs.
 //!
-//! [`Program::compile`] makes it of the [`Spec`] once, so that a hit does not have to look at
-//! fields, flags and types. It also decides where things are:
+//! [`compile`](compile::compile) makes it of the [`Spec`](crate::spec::Spec) once, so that a hit
+//! does not have to look at fields, modifiers and types. It also decides where things are:
 //!
 //! - in the key: a number takes a word, a string the words of its field, `common_comm` two words,
 //!   a string of varying length 32 words, a stack 31 words ([`Program::keys`]);
@@ -12,78 +12,73 @@
 //! - in the scratch memory of a hit: slots, which have the values of references and variables, and
 //!   texts.
 
-mod compile;
+pub(crate) mod compile;
 pub(crate) mod op;
+pub(crate) mod snapshot_condition;
 
 use self::op::{
     Code,
+    Condition,
     KeptNumber,
     KeyPart,
+    Leaf,
     NumberVar,
     Read,
     Save,
+    SavedStack,
     TextVar,
     Value,
     Watch, //
 };
-use super::{
-    data::{
-        Hist,
-        Spec, //
-    },
-    field::VarKind,
+use crate::{
+    command::action::Handler,
+    histogram::Histogram,
     map::{
-        self,
         Layout,
-        Marks,
-        SortBy, //
+        SortBy,
+        VarSet, //
     },
-    update::pad::PadUse, //
+    spec::VarKind,
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
 
-/// What a key is, to show or compare it.
+/// The kind of a key, to show or compare it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeyKind {
     /// One word, sign-extended if it is signed.
     Number { signed: bool },
     /// A string with zeros up to the end of its words.
     String,
-    /// Addresses, one a word, with zeros behind the last.
+    /// Addresses, one a word, followed by zeros.
     Stack,
 }
 
 impl KeyKind {
-    /// Whether a key of this kind can be equal to one of the other.
-    pub(crate) fn finds(self, other: Self) -> bool {
-        matches!(
-            (self, other),
-            (Self::Number { .. }, Self::Number { .. })
-                | (Self::String, Self::String)
-                | (Self::Stack, Self::Stack)
-        )
+    /// Returns `true` if a key of this kind can be equal to one of the other.
+    fn is_compatible_with(self, other: Self) -> bool {
+        core::mem::discriminant(&self) == core::mem::discriminant(&other)
     }
 }
 
-/// Where a key is in the whole key.
+/// The place of a key in the whole key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KeyPlace {
     /// The word that it begins in.
     pub(crate) word: usize,
-    /// How many words it takes.
+    /// Its size in words.
     pub(crate) words: usize,
     pub(crate) kind: KeyKind,
 }
 
-/// Where a variable is in an element.
+/// The place of a variable in an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct VarPlace {
     /// Its number there; `None` if it is only used while an event is handled.
     pub(crate) var: Option<usize>,
-    /// What it holds, and where the element has it if it is a text.
+    /// The kind of its value, and the string slot of a text.
     pub(crate) kind: VarKind<usize>,
 }
 
@@ -96,13 +91,13 @@ impl VarPlace {
 
 /// The references to the variables of one other histogram.
 pub(crate) struct ReferredHist {
-    pub(crate) hist: Arc<Hist>,
+    pub(crate) hist: Arc<Histogram>,
     /// Each of its keys takes as many words as that of the histogram that refers to it.
     pub(crate) same_key: bool,
     /// `same_key`, and nothing that is read is a text.
     pub(crate) plain: bool,
     /// The variables that are unset by being read.
-    pub(crate) once: Marks,
+    pub(crate) once: VarSet,
     pub(crate) reads: KVec<Read>,
 }
 
@@ -117,34 +112,26 @@ pub(crate) enum Param {
     Stack(u32),
 }
 
-/// How much a hit has to do.
+/// The path that a hit takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum HitPath {
     /// One field of the record is the key. There are only sums, and variables that are numbers and
     /// that nothing else of the histogram refers to.
-    Plain(op::Leaf),
-    /// There is little to remember: it fits on the kernel stack, and nothing that runs can lead to
-    /// another event.
+    Plain(Leaf),
+    /// The scratch memory fits on the kernel stack, and nothing that runs can lead to another
+    /// event.
     Small,
-    /// It needs a [pad](super::update::pad).
+    /// It needs a [pad](crate::scratch).
     Large,
 }
 
-/// Most words and slots together that the key and the numbers of a [small](Shape::Small) histogram
-/// take.
-pub(crate) const SMALL_WORDS: usize = 8;
-
-/// Words of a text in the scratch memory, or in an element.
-pub(crate) const TEXT_WORDS: usize = map::STRING_WORDS;
-
-/// Most words of a key: the longest string and a stack.
-pub(crate) const KEY_WORDS_MAX: usize = TEXT_WORDS + super::STACK_DEPTH;
-
-/// Most slots: one for each reference, and one for each variable that nothing refers to.
-pub(crate) const SLOTS_MAX: usize = 2 * super::VARS_MAX;
-
-/// Most texts in the scratch memory: one for each reference, and the stack.
-pub(crate) const TEXTS_MAX: usize = super::VARS_MAX + 1;
+/// Returns when a handler runs its action; `signed` says whether the variable is that it watches.
+pub(crate) fn condition<T>(handler: &Handler<T>, signed: bool) -> Condition {
+    match handler {
+        Handler::OnMax(_) => Condition::Larger { signed },
+        Handler::OnMatch { .. } | Handler::OnChange(_) => Condition::Other,
+    }
+}
 
 /// An action in a set of actions.
 pub(crate) const fn bit(action: usize) -> u32 {
@@ -152,35 +139,34 @@ pub(crate) const fn bit(action: usize) -> u32 {
     1u32.wrapping_shl(action as u32)
 }
 
-// There is room for a string, or for a whole stack with its length.
-static_assert!(TEXT_WORDS * super::WORD == super::STR_MAX);
-static_assert!(super::STACK_DEPTH < TEXT_WORDS);
-
-/// What runs when the event of a histogram happens.
+/// The form of a histogram that hits run.
 pub(crate) struct Program {
-    pub(crate) shape: Shape,
-    layout: Layout,
-    keys: KVec<KeyPlace>,
+    pub(crate) path: HitPath,
+    /// The parts of an element of the map.
+    pub(crate) layout: Layout,
+    /// The keys, in their order.
+    pub(crate) keys: KVec<KeyPlace>,
     /// By number of the variable in the description.
     places: KVec<VarPlace>,
-    sort_by: KVec<SortBy>,
+    /// The order of the rows.
+    pub(crate) sort_by: KVec<SortBy>,
     pub(crate) code: Code,
     pub(crate) key_parts: KVec<KeyPart>,
     /// The sums but for the first, which is the hit count.
     pub(crate) sums: KVec<Value>,
     pub(crate) sources: KVec<ReferredHist>,
-    /// What gets the stack that led to the event.
-    pub(crate) stack: Option<op::SavedStack>,
+    /// The destination of the stack that led to the event.
+    pub(crate) stack: Option<SavedStack>,
     pub(crate) numbers: KVec<NumberVar>,
     /// Those numbers that stay in the element.
     pub(crate) kept_numbers: KVec<KeptNumber>,
-    pub(crate) kept_marks: Marks,
+    pub(crate) kept_vars: VarSet,
     pub(crate) texts: KVec<TextVar>,
     pub(crate) watches: KVec<Watch>,
     pub(crate) saves: KVec<Save>,
     /// By action: the parameters, if it makes a synthetic event.
     pub(crate) params: KVec<KVec<Param>>,
-    /// There is nothing but the hit count.
+    /// Only hits are counted.
     pub(crate) counts_only: bool,
     /// Variables are stored in the element.
     pub(crate) stores: bool,
@@ -190,47 +176,11 @@ pub(crate) struct Program {
     pub(crate) always: u32,
     /// The actions that do more than to store something in the element.
     pub(crate) effects: u32,
-    /// What a [large](Shape::Large) histogram needs.
-    pub(crate) pads: Option<PadUse>,
 }
 
 impl Program {
-    /// What elements of the map have to have room for.
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// The keys, in their order.
-    pub(crate) fn keys(&self) -> &[KeyPlace] {
-        &self.keys
-    }
-
-    /// Where elements have the variable number `idx` of the description.
+    /// Returns the place in elements of the variable number `idx` of the description.
     pub(crate) fn place(&self, idx: usize) -> VarPlace {
         self.places.get(idx).copied().unwrap_or(VarPlace::NONE)
-    }
-
-    /// How rows are sorted.
-    pub(crate) fn sort_by(&self) -> &[SortBy] {
-        &self.sort_by
-    }
-
-    /// Compiles a histogram. May sleep.
-    ///
-    /// # Errors
-    ///
-    /// - `ENOMEM` if there is no memory.
-    /// - `EINVAL` if the description makes no sense: it has no keys or one that is too long, uses a
-    ///   string as a number, or refers to what is not there, or to a histogram with other keys.
-    pub(crate) fn compile(spec: &Spec) -> Result<Self> {
-        compile::compile(spec)
-    }
-
-    /// Number of words that the key of a histogram takes. Its keys must be known, its actions need
-    /// not.
-    pub(crate) fn key_words(spec: &Spec) -> usize {
-        spec.keys()
-            .iter()
-            .fold(0, |n, key| n.saturating_add(compile::words_of_key(key)))
     }
 }

@@ -28,15 +28,15 @@ use kernel::{
     },
 };
 
-use super::{
-    data::Hist,
-    field::Owner, //
+use crate::{
+    histogram::Histogram,
+    spec::HistogramId, //
 };
 
 /// The one registry, there from [`init()`] on.
 static REGISTRY: SetOnce<Arc<Mutex<List>>> = SetOnce::new();
 
-/// What is attached.
+/// The triggers that are attached.
 struct List {
     entries: KVec<Entry>,
     /// Number of the last trigger that was entered.
@@ -46,29 +46,29 @@ struct List {
 /// A trigger, by its number. The same histogram is there more than once if it has a name.
 struct Entry {
     id: u64,
-    hist: Arc<Hist>,
-    /// Where it is attached, if it has variables or references.
+    hist: Arc<Histogram>,
+    /// The instance that it is attached in, if it has variables or references.
     instance: Option<InstanceRef>,
-    /// It was made for an action of another histogram.
-    helper: Option<EventName>,
+    /// The event that it is attached to, if it is an auto-created one.
+    auto_created: Option<EventName>,
 }
 
-/// The event that a helper is attached to.
+/// The event that an auto-created histogram is attached to.
 struct EventName {
     system: CString,
     event: CString,
 }
 
-/// Where a variable of some name is defined.
-pub(crate) enum Defined {
-    Nowhere,
+/// The result of looking a variable up by its name.
+pub(crate) enum Lookup {
+    NotFound,
     /// By this histogram, as the field with this index.
-    Once(Arc<Hist>, usize),
+    Unique(Arc<Histogram>, usize),
     /// By several.
-    Often,
+    Ambiguous,
 }
 
-/// A helper that nothing refers to any more, and that has left the registry.
+/// An auto-created histogram that nothing refers to, and that has left the registry.
 pub(crate) struct Idle {
     pub(crate) id: u64,
     instance: InstanceRef,
@@ -84,7 +84,7 @@ impl Idle {
     }
 }
 
-/// Makes the registry. It does nothing if there is one.
+/// Creates the registry, if it does not exist.
 pub(crate) fn init() -> Result {
     let list = new_mutex!(
         List {
@@ -116,15 +116,15 @@ fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut List) -> R) -> Option<R> {
 pub(crate) fn add(
     held: Held<'_>,
     file: EventFile<'_>,
-    hist: &Arc<Hist>,
-    helper: bool,
+    hist: &Arc<Histogram>,
+    auto_created: bool,
 ) -> Result<u64> {
     let instance = hist
         .spec
         .has_vars()
         .then(|| file.instance().pin())
         .transpose()?;
-    let helper = helper
+    let auto_created = auto_created
         .then(|| {
             Ok::<_, Error>(EventName {
                 system: CString::try_from(file.system())?,
@@ -142,7 +142,7 @@ pub(crate) fn add(
             id,
             hist: hist.clone(),
             instance,
-            helper,
+            auto_created,
         };
 
         list.last = id;
@@ -163,7 +163,7 @@ pub(crate) fn remove(held: Held<'_>, id: u64) {
 }
 
 /// The histogram with this name, `name=` included.
-pub(crate) fn named(held: Held<'_>, name: &CStr) -> Option<Arc<Hist>> {
+pub(crate) fn named(held: Held<'_>, name: &CStr) -> Option<Arc<Histogram>> {
     with(held, |list| {
         list.entries
             .iter()
@@ -173,9 +173,9 @@ pub(crate) fn named(held: Held<'_>, name: &CStr) -> Option<Arc<Hist>> {
 }
 
 /// Finds the histogram that defines a variable in an instance.
-pub(crate) fn find_var(held: Held<'_>, instance: Instance<'_>, name: &[u8]) -> Defined {
+pub(crate) fn find_var(held: Held<'_>, instance: Instance<'_>, name: &[u8]) -> Lookup {
     let find = |list: &mut List| {
-        let mut defined = Defined::Nowhere;
+        let mut lookup = Lookup::NotFound;
 
         for entry in &list.entries {
             if !entry.instance.as_ref().is_some_and(|i| *i == instance) {
@@ -185,20 +185,20 @@ pub(crate) fn find_var(held: Held<'_>, instance: Instance<'_>, name: &[u8]) -> D
                 continue;
             };
 
-            match &defined {
-                Defined::Once(hist, _) if Arc::ptr_eq(hist, &entry.hist) => (),
-                Defined::Nowhere => defined = Defined::Once(entry.hist.clone(), index),
-                _ => return Defined::Often,
+            match &lookup {
+                Lookup::Unique(hist, _) if Arc::ptr_eq(hist, &entry.hist) => (),
+                Lookup::NotFound => lookup = Lookup::Unique(entry.hist.clone(), index),
+                _ => return Lookup::Ambiguous,
             }
         }
-        defined
+        lookup
     };
 
-    with(held, find).unwrap_or(Defined::Nowhere)
+    with(held, find).unwrap_or(Lookup::NotFound)
 }
 
-/// Whether a trigger has this histogram.
-pub(crate) fn is_attached(held: Held<'_>, hist: &Arc<Hist>) -> bool {
+/// Returns `true` if a trigger has this histogram.
+pub(crate) fn is_attached(held: Held<'_>, hist: &Arc<Histogram>) -> bool {
     with(held, |list| {
         list.entries
             .iter()
@@ -207,19 +207,19 @@ pub(crate) fn is_attached(held: Held<'_>, hist: &Arc<Hist>) -> bool {
     .unwrap_or(false)
 }
 
-/// Whether another histogram refers to a variable of this one.
-pub(crate) fn is_referred_to(held: Held<'_>, hist: &Arc<Hist>) -> bool {
-    with(held, |list| list.refers_to(hist)).unwrap_or(false)
+/// Returns `true` if another histogram refers to a variable of this one.
+pub(crate) fn is_referred_to(held: Held<'_>, hist: &Arc<Histogram>) -> bool {
+    with(held, |list| list.refers_to(hist.id())).unwrap_or(false)
 }
 
-/// Takes a helper that nothing refers to off the list.
+/// Takes an auto-created histogram that nothing refers to off the list.
 pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
     // As in `remove`: what is left of the entry is dropped without the lock.
     let entry = with(held, |list| {
         let i = list
             .entries
             .iter()
-            .position(|entry| entry.helper.is_some() && !list.refers_to(&entry.hist))?;
+            .position(|entry| entry.auto_created.is_some() && !list.refers_to(entry.hist.id()))?;
 
         list.entries.remove(i).ok()
     })??;
@@ -227,19 +227,14 @@ pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
     Some(Idle {
         id: entry.id,
         instance: entry.instance?,
-        attached_to: entry.helper?,
+        attached_to: entry.auto_created?,
     })
 }
 
 impl List {
-    fn refers_to(&self, hist: &Arc<Hist>) -> bool {
-        self.entries.iter().any(|entry| {
-            entry
-                .hist
-                .spec
-                .refs
-                .iter()
-                .any(|r| matches!(&r.owner, Owner::Other(other) if Arc::ptr_eq(other, hist)))
-        })
+    fn refers_to(&self, id: HistogramId) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.hist.spec.refers_to(id))
     }
 }

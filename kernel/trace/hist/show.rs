@@ -6,9 +6,10 @@
 //! sorted without it, and the rows are written as they are read. So all rows and totals of a table
 //! are from one moment, and a large table does not block other users of tracing.
 
-pub(crate) mod key;
-pub(crate) mod table;
-pub(crate) mod value;
+pub(crate) mod columns;
+#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+pub(crate) mod debug;
+mod table;
 
 use kernel::{
     prelude::*,
@@ -21,10 +22,12 @@ use kernel::{
 };
 
 use self::table::Table;
-use super::{
-    line,
-    out::Out,
-    trigger::Histogram, //
+use crate::{
+    attached::{
+        self,
+        HistCommand, //
+    },
+    text_buf::TextBuf,
 };
 
 /// The `hist` file.
@@ -42,10 +45,10 @@ impl EventText for HistFile {
     fn collect<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> Result<Reading> {
         let mut tables = KVec::new();
 
-        for trigger in file.triggers::<Histogram>(lists) {
-            let mut info = Out::new();
+        for trigger in file.triggers::<HistCommand>(lists) {
+            let mut info = TextBuf::new();
 
-            line::write(&mut info, trigger);
+            attached::line(trigger, |text| info.put(text));
             info.bytes()?;
             tables.push(Table::new(trigger.data().hist.clone(), info), GFP_KERNEL)?;
         }
@@ -71,7 +74,7 @@ impl EventText for HistFile {
     }
 
     fn hits<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> u64 {
-        file.triggers::<Histogram>(lists)
+        file.triggers::<HistCommand>(lists)
             .map(|trigger| trigger.data().hist.map.hits())
             .fold(0, u64::wrapping_add)
     }

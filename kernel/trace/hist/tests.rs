@@ -17,7 +17,7 @@ use kernel::{
     str::BStr, //
 };
 
-/// Whether the text is this one; tells if it is not.
+/// Returns `true` if the text is this one; prints both if not.
 fn same(text: &[u8], is: &[u8]) -> bool {
     let ok = text == is;
 

@@ -14,6 +14,11 @@ pub mod context {
     pub const COMM_LEN: usize = 16;
 }
 
+pub mod synth {
+    /// Most fields of a synthetic event.
+    pub const MAX_FIELDS: usize = 64;
+}
+
 pub mod event_mutex {
     use std::marker::PhantomData;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! An element of a map.
+//! The elements of a map: what one consists of, and where its key, its sums and the name of its
+//! task are.
 
 use kernel::{
     prelude::*,
@@ -8,28 +9,230 @@ use kernel::{
         Atomic,
         Relaxed, //
     },
-    trace::context::COMM_LEN, //
 };
 
 use super::{
-    keys::{
+    key_arena::{
         self,
-        Keys, //
+        KeyArena, //
     },
-    layout::{
-        Shape,
-        LONG_KEY_WORDS,
-        STRING_WORDS, //
-    },
-    Map, //
+    slab::Slab, //
 };
-use crate::WORD;
+use crate::limits::{
+    COMM_LEN,
+    COMM_WORDS,
+    STRING_WORDS,
+    VARS_MAX, //
+};
 
 /// The name of a task.
 pub(crate) type Comm = [u8; COMM_LEN];
 
-/// Its size in words.
-pub(super) const COMM_WORDS: usize = COMM_LEN / WORD;
+/// Size of the substitute for a long key in an element: its size, and its place with the size of
+/// that.
+const LONG_KEY_WORDS: usize = 2;
+
+/// The parts of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Size of the key.
+    pub(crate) key_words: usize,
+    /// Number of sums, the hit count included.
+    pub(crate) n_sums: usize,
+    /// Number of variables, those whose value is a string included.
+    pub(crate) n_vars: usize,
+    /// Number of strings and stacks that variables have.
+    pub(crate) string_slots: usize,
+    /// The first of them that is shown: a copy of the map has this one and those behind it.
+    pub(crate) first_shown: usize,
+    /// The name of the task that had the first hit is kept.
+    pub(crate) comm: bool,
+}
+
+/// The offsets of the parts of an element, in words.
+///
+/// In front there is the key, or what says where it is; what has no place of its own here comes in
+/// this order.
+#[derive(Clone, Copy)]
+pub(super) struct ElementLayout {
+    /// The parts.
+    pub(super) parts: Layout,
+    /// Keys are elsewhere: see [`key_arena`].
+    pub(super) long_keys: bool,
+    pub(super) sums: usize,
+    /// The lock of the variables, if any.
+    pub(super) lock: Option<usize>,
+    pub(super) vars: usize,
+    pub(super) strings: usize,
+    pub(super) comm: usize,
+    /// Size of an element.
+    pub(super) words: usize,
+}
+
+impl ElementLayout {
+    /// `EINVAL` for what no element can have.
+    pub(super) fn new(layout: Layout) -> Result<Self> {
+        Self::with_keys(layout, key_arena::are_long(layout.key_words))
+    }
+
+    /// The layout of a copy: with the whole key in front, however long it is, and with those
+    /// strings only that are shown.
+    pub(super) fn of_copy(&self) -> Result<Self> {
+        let Layout {
+            string_slots,
+            first_shown,
+            ..
+        } = self.parts;
+        let layout = Layout {
+            string_slots: string_slots.saturating_sub(first_shown),
+            first_shown: 0,
+            ..self.parts
+        };
+
+        Self::with_keys(layout, false)
+    }
+
+    fn with_keys(layout: Layout, long_keys: bool) -> Result<Self> {
+        let Layout {
+            key_words,
+            n_sums,
+            n_vars,
+            string_slots,
+            comm,
+            ..
+        } = layout;
+
+        // The first word links elements that nobody uses.
+        if key_words == 0 || n_vars > VARS_MAX {
+            return Err(EINVAL);
+        }
+
+        let mut words = if long_keys { LONG_KEY_WORDS } else { key_words };
+        let mut place = |n: usize| {
+            let at = words;
+
+            words = words.checked_add(n).ok_or(EINVAL)?;
+            Ok::<usize, Error>(at)
+        };
+        let locked = n_vars > 0 || string_slots > 0;
+
+        Ok(Self {
+            parts: layout,
+            long_keys,
+            sums: place(n_sums)?,
+            lock: if locked { Some(place(1)?) } else { None },
+            vars: place(n_vars)?,
+            strings: place(string_slots.checked_mul(STRING_WORDS).ok_or(EINVAL)?)?,
+            comm: place(if comm { COMM_WORDS } else { 0 })?,
+            words,
+        })
+    }
+
+    /// Returns the offset of a string.
+    #[inline]
+    pub(super) fn string(&self, slot: usize) -> Option<usize> {
+        if slot >= self.parts.string_slots {
+            return None;
+        }
+        Some(self.strings.wrapping_add(slot.wrapping_mul(STRING_WORDS)))
+    }
+
+    /// Returns the offset of a variable.
+    #[inline]
+    pub(super) fn var(&self, var: usize) -> Option<usize> {
+        (var < self.parts.n_vars).then_some(self.vars.wrapping_add(var))
+    }
+
+    /// Returns the offset of a sum.
+    #[inline]
+    pub(super) fn sum(&self, sum: usize) -> Option<usize> {
+        (sum < self.parts.n_sums).then_some(self.sums.wrapping_add(sum))
+    }
+}
+
+/// The elements of a map, used and unused ones.
+pub(super) struct Elements {
+    pub(super) layout: ElementLayout,
+    pub(super) slab: Slab,
+    /// The keys, if they are long.
+    keys: Option<KeyArena>,
+}
+
+impl Elements {
+    /// Allocates `count` elements. Long keys take up to `small` words as in a small map.
+    pub(super) fn new(count: u32, layout: Layout, small: usize) -> Result<Self> {
+        let layout = ElementLayout::new(layout)?;
+        let keys = layout
+            .long_keys
+            .then(|| KeyArena::new(count, layout.parts.key_words, small))
+            .transpose()?;
+
+        Ok(Self {
+            slab: Slab::new(count, layout.words)?,
+            keys,
+            layout,
+        })
+    }
+
+    /// Size in bytes.
+    pub(super) fn size(&self) -> usize {
+        let keys = self.keys.as_ref().map_or(0, KeyArena::size);
+
+        self.slab.size().saturating_add(keys)
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, index: u32) -> Option<Element<'_>> {
+        self.slab.element(index).map(|words| self.with(words))
+    }
+
+    /// The element that has these words.
+    #[inline(always)]
+    pub(super) fn with<'m>(&'m self, words: &'m [Atomic<u64>]) -> Element<'m> {
+        Element {
+            elements: self,
+            words,
+        }
+    }
+
+    /// Takes an element, and fills it in so that it can be published.
+    pub(super) fn prepare(
+        &self,
+        key: &[u64],
+        comm: &mut Option<impl FnOnce(&mut Comm)>,
+    ) -> Option<(u32, &[Atomic<u64>])> {
+        // What is full is not written to, so that CPUs do not fight for it.
+        if let Some(keys) = &self.keys {
+            if !keys.has_room(key_arena::trimmed(key).len()) {
+                return None;
+            }
+        }
+
+        let index = self.slab.take()?;
+        let words = self.slab.element(index)?;
+        let element = self.with(words);
+
+        if element.set_key(index, key).is_none() {
+            self.slab.free(index);
+            return None;
+        }
+        if let (true, Some(comm)) = (self.layout.parts.comm, comm.take()) {
+            let mut name = Comm::default();
+
+            comm(&mut name);
+            element.set_comm(&name);
+        }
+        Some((index, words))
+    }
+
+    /// Frees all elements, and zeroes them. None may be in use.
+    pub(super) fn wipe(&self) {
+        self.slab.wipe();
+        if let Some(keys) = &self.keys {
+            keys.wipe();
+        }
+    }
+}
 
 /// An element of a map.
 ///
@@ -37,20 +240,15 @@ pub(super) const COMM_WORDS: usize = COMM_LEN / WORD;
 /// [`vars`](super::vars).
 #[derive(Clone, Copy)]
 pub(crate) struct Element<'m> {
-    map: &'m Map,
-    /// Its words. There are as many as the shape says.
+    elements: &'m Elements,
+    /// Its words. There are as many as the layout says.
     words: &'m [Atomic<u64>],
 }
 
 impl<'m> Element<'m> {
     #[inline]
-    pub(super) fn new(map: &'m Map, words: &'m [Atomic<u64>]) -> Self {
-        Self { map, words }
-    }
-
-    #[inline]
-    pub(super) fn shape(&self) -> &'m Shape {
-        &self.map.shape
+    pub(super) fn layout(&self) -> &'m ElementLayout {
+        &self.elements.layout
     }
 
     /// A word, counted from the first one.
@@ -71,13 +269,13 @@ impl<'m> Element<'m> {
         self.words.get(at..)?.get(..count)
     }
 
-    /// Counts a hit, and adds to the other sums what `values` gives.
+    /// Counts a hit, and adds `values` to the other sums.
     #[inline(always)]
     pub(crate) fn count(&self, values: impl ExactSizeIterator<Item = u64>) {
         if values.len() == 0 {
             return self.add(0, 1);
         }
-        let sums = self.words_at(self.shape().sums, self.shape().layout.n_sums);
+        let sums = self.words_at(self.layout().sums, self.layout().parts.n_sums);
 
         if let Some((hits, sums)) = sums.and_then(<[_]>::split_first) {
             hits.add(1, Relaxed);
@@ -95,7 +293,7 @@ impl<'m> Element<'m> {
         }
     }
 
-    /// Copies the key, as much as there is room for.
+    /// Copies the key, or the start of it that fits.
     pub(crate) fn copy_key(&self, key: &mut [u64]) {
         for (to, from) in key.iter_mut().zip(self.key()) {
             *to = from.load(Relaxed);
@@ -105,10 +303,10 @@ impl<'m> Element<'m> {
     /// All words that a copy has, except for the key: those before the strings, and those from the
     /// first string on that is shown.
     pub(super) fn copied(&self) -> impl Iterator<Item = &'m Atomic<u64>> {
-        let shape = self.shape();
-        let skipped = shape.layout.first_shown.wrapping_mul(STRING_WORDS);
-        let shown = shape.strings.saturating_add(skipped);
-        let before = self.words.get(shape.sums..shape.strings).unwrap_or(&[]);
+        let layout = self.layout();
+        let skipped = layout.parts.first_shown.wrapping_mul(STRING_WORDS);
+        let shown = layout.strings.saturating_add(skipped);
+        let before = self.words.get(layout.sums..layout.strings).unwrap_or(&[]);
         let behind = self.words.get(shown..).unwrap_or(&[]);
 
         [before, behind].into_iter().flatten()
@@ -126,20 +324,20 @@ impl<'m> Element<'m> {
 
     #[inline]
     fn sum_word(&self, sum: usize) -> Option<&'m Atomic<u64>> {
-        self.word(self.shape().sum(sum)?)
+        self.word(self.layout().sum(sum)?)
     }
 
     /// The words of the key; of a long one without the zeroes at its end.
     #[inline]
     fn key(&self) -> &'m [Atomic<u64>] {
-        match &self.map.keys {
+        match &self.elements.keys {
             Some(keys) => self.long_key(keys),
-            None => self.words(0, self.shape().layout.key_words),
+            None => self.words(0, self.layout().parts.key_words),
         }
     }
 
     #[inline]
-    fn long_key(&self, keys: &'m Keys) -> &'m [Atomic<u64>] {
+    fn long_key(&self, keys: &'m KeyArena) -> &'m [Atomic<u64>] {
         let Some([len, place]) = self.long_key_place() else {
             return &[];
         };
@@ -157,23 +355,23 @@ impl<'m> Element<'m> {
     }
 
     fn comm_words(&self) -> &'m [Atomic<u64>] {
-        if self.shape().layout.comm {
-            self.words(self.shape().comm, COMM_WORDS)
+        if self.layout().parts.comm {
+            self.words(self.layout().comm, COMM_WORDS)
         } else {
             &[]
         }
     }
 
-    /// Whether this is the key, of a map with keys of one word.
+    /// Returns `true` if this is the key, of a map with keys of one word.
     #[inline]
     pub(super) fn is_word(&self, key: u64) -> bool {
         self.word(0).is_some_and(|word| word.load(Relaxed) == key)
     }
 
-    /// Whether this is the key, which has as many words as all keys of the map.
+    /// Returns `true` if this is the key, which has as many words as all keys of the map.
     #[inline]
     pub(super) fn has_key(&self, key: &[u64]) -> bool {
-        if keys::are_long(key.len()) {
+        if key_arena::are_long(key.len()) {
             return self.has_long_key(key);
         }
         let Some(words) = self.words_at(0, key.len()) else {
@@ -189,7 +387,7 @@ impl<'m> Element<'m> {
     /// Not inlined, as short keys are to be compared quickly.
     #[inline(never)]
     fn has_long_key(&self, key: &[u64]) -> bool {
-        let Some(keys) = &self.map.keys else {
+        let Some(keys) = &self.elements.keys else {
             return false;
         };
         let words = self.long_key(keys);
@@ -204,8 +402,8 @@ impl<'m> Element<'m> {
     pub(super) fn set_key(&self, index: u32, key: &[u64]) -> Option<()> {
         let mut key = key;
 
-        if let Some(keys) = &self.map.keys {
-            key = keys::trimmed(key);
+        if let Some(keys) = &self.elements.keys {
+            key = key_arena::trimmed(key);
             self.make_room(keys, index, key.len())?;
         }
         for (word, key) in self.key().iter().zip(key) {
@@ -215,7 +413,7 @@ impl<'m> Element<'m> {
     }
 
     /// Finds room for a long key. An element that was given back may have some still.
-    fn make_room(&self, keys: &Keys, index: u32, needed: usize) -> Option<()> {
+    fn make_room(&self, keys: &KeyArena, index: u32, needed: usize) -> Option<()> {
         let [len, place] = self.long_key_place()?;
 
         if KeySpan(place.load(Relaxed)).room() < needed {
@@ -241,24 +439,24 @@ impl<'m> Element<'m> {
 /// Accessors of the unit tests. Readers of the map take a snapshot.
 #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
 impl Element<'_> {
-    /// A sum, or 0 if there is no such sum.
+    /// Returns a sum, or 0 if it does not exist.
     pub(crate) fn sum(&self, sum: usize) -> u64 {
         self.sum_word(sum).map_or(0, |word| word.load(Relaxed))
     }
 
-    /// A word of the key, or 0 behind its end.
+    /// Returns a word of the key, or 0 after its end.
     pub(crate) fn key_word(&self, word: usize) -> u64 {
         self.key().get(word).map_or(0, |word| word.load(Relaxed))
     }
 }
 
-/// Where a long key is, and how many words there are for it.
+/// The place of a long key, and the number of words reserved for it.
 #[derive(Clone, Copy)]
 struct KeySpan(u64);
 
 impl KeySpan {
     fn new(start: usize, room: usize) -> Self {
-        // CAST: `Keys::new` has seen to it that this is enough.
+        // CAST: `KeyArena::new` has seen to it that this is enough.
         Self((start as u64) << 32 | room as u64)
     }
 
@@ -279,8 +477,8 @@ fn all_zero(words: &[u64]) -> bool {
     words.iter().fold(0, |all, word| all | word) == 0
 }
 
-/// Whether the words are the same up to the length of the shorter of the two; compares four at
-/// once, as long as there are so many.
+/// Returns `true` if the words are the same up to the length of the shorter of the two. Compares
+/// four at once while possible.
 #[inline(never)]
 fn same_words(words: &[Atomic<u64>], key: &[u64]) -> bool {
     let (fours, key_fours) = (words.chunks_exact(4), key.chunks_exact(4));

@@ -28,7 +28,7 @@ pub(super) struct Slab {
     /// contexts: code that sees this leaves it as it is.
     next: Atomic<u32>,
     /// The head of the free list.
-    free: Atomic<u64>,
+    head: Atomic<u64>,
 }
 
 /// The head of the free list: a version, and the index of an element plus one, or 0 at the end.
@@ -60,7 +60,7 @@ impl Slab {
             size,
             count,
             next: Atomic::new(0),
-            free: Atomic::new(0),
+            head: Atomic::new(0),
         })
     }
 
@@ -92,12 +92,12 @@ impl Slab {
     ///
     /// If there is none, this writes nothing, so that CPUs do not fight for the memory.
     pub(super) fn take(&self) -> Option<u32> {
-        self.take_given_back().or_else(|| self.take_new())
+        self.take_freed().or_else(|| self.take_new())
     }
 
-    fn take_given_back(&self) -> Option<u32> {
-        // Pairs with the compare-and-exchange in `give_back`: the link was written before.
-        let mut head = Head(self.free.load(Acquire));
+    fn take_freed(&self) -> Option<u32> {
+        // Pairs with the compare-and-exchange in `free`: the link was written before.
+        let mut head = Head(self.head.load(Acquire));
 
         loop {
             let index = head.index()?;
@@ -106,9 +106,9 @@ impl Slab {
             // CAST: The link is the low half.
             let link = self.element(index)?.first()?.load(Relaxed) as u32;
 
-            match self.free.cmpxchg(head.0, head.followed_by(link).0, Acquire) {
+            match self.head.cmpxchg(head.0, head.followed_by(link).0, Acquire) {
                 Ok(_) => return Some(index),
-                Err(_) => head = Head(self.free.load(Acquire)),
+                Err(_) => head = Head(self.head.load(Acquire)),
             }
         }
     }
@@ -122,21 +122,21 @@ impl Slab {
         (index < self.count).then_some(index)
     }
 
-    /// Gives an element back that has never been published.
-    pub(super) fn give_back(&self, index: u32) {
+    /// Frees an element that has never been published.
+    pub(super) fn free(&self, index: u32) {
         let Some(link) = self.element(index).and_then(<[_]>::first) else {
             return;
         };
-        let mut head = Head(self.free.load(Relaxed));
+        let mut head = Head(self.head.load(Relaxed));
 
         loop {
             // CAST: The low half.
             link.store(u64::from(head.0 as u32), Relaxed);
             let number = index.wrapping_add(1);
 
-            // Pairs with the loads in `take_given_back`.
+            // Pairs with the loads in `take_freed`.
             match self
-                .free
+                .head
                 .cmpxchg(head.0, head.followed_by(number).0, Release)
             {
                 Ok(_) => return,
@@ -145,14 +145,14 @@ impl Slab {
         }
     }
 
-    /// Makes all elements zero, and takes them all back. None may be in use.
+    /// Zeroes and frees all elements. None may be in use.
     pub(super) fn wipe(&self) {
         let used = self.next.load(Relaxed).min(self.count) as usize;
 
         for word in self.words.iter().take(used.wrapping_mul(self.size)) {
             word.store(0, Relaxed);
         }
-        self.free.store(0, Relaxed);
+        self.head.store(0, Relaxed);
         self.next.store(0, Relaxed);
     }
 }

@@ -10,27 +10,27 @@ use kernel::{
 use super::{
     element::{
         Element,
-        COMM_WORDS, //
-    },
-    layout::{
-        Shape,
-        STRING_WORDS, //
+        ElementLayout,
+        Elements, //
     },
     sort::{
         self,
         SortBy, //
     },
-    vars::LockWord,
-    Map, //
+    vars::LockWord, //
+};
+use crate::limits::{
+    COMM_WORDS,
+    STRING_WORDS, //
 };
 
-/// How often an element whose variables change all the time is copied again. A copy takes less than
-/// the hits that change them.
-const ROUNDS: u32 = 1 << 12;
+/// Number of attempts to copy an element whose variables change all the time. A copy takes less
+/// than the hits that change them.
+const COPY_RETRIES: u32 = 1 << 12;
 
 /// A copy of the elements of a map.
 pub(crate) struct Snapshot {
-    shape: Shape,
+    layout: ElementLayout,
     /// The first string of the map that is here.
     first_string: usize,
     /// The words of the elements, one element after the other.
@@ -43,28 +43,23 @@ impl Snapshot {
     /// Copies the elements of a map that is not being wiped.
     ///
     /// An element that is published meanwhile may be in it or not. All others are.
-    pub(super) fn new(map: &Map) -> Result<Self> {
-        let shape = map.shape.of_copy()?;
-        // Which elements there are is found out before there is room for them, and only once: a
-        // new one must not get the room of an old one.
-        let mut order = KVVec::with_capacity(map.len(), GFP_KERNEL)?;
-
-        for index in map.table.published() {
-            order.push(index, GFP_KERNEL)?;
-        }
-        let size = shape.words.checked_mul(order.len()).ok_or(ENOMEM)?;
+    /// `order` has the indices of the elements: which ones there are is found out before there is
+    /// room for them, and only once, as a new one must not get the room of an old one.
+    pub(super) fn new(elements: &Elements, mut order: KVVec<u32>) -> Result<Self> {
+        let layout = elements.layout.of_copy()?;
+        let size = layout.words.checked_mul(order.len()).ok_or(ENOMEM)?;
         let mut words = KVVec::zeroed(size, GFP_KERNEL)?;
-        let copies = words.chunks_exact_mut(shape.words.max(1));
+        let copies = words.chunks_exact_mut(layout.words.max(1));
 
         for ((row, copy), index) in (0..).zip(copies).zip(order.iter_mut()) {
-            if let Some(element) = map.element(*index) {
-                copy_element(element, &shape, copy);
+            if let Some(element) = elements.get(*index) {
+                copy_element(element, &layout, copy);
             }
             *index = row;
         }
         Ok(Self {
-            shape,
-            first_string: map.shape.layout.first_shown,
+            layout,
+            first_string: elements.layout.parts.first_shown,
             words,
             order,
         })
@@ -75,7 +70,7 @@ impl Snapshot {
         self.order.len()
     }
 
-    /// A row, in the order that [`Snapshot::sort`] has made.
+    /// Returns a row, in the order of [`Snapshot::sort`].
     pub(crate) fn row(&self, at: usize) -> Option<Row<'_>> {
         self.order.get(at).and_then(|row| self.row_at(*row))
     }
@@ -92,25 +87,25 @@ impl Snapshot {
     ///
     /// `ENOMEM`; the rows then stay as they were.
     pub(crate) fn sort(&mut self, by: &[SortBy]) -> Result {
-        sort::sort(&self.shape, &self.words, &mut self.order, by)
+        sort::sort(&self.layout, &self.words, &mut self.order, by)
     }
 
     fn row_at(&self, row: u32) -> Option<Row<'_>> {
-        let start = self.shape.words.wrapping_mul(row as usize);
+        let start = self.layout.words.wrapping_mul(row as usize);
 
         Some(Row {
-            shape: &self.shape,
+            layout: &self.layout,
             first_string: self.first_string,
             words: self
                 .words
-                .get(start..start.wrapping_add(self.shape.words))?,
+                .get(start..start.wrapping_add(self.layout.words))?,
         })
     }
 }
 
-/// Copies an element to what has this shape.
-fn copy_element(element: Element<'_>, shape: &Shape, copy: &mut [u64]) {
-    let Some((key, rest)) = copy.split_at_mut_checked(shape.sums) else {
+/// Copies an element to what has this layout.
+fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) {
+    let Some((key, rest)) = copy.split_at_mut_checked(layout.sums) else {
         return;
     };
     let mut copy_words = || {
@@ -120,11 +115,11 @@ fn copy_element(element: Element<'_>, shape: &Shape, copy: &mut [u64]) {
     };
 
     element.copy_key(key);
-    let Some(lock) = shape.lock else {
+    let Some(lock) = layout.lock else {
         return copy_words();
     };
 
-    let word = (0..ROUNDS).find_map(|_| {
+    let word = (0..COPY_RETRIES).find_map(|_| {
         element.read(|vars| {
             copy_words();
             vars.lock_word()
@@ -143,7 +138,7 @@ fn copy_element(element: Element<'_>, shape: &Shape, copy: &mut [u64]) {
 /// The copy of an element.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
-    shape: &'a Shape,
+    layout: &'a ElementLayout,
     first_string: usize,
     words: &'a [u64],
 }
@@ -151,19 +146,19 @@ pub(crate) struct Row<'a> {
 impl<'a> Row<'a> {
     /// The key.
     pub(crate) fn key(&self) -> &'a [u64] {
-        self.part(0, self.shape.layout.key_words)
+        self.part(0, self.layout.parts.key_words)
     }
 
     /// A sum.
     pub(crate) fn sum(&self, sum: usize) -> u64 {
-        self.word(self.shape.sum(sum))
+        self.word(self.layout.sum(sum))
     }
 
     /// A variable, if it is set.
     pub(crate) fn var(&self, var: usize) -> Option<u64> {
-        let at = self.shape.var(var)?;
+        let at = self.layout.var(var)?;
 
-        LockWord(self.word(self.shape.lock))
+        LockWord(self.word(self.layout.lock))
             .is_marked(var)
             .then(|| self.word(Some(at)))
     }
@@ -172,7 +167,7 @@ impl<'a> Row<'a> {
     pub(crate) fn string(&self, slot: usize) -> &'a [u64] {
         let slot = slot.checked_sub(self.first_string);
 
-        match slot.and_then(|slot| self.shape.string(slot)) {
+        match slot.and_then(|slot| self.layout.string(slot)) {
             Some(start) => self.part(start, STRING_WORDS),
             None => &[],
         }
@@ -180,8 +175,8 @@ impl<'a> Row<'a> {
 
     /// The name of the task that had the first hit: 16 bytes, or none.
     pub(crate) fn comm(&self) -> &'a [u8] {
-        if self.shape.layout.comm {
-            self.part(self.shape.comm, COMM_WORDS).as_bytes()
+        if self.layout.parts.comm {
+            self.part(self.layout.comm, COMM_WORDS).as_bytes()
         } else {
             &[]
         }

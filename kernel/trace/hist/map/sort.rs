@@ -7,15 +7,16 @@
 //! follows, those of each run of equal rows are sorted by the next one, until no row has an equal,
 //! or there are no more numbers. As the words of the keys come last, the order is total.
 //!
-//! Large runs are sorted byte by byte, from the lowest one up, skipping those in which all rows of
-//! the run agree; small ones by insertion. Nothing here is recursive, compares what may change, or
-//! depends on the order that the rows had.
+//! Nothing here compares what may change, or depends on the order that the rows had.
 
 use kernel::prelude::*;
 
-use super::layout::Shape;
+use super::{
+    element::ElementLayout,
+    vars::cut, //
+};
 
-/// How a key is ordered.
+/// The order of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeyOrder {
     /// As an unsigned number.
@@ -28,7 +29,7 @@ pub(crate) enum KeyOrder {
     None,
 }
 
-/// What rows are sorted by.
+/// A sort criterion of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SortValue {
     /// A sum.
@@ -37,30 +38,24 @@ pub(crate) enum SortValue {
     Key { word: usize, order: KeyOrder },
 }
 
-/// What rows are sorted by, and in which direction.
+/// A sort criterion of rows, and its direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SortBy {
     pub(crate) value: SortValue,
     pub(crate) descending: bool,
 }
 
-/// Runs of at most so many rows are sorted by insertion.
-const FEW: usize = 32;
-
 /// A row, while it is sorted.
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// What it is sorted by at the moment.
+    /// Its current sort criterion.
     number: u64,
     row: u32,
     /// It is the first of a run: it differs from the entry in front of it.
     first: bool,
 }
 
-/// How many rows have each value of a byte, and later where the next one goes.
-type Counts = [u32; 256];
-
-/// What a level of the sort takes from a row.
+/// The part of a row that a level of the sort uses.
 #[derive(Clone, Copy)]
 enum Part {
     Unsigned,
@@ -75,53 +70,52 @@ struct Sorter<'a> {
     row_words: usize,
     entries: KVVec<Entry>,
     scratch: KVVec<Entry>,
-    counts: KBox<Counts>,
 }
 
 /// Sorts `order`, which has the numbers of the rows in `words`.
-pub(super) fn sort(shape: &Shape, words: &[u64], order: &mut [u32], by: &[SortBy]) -> Result {
+pub(super) fn sort(
+    layout: &ElementLayout,
+    words: &[u64],
+    order: &mut [u32],
+    by: &[SortBy],
+) -> Result {
     if order.len() < 2 {
         return Ok(());
     }
 
-    let mut sorter = Sorter::new(shape, words, order)?;
+    let mut entries = KVVec::with_capacity(order.len(), GFP_KERNEL)?;
 
-    sorter.sort(shape, by);
+    for row in order.iter() {
+        let entry = Entry {
+            row: *row,
+            ..Default::default()
+        };
+
+        entries.push(entry, GFP_KERNEL)?;
+    }
+
+    let mut sorter = Sorter {
+        words,
+        row_words: layout.words,
+        entries,
+        scratch: KVVec::from_elem(Entry::default(), order.len(), GFP_KERNEL)?,
+    };
+
+    sorter.sort(layout, by);
     for (to, entry) in order.iter_mut().zip(&sorter.entries) {
         *to = entry.row;
     }
     Ok(())
 }
 
-impl<'a> Sorter<'a> {
-    fn new(shape: &Shape, words: &'a [u64], order: &[u32]) -> Result<Self> {
-        let mut entries = KVVec::with_capacity(order.len(), GFP_KERNEL)?;
-
-        for row in order {
-            entries.push(
-                Entry {
-                    row: *row,
-                    ..Default::default()
-                },
-                GFP_KERNEL,
-            )?;
-        }
-        Ok(Self {
-            words,
-            row_words: shape.words,
-            scratch: KVVec::from_elem(Entry::default(), order.len(), GFP_KERNEL)?,
-            entries,
-            counts: KBox::new([0; 256], GFP_KERNEL)?,
-        })
-    }
-
+impl Sorter<'_> {
     /// Sorts the entries.
-    fn sort(&mut self, shape: &Shape, by: &[SortBy]) {
-        let key_words = shape.layout.key_words;
+    fn sort(&mut self, layout: &ElementLayout, by: &[SortBy]) {
+        let key_words = layout.parts.key_words;
 
         for by in by {
             let (word, part) = match by.value {
-                SortValue::Sum { index, signed } => match shape.sum(index) {
+                SortValue::Sum { index, signed } => match layout.sum(index) {
                     Some(word) => (word, Part::number(signed)),
                     None => continue,
                 },
@@ -154,7 +148,7 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Sorts each run by a part of its rows, and tells whether there are equal rows left.
+    /// Sorts each run by a part of its rows, and returns `true` if equal rows are left.
     fn level(&mut self, word: usize, part: Part, descending: bool) -> bool {
         let mut rest: &mut [Entry] = &mut self.entries;
         let mut ties = false;
@@ -181,7 +175,7 @@ impl<'a> Sorter<'a> {
                 entry.number = if descending { !number } else { number };
                 entry.first = false;
             }
-            sort_run(run, &mut self.scratch, &mut self.counts);
+            sort_run(run, &mut self.scratch);
             ties |= mark_runs(run);
         }
         ties
@@ -206,36 +200,20 @@ impl Part {
             Self::Unsigned => word,
             Self::Signed => word ^ (1 << 63),
             Self::Str(before) => {
-                let ended = words
-                    .get(at.wrapping_sub(before)..at)
-                    .is_some_and(|words| words.iter().any(|word| nul_at(*word) < u64::BITS));
+                let mut words = words.get(at.wrapping_sub(before)..at).unwrap_or(&[]).iter();
 
-                if ended {
-                    0
-                } else {
-                    // In the order of the bytes, without what follows the NUL.
-                    let bytes = word.to_be();
-                    bytes & !u64::MAX.checked_shr(nul_at(word)).unwrap_or(0)
+                if words.any(|word| cut(word.to_ne_bytes()).1) {
+                    return 0;
                 }
+                // In the order of the bytes, without what follows the NUL.
+                cut(word.to_ne_bytes()).0.to_be()
             }
         }
     }
 }
 
-/// How many bits of the bytes of a word are in front of the first zero byte: 64 if there is none.
-#[inline]
-fn nul_at(word: u64) -> u32 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-
-    let bytes = word.to_be();
-    // The highest bit of each byte that is zero.
-    let zeroes = !((bytes & LOW).wrapping_add(LOW) | bytes | LOW);
-
-    zeroes.leading_zeros()
-}
-
-/// Marks the entries of a sorted run that differ from the one in front of them, the first one
-/// included, and tells whether there is another one.
+/// Marks the entries of a sorted run that differ from their predecessor, the first one included.
+/// Returns `true` if others are left.
 fn mark_runs(run: &mut [Entry]) -> bool {
     let mut ties = false;
     let mut before = None;
@@ -248,83 +226,44 @@ fn mark_runs(run: &mut [Entry]) -> bool {
     ties
 }
 
-/// Sorts a run by its numbers, and keeps the order of equal ones.
-fn sort_run(run: &mut [Entry], scratch: &mut [Entry], counts: &mut Counts) {
-    if run.is_sorted_by_key(|entry| entry.number) {
-        return;
-    }
-    if run.len() <= FEW {
-        return sort_few(run);
-    }
-
-    let (all, any) = run.iter().fold((u64::MAX, 0), |(all, any), entry| {
-        (all & entry.number, any | entry.number)
-    });
-    let different = all ^ any;
-
+/// Sorts a run by its numbers: merges sorted parts of it, which are twice as long each time.
+fn sort_run(run: &mut [Entry], scratch: &mut [Entry]) {
     let Some(scratch) = scratch.get_mut(..run.len()) else {
-        return sort_few(run);
+        return;
     };
-    let (mut from, mut to) = (&mut *run, scratch);
-    let mut moved = false;
+    let (mut from, mut to) = (run, scratch);
+    let mut in_scratch = false;
+    let mut length = 1usize;
 
-    for shift in (0..u64::BITS).step_by(8) {
-        if different.wrapping_shr(shift) & 0xff == 0 {
-            continue;
+    while length < from.len() {
+        let both = length.saturating_mul(2);
+
+        for (from, to) in from.chunks(both).zip(to.chunks_mut(both)) {
+            merge(from, length, to);
         }
-        sort_byte(from, to, counts, shift);
         (from, to) = (to, from);
-        moved = !moved;
+        in_scratch = !in_scratch;
+        length = both;
     }
-    if moved {
-        // `to` is the run, and `from` has its entries.
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = *from;
-        }
+    if in_scratch {
+        to.copy_from_slice(from);
     }
 }
 
-/// Puts entries into the order of a byte of their numbers.
-fn sort_byte(from: &[Entry], to: &mut [Entry], counts: &mut Counts, shift: u32) {
-    let byte = |entry: &Entry| usize::from(entry.number.wrapping_shr(shift) as u8);
+/// Merges two sorted parts, of which the first has `length` entries, or all.
+fn merge(from: &[Entry], length: usize, to: &mut [Entry]) {
+    let (left, right) = from.split_at_checked(length).unwrap_or((from, &[]));
+    let (mut left, mut right) = (left.iter(), right.iter());
 
-    counts.fill(0);
-    for entry in from {
-        let count = &mut counts[byte(entry)];
+    for to in to {
+        let next = match (left.as_slice().first(), right.as_slice().first()) {
+            (Some(a), Some(b)) if b.number < a.number => right.next(),
+            (Some(_), _) => left.next(),
+            (None, _) => right.next(),
+        };
 
-        *count = count.wrapping_add(1);
-    }
-
-    let mut next = 0u32;
-    for count in counts.iter_mut() {
-        let n = *count;
-
-        *count = next;
-        next = next.wrapping_add(n);
-    }
-
-    for entry in from {
-        let place = &mut counts[byte(entry)];
-
-        if let Some(to) = to.get_mut(*place as usize) {
+        if let Some(entry) = next {
             *to = *entry;
-        }
-        *place = place.wrapping_add(1);
-    }
-}
-
-/// Sorts a few entries by insertion.
-fn sort_few(run: &mut [Entry]) {
-    for sorted in 1..run.len() {
-        for at in (0..sorted).rev() {
-            let Some([left, right]) = run.get_mut(at..at.wrapping_add(2)) else {
-                break;
-            };
-
-            if left.number <= right.number {
-                break;
-            }
-            core::mem::swap(left, right);
         }
     }
 }

@@ -3,7 +3,11 @@
 //! The table of slots, which says where the element of a key is.
 //!
 //! A slot is free, or has the index of an element and a part of the hash of its key. It is set
-//! once, by a compare-and-exchange, and does not change any more until the map is wiped.
+//! once, by a compare-and-exchange, and does not change until the map is wiped.
+//!
+//! Keys come from user space, so the hash depends on two secret numbers of each map: without them
+//! one cannot predict which keys collide. It is the multiply-and-fold of wyhash, not a
+//! cryptographic hash: words are multiplied to 128 bits, the halves of which are combined.
 
 use kernel::{
     prelude::*,
@@ -15,14 +19,14 @@ use kernel::{
     },
 };
 
-use super::BITS_MAX;
+use crate::limits::MAP_BITS_MAX;
 
 /// Bits of a slot that are the index of an element, plus one; the others are the lowest of the
 /// hash.
-const INDEX_BITS: u32 = BITS_MAX + 1;
+const INDEX_BITS: u32 = MAP_BITS_MAX + 1;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
 
-/// What is in a slot.
+/// The contents of a slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot(u32);
 
@@ -80,14 +84,14 @@ impl Table {
         size_of_val(&*self.slots)
     }
 
-    /// Where the search for a key of this hash begins.
+    /// Returns the slot at which the search for a key of this hash begins.
     #[inline]
     pub(super) fn start(&self, hash: u64) -> usize {
         // CAST: There are fewer slots than a `usize` can count.
         hash.wrapping_shr(self.shift) as usize
     }
 
-    /// The slot where the search goes on.
+    /// Returns the slot after this one.
     #[inline]
     pub(super) fn after(&self, at: usize) -> usize {
         let next = at.wrapping_add(1);
@@ -105,7 +109,7 @@ impl Table {
         Slot(self.slots.get(at).map_or(0, |slot| slot.load(Acquire)))
     }
 
-    /// Puts an element into a slot, if it is free.
+    /// Publishes an element in a slot, if that is free.
     pub(super) fn publish(&self, at: usize, slot: Slot) -> bool {
         // Pairs with the loads: the key was written before.
         self.slots
@@ -121,10 +125,64 @@ impl Table {
             .filter_map(|slot| Slot(slot.load(Acquire)).index())
     }
 
-    /// Makes all slots free. The table must not be in use.
+    /// Frees all slots. The table must not be in use.
     pub(super) fn wipe(&self) {
         for slot in self.slots.iter() {
             slot.store(0, Relaxed);
         }
     }
+}
+
+/// The hash of keys: the secrets of a map.
+pub(super) struct Seed {
+    start: u64,
+    /// Odd, so that no bit of a word gets lost.
+    factor: u64,
+}
+
+impl Seed {
+    pub(super) fn new() -> Self {
+        Self::from_numbers(kernel::random::get_u64(), kernel::random::get_u64())
+    }
+
+    pub(super) fn from_numbers(start: u64, factor: u64) -> Self {
+        Self {
+            start,
+            factor: factor | 1,
+        }
+    }
+
+    /// The hash of a key of one word: the same as [`Seed::hash`] gives.
+    #[inline]
+    pub(super) fn hash_word(&self, word: u64) -> u64 {
+        mix(self.start ^ word, self.factor)
+    }
+
+    /// The hash of a key.
+    #[inline]
+    pub(super) fn hash(&self, words: &[u64]) -> u64 {
+        let mut hash = self.start;
+        let mut rest = words;
+
+        while let [first, second, others @ ..] = rest {
+            // The sum cannot be chosen such that a factor is zero: `hash` is not known.
+            hash = mix(
+                hash ^ first,
+                self.factor.wrapping_add(*second) ^ hash.rotate_left(32),
+            );
+            rest = others;
+        }
+        match rest.first() {
+            Some(last) => mix(hash ^ last, self.factor),
+            None => hash,
+        }
+    }
+}
+
+#[inline]
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a).wrapping_mul(u128::from(b));
+
+    // CAST: The two halves.
+    (product as u64) ^ ((product >> 64) as u64)
 }

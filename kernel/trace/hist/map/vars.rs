@@ -29,22 +29,20 @@ use kernel::{
     },
 };
 
-use super::{
-    element::Element,
-    layout::{
-        STRING_WORDS,
-        VARS_MAX, //
-    },
+use super::element::Element;
+use crate::limits::{
+    STRING_WORDS,
+    VARS_MAX,
+    WORD, //
 };
-use crate::WORD;
 
 // There is a mark for each variable.
 kernel::static_assert!(VARS_MAX <= 16);
 
-/// How often the lock is polled before giving up, all attempts together.
-const POLLS: u32 = 64;
+/// Number of polls of the lock before the caller fails, all attempts together.
+const LOCK_SPIN_LIMIT: u32 = 64;
 
-/// What is in the word of the lock.
+/// The contents of the word of the lock.
 ///
 /// | Bits | |
 /// | --- | --- |
@@ -54,20 +52,20 @@ const POLLS: u32 = 64;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct LockWord(pub(super) u64);
 
-/// What is added for each writer.
+/// The increment of each writer.
 const VERSION: u64 = 1 << 32;
 
-/// Where the marks begin.
+/// The position of the marks.
 const MARKS: u32 = 16;
 
 impl LockWord {
-    /// Whether a variable is set.
+    /// Returns `true` if a variable is set.
     #[inline]
     pub(super) fn is_marked(self, var: usize) -> bool {
         self.0 & mark(var) != 0
     }
 
-    /// How many writes there were.
+    /// Number of writes.
     #[inline]
     fn version(self) -> u32 {
         // CAST: The high bits.
@@ -92,7 +90,7 @@ impl LockWord {
     }
 }
 
-/// The mark of a variable, of which there are at most [`VARS_MAX`].
+/// The mark of a variable below [`VARS_MAX`].
 #[inline]
 fn mark(var: usize) -> u64 {
     if var < VARS_MAX {
@@ -105,9 +103,9 @@ fn mark(var: usize) -> u64 {
 
 /// A set of variables: their marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Marks(u64);
+pub(crate) struct VarSet(u64);
 
-impl Marks {
+impl VarSet {
     pub(crate) const NONE: Self = Self(0);
 
     /// The set with a further variable.
@@ -121,7 +119,7 @@ impl Marks {
     }
 }
 
-/// The variables are being written, and it is not known when that ends; or there are none.
+/// The variables are being written for an unknown time; or the element has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Busy;
 
@@ -134,7 +132,7 @@ impl<'m> Element<'m> {
     pub(crate) fn write(&self) -> Option<Writer<'m>> {
         let lock = self.lock()?;
         let vars = self.vars()?;
-        let mut polls = POLLS;
+        let mut polls = LOCK_SPIN_LIMIT;
 
         loop {
             let word = unlocked(lock, &mut polls)?;
@@ -145,7 +143,8 @@ impl<'m> Element<'m> {
         }
     }
 
-    /// Locks the variables, to write all that [`Element::take`] and readers ask for. Never waits.
+    /// Locks the variables, to write all that [`Element::consume`] and readers ask for. Never
+    /// waits.
     ///
     /// `None` if another write is being done or has just been done: to store nothing leaves the
     /// element as if the values had been stored before those of the other write. Also `None` for
@@ -158,7 +157,7 @@ impl<'m> Element<'m> {
         let first = LockWord(lock.load(Acquire));
         let mut word = first;
 
-        for _ in 0..POLLS {
+        for _ in 0..LOCK_SPIN_LIMIT {
             if word.owner() != 0 || word.version() != first.version() {
                 return None;
             }
@@ -172,7 +171,7 @@ impl<'m> Element<'m> {
         None
     }
 
-    /// Locks the variables if the word of the lock is `word`, which says that nobody has.
+    /// Locks the variables if the word of the lock is `word`, in which it is free.
     ///
     /// # Errors
     ///
@@ -209,15 +208,15 @@ impl<'m> Element<'m> {
         self.read_then(f, |lock, word, _| lock.load(Relaxed) == word.0)
     }
 
-    /// Reads variables and, if `f` gives something, unsets those of `once`, all in one step.
+    /// Reads variables and, if `f` returns something, unsets those of `once`, all in one step.
     ///
     /// # Errors
     ///
     /// [`Busy`] where [`Element::read`] gives `None`.
     #[inline(always)]
-    pub(crate) fn take<R>(
+    pub(crate) fn consume<R>(
         &self,
-        once: Marks,
+        once: VarSet,
         f: impl FnMut(&Reader<'m>) -> Option<R>,
     ) -> Result<Option<R>, Busy> {
         self.read_then(f, |lock, word, result| {
@@ -231,9 +230,9 @@ impl<'m> Element<'m> {
         .ok_or(Busy)
     }
 
-    /// Makes variables that were taken set again, unless there was a write since `version`: what it
-    /// set may have been taken as well.
-    pub(crate) fn untake(&self, once: Marks, version: u32) {
+    /// Sets consumed variables again, unless they were written since `version`: the new values may
+    /// have been consumed as well.
+    pub(crate) fn restore(&self, once: VarSet, version: u32) {
         self.read_then(
             |_| (),
             |lock, word, ()| {
@@ -242,7 +241,7 @@ impl<'m> Element<'m> {
         );
     }
 
-    /// Reads variables until `still` says that none was written meanwhile.
+    /// Reads variables until `still` confirms that none was written concurrently.
     #[inline(always)]
     fn read_then<R>(
         &self,
@@ -251,7 +250,7 @@ impl<'m> Element<'m> {
     ) -> Option<R> {
         let lock = self.lock()?;
         let vars = self.vars()?;
-        let mut polls = POLLS;
+        let mut polls = LOCK_SPIN_LIMIT;
 
         loop {
             let word = unlocked(lock, &mut polls)?;
@@ -271,18 +270,18 @@ impl<'m> Element<'m> {
 
     #[inline]
     fn lock(&self) -> Option<&'m Atomic<u64>> {
-        self.word(self.shape().lock?)
+        self.word(self.layout().lock?)
     }
 
     #[inline]
     fn vars(&self) -> Option<&'m [Atomic<u64>]> {
-        self.words_at(self.shape().vars, self.shape().layout.n_vars)
+        self.words_at(self.layout().vars, self.layout().parts.n_vars)
     }
 
     /// The words of a string or a stack.
     #[inline]
     fn string_words(&self, slot: usize) -> &'m [Atomic<u64>] {
-        self.shape()
+        self.layout()
             .string(slot)
             .map_or(&[], |start| self.words(start, STRING_WORDS))
     }
@@ -332,12 +331,12 @@ pub(crate) struct Writer<'m> {
     element: Element<'m>,
     vars: &'m [Atomic<u64>],
     lock: &'m Atomic<u64>,
-    /// What the word of the lock is to be next.
+    /// The next value of the word of the lock.
     word: LockWord,
 }
 
 impl Writer<'_> {
-    /// Whether a variable is set.
+    /// Returns `true` if a variable is set.
     #[inline]
     pub(crate) fn is_set(&self, var: usize) -> bool {
         self.word.is_marked(var)
@@ -366,9 +365,9 @@ impl Writer<'_> {
         }
     }
 
-    /// Marks variables as set.
+    /// VarSet variables as set.
     #[inline]
-    pub(crate) fn mark(&mut self, marks: Marks) {
+    pub(crate) fn mark(&mut self, marks: VarSet) {
         self.word.0 |= marks.0;
     }
 
@@ -377,29 +376,14 @@ impl Writer<'_> {
     pub(crate) fn set_string(&mut self, slot: usize, text: &[u8]) {
         let words = self.element.string_words(slot);
         let room = size_of_val(words).saturating_sub(1);
-        let chunks = text.get(..room).unwrap_or(text).chunks_exact(WORD);
-        let rest = chunks.remainder();
-        let mut words = words.iter();
+        let text = text.get(..room).unwrap_or(text);
 
-        for (chunk, word) in chunks.zip(&mut words) {
-            let (text, ended) = cut(chunk.first_chunk().copied().unwrap_or([0; WORD]));
-
-            word.store(text, Relaxed);
-            if ended {
-                return;
-            }
-        }
-        if let Some(word) = words.next() {
-            let mut bytes = [0; WORD];
-
-            for (to, from) in bytes.iter_mut().zip(rest) {
-                *to = *from;
-            }
-            word.store(cut(bytes).0, Relaxed);
-        }
+        put_string(&mut words.iter(), text, |word, text| {
+            word.store(text, Relaxed)
+        });
     }
 
-    /// Sets a stack, as far as there is room for it: its length, then the addresses.
+    /// Sets a stack: its length, then the addresses, as many as fit.
     pub(crate) fn set_stack(&mut self, slot: usize, stack: impl Iterator<Item = u64>) {
         let Some((length, words)) = self.element.string_words(slot).split_first() else {
             return;
@@ -431,12 +415,12 @@ pub(crate) struct Reader<'m> {
 }
 
 impl Reader<'_> {
-    /// The word of the lock, if there is no write meanwhile.
+    /// The word of the lock, without a concurrent write.
     pub(super) fn lock_word(&self) -> LockWord {
         self.word
     }
 
-    /// How many writes there were before this reading.
+    /// Number of writes before this reading.
     #[inline]
     pub(crate) fn version(&self) -> u32 {
         self.word.version()
@@ -450,7 +434,7 @@ impl Reader<'_> {
         self.word.is_marked(var).then(|| word.load(Relaxed))
     }
 
-    /// Copies a string; what is behind its NUL stays as it is.
+    /// Copies a string; the words after its NUL stay as they are.
     pub(crate) fn copy_string(&self, slot: usize, text: &mut [u64; STRING_WORDS]) {
         for (to, from) in text.iter_mut().zip(self.element.string_words(slot)) {
             *to = from.load(Relaxed);
@@ -473,8 +457,8 @@ impl Reader<'_> {
     }
 }
 
-/// Of the bytes of a word of a string those before the first NUL, with zeros behind them; and
-/// whether there is one.
+/// Clears the bytes of a word of a string from the first NUL on. Returns `true` with the word if a
+/// NUL was found.
 #[inline]
 pub(crate) fn cut(bytes: [u8; WORD]) -> (u64, bool) {
     const ONES: u64 = u64::MAX / 0xff;
@@ -491,4 +475,29 @@ pub(crate) fn cut(bytes: [u8; WORD]) -> (u64, bool) {
     let lowest = zeros & zeros.wrapping_neg();
 
     (u64::from_le(word & (lowest >> 7).wrapping_sub(1)), true)
+}
+
+/// Writes the bytes of a string up to its NUL or its end to words, the last of which is filled up
+/// with zeros.
+#[inline]
+pub(crate) fn put_string<W>(to: &mut impl Iterator<Item = W>, from: &[u8], put: impl Fn(W, u64)) {
+    let chunks = from.chunks_exact(WORD);
+    let rest = chunks.remainder();
+
+    for (chunk, word) in chunks.zip(&mut *to) {
+        let (text, ended) = cut(chunk.first_chunk().copied().unwrap_or([0; WORD]));
+
+        put(word, text);
+        if ended {
+            return;
+        }
+    }
+    if let Some(word) = to.next() {
+        let mut bytes = [0; WORD];
+
+        for (to, from) in bytes.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        put(word, cut(bytes).0);
+    }
 }

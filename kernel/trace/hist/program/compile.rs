@@ -2,113 +2,132 @@
 
 //! The compiler: from the description of a histogram to its program.
 
-mod actions;
-mod number;
+mod numbers;
 mod vars;
 
-use self::vars::Resolved;
+use self::vars::{
+    kept_text,
+    Resolved, //
+};
 use super::{
     bit,
+    condition,
     op::{
         Code,
         Kept,
-        KeptNumber,
         KeyPart,
-        NumberVar,
         Save,
         SavedStack,
-        Step,
-        TextVar,
+        Text,
         Value,
         Watch, //
     },
+    HitPath,
     KeyKind,
     KeyPlace,
     Param,
-    Program,
-    ReferredHist,
-    Shape,
-    VarPlace,
-    KEY_WORDS_MAX,
-    SLOTS_MAX,
-    SMALL_WORDS, //
+    Program, //
 };
 use crate::{
-    action::{
-        Action,
-        ActionKind,
-        Handler, //
+    command::{
+        action::{
+            ActionKind,
+            Handler, //
+        },
+        expr::Modifier, //
     },
-    data::Spec,
-    field::{
-        Field,
-        Flags,
-        Func, //
+    histogram::Histogram,
+    limits::{
+        KEY_WORDS_MAX,
+        SLOTS_MAX,
+        SMALL_WORDS, //
     },
     map::{
         KeyOrder,
         Layout,
-        Marks,
         SortBy,
-        SortValue, //
+        SortValue,
+        VarSet, //
     },
-    update::{
-        moment::COMM_LEN,
-        pad::PadUse, //
+    spec::{
+        field::FieldKind,
+        Action,
+        Spec,
+        Track,
+        VarKind, //
     },
-    STACK_DEPTH,
-    WORD, //
 };
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 
 /// A histogram that is being compiled.
 struct Compiler<'a> {
     spec: &'a Spec,
+    /// The histograms that it refers to.
+    owners: &'a [Arc<Histogram>],
+    program: Program,
     refs: KVec<Resolved>,
-    keys: KVec<KeyPlace>,
-    places: KVec<VarPlace>,
-    steps: KVec<Step>,
-    key_parts: KVec<KeyPart>,
-    sums: KVec<Value>,
-    sources: KVec<ReferredHist>,
-    numbers: KVec<NumberVar>,
-    kept_numbers: KVec<KeptNumber>,
-    kept_marks: Marks,
-    texts: KVec<TextVar>,
-    watches: KVec<Watch>,
-    saves: KVec<Save>,
-    params: KVec<KVec<Param>>,
+    /// The text of the scratch memory that has the stack that led to the event.
     stack: Option<u32>,
-    key_words: usize,
     n_slots: usize,
     n_scratch: usize,
-    n_vars: usize,
-    n_strings: usize,
 }
 
-pub(super) fn compile(spec: &Spec) -> Result<Program> {
+/// Compiles a histogram, which refers to the histograms `owners`.
+///
+/// # Errors
+///
+/// - `ENOMEM` if there is no memory.
+/// - `EINVAL` if the description makes no sense: it has no keys or one that is too long, uses a
+///   string as a number, or refers to what is not there, or to a histogram with other keys.
+pub(crate) fn compile(spec: &Spec, owners: &[Arc<Histogram>]) -> Result<Program> {
     let mut c = Compiler {
         spec,
+        owners,
+        program: Program {
+            path: HitPath::Large,
+            layout: Layout {
+                key_words: 0,
+                n_sums: 1,
+                n_vars: 0,
+                string_slots: 0,
+                first_shown: 0,
+                comm: spec.fields.iter().any(|f| {
+                    f.modifier == Modifier::ExecName || matches!(f.kind, FieldKind::FirstComm(_))
+                }),
+            },
+            keys: KVec::new(),
+            places: KVec::new(),
+            sort_by: KVec::new(),
+            code: Code {
+                steps: KVec::new(),
+                usecs: spec.usecs,
+            },
+            key_parts: KVec::new(),
+            sums: KVec::new(),
+            sources: KVec::new(),
+            stack: None,
+            numbers: KVec::new(),
+            kept_numbers: KVec::new(),
+            kept_vars: VarSet::NONE,
+            texts: KVec::new(),
+            watches: KVec::new(),
+            saves: KVec::new(),
+            params: KVec::new(),
+            counts_only: false,
+            stores: false,
+            stores_numbers_only: false,
+            always: actions(spec, |action| {
+                matches!(action.clause.handler, Handler::OnMatch { .. })
+            }),
+            effects: actions(spec, |action| action.clause.kind != ActionKind::Save),
+        },
         refs: KVec::new(),
-        keys: KVec::new(),
-        places: KVec::new(),
-        steps: KVec::new(),
-        key_parts: KVec::new(),
-        sums: KVec::new(),
-        sources: KVec::new(),
-        numbers: KVec::new(),
-        kept_numbers: KVec::new(),
-        kept_marks: Marks::NONE,
-        texts: KVec::new(),
-        watches: KVec::new(),
-        saves: KVec::new(),
-        params: KVec::new(),
         stack: None,
-        key_words: 0,
         n_slots: spec.refs.len(),
         n_scratch: 0,
-        n_vars: 0,
-        n_strings: 0,
     };
 
     c.keys()?;
@@ -116,6 +135,7 @@ pub(super) fn compile(spec: &Spec) -> Result<Program> {
     c.values()?;
     c.variables()?;
     c.actions()?;
+    c.sort_by()?;
     c.finish()
 }
 
@@ -124,64 +144,49 @@ fn index(n: usize) -> Result<u32> {
     Ok(u32::try_from(n)?)
 }
 
-/// Number of words that a key takes in the whole key.
-pub(super) fn words_of_key(key: &Field) -> usize {
-    let bytes = if key.flags.any(Flags::STACKTRACE) {
-        return STACK_DEPTH;
-    } else if key.func == Func::Comm {
-        COMM_LEN
-    } else if key.flags.any(Flags::STRING) {
-        key.size as usize
-    } else {
-        return 1;
-    };
+/// The set of the actions for which `which` is true.
+fn actions(spec: &Spec, which: impl Fn(&Action) -> bool) -> u32 {
+    let all = spec.actions.iter().enumerate();
 
-    bytes.div_ceil(WORD).max(1)
+    all.filter(|(_, action)| which(action))
+        .fold(0, |set, (i, _)| set | bit(i))
 }
 
 impl Compiler<'_> {
     fn keys(&mut self) -> Result {
         for key in self.spec.keys() {
-            let word = index(self.key_words)?;
-            let words = words_of_key(key);
-            let (part, kind) = if key.flags.any(Flags::STACKTRACE) {
-                let part = match &key.source {
-                    Some(source) => KeyPart::Recorded {
-                        word,
-                        offset: source.offset,
-                    },
-                    None => KeyPart::Stack {
-                        word,
-                        scratch: self.stack()?,
-                    },
-                };
-                (part, KeyKind::Stack)
-            } else if let Some(text) = self.text(key)? {
-                let part = KeyPart::String {
-                    word,
-                    words: index(words)?,
-                    text,
-                };
-                (part, KeyKind::String)
-            } else {
-                let value = self.value(key)?;
-                let signed = self.signed(key);
-                (KeyPart::Number { word, value }, KeyKind::Number { signed })
+            let at = self.program.layout.key_words;
+            let words = key.key_words();
+            let word = index(at)?;
+            let (part, kind) = match self.text(key)? {
+                Some(Text::Recorded { offset }) => {
+                    (KeyPart::Recorded { word, offset }, KeyKind::Stack)
+                }
+                Some(Text::Scratch(scratch)) => (KeyPart::Stack { word, scratch }, KeyKind::Stack),
+                Some(text) => {
+                    let words = index(words)?;
+
+                    (KeyPart::String { word, words, text }, KeyKind::String)
+                }
+                None => {
+                    let value = self.value(key)?;
+                    let signed = key.ty.signed;
+
+                    (KeyPart::Number { word, value }, KeyKind::Number { signed })
+                }
+            };
+            let place = KeyPlace {
+                word: at,
+                words,
+                kind,
             };
 
-            self.key_parts.push(part, GFP_KERNEL)?;
-            self.keys.push(
-                KeyPlace {
-                    word: self.key_words,
-                    words,
-                    kind,
-                },
-                GFP_KERNEL,
-            )?;
-            self.key_words = self.key_words.saturating_add(words);
+            self.program.key_parts.push(part, GFP_KERNEL)?;
+            self.program.keys.push(place, GFP_KERNEL)?;
+            self.program.layout.key_words = at.saturating_add(words);
         }
 
-        if self.key_words == 0 || self.key_words > KEY_WORDS_MAX {
+        if !(1..=KEY_WORDS_MAX).contains(&self.program.layout.key_words) {
             return Err(EINVAL);
         }
         Ok(())
@@ -189,8 +194,8 @@ impl Compiler<'_> {
 
     /// The sums. The first is the hit count.
     fn values(&mut self) -> Result {
-        for (i, field) in self.spec.vals().iter().enumerate() {
-            if i == 0 || field.flags.any(Flags::VAR) {
+        for field in self.spec.vals().iter().skip(1) {
+            if field.var.is_some() {
                 continue;
             }
             if self.text(field)?.is_some() {
@@ -198,26 +203,83 @@ impl Compiler<'_> {
             }
             let value = self.value(field)?;
 
-            self.sums.push(value, GFP_KERNEL)?;
+            self.program.sums.push(value, GFP_KERNEL)?;
+        }
+        self.program.layout.n_sums = self.program.sums.len().wrapping_add(1);
+        Ok(())
+    }
+
+    fn actions(&mut self) -> Result {
+        for save in &self.spec.save_vars {
+            let place = self.program.place(save.var.idx);
+            let save = match self.text(&save.val)? {
+                Some(text) => Save::Text {
+                    text,
+                    kept: kept_text(place)?.ok_or(EINVAL)?,
+                },
+                None => Save::Number {
+                    value: self.value(&save.val)?,
+                    place: index(place.var.ok_or(EINVAL)?)?,
+                },
+            };
+
+            self.program.saves.push(save, GFP_KERNEL)?;
+        }
+
+        for (i, action) in self.spec.actions.iter().enumerate() {
+            let mut params = KVec::new();
+
+            if let Some(track) = &action.track {
+                let watch = self.watch(i, action, track)?;
+
+                self.program.watches.push(watch, GFP_KERNEL)?;
+            }
+            for idx in &action.refs {
+                params.push(self.param(*idx)?, GFP_KERNEL)?;
+            }
+            self.program.params.push(params, GFP_KERNEL)?;
         }
         Ok(())
     }
 
-    /// Says in which order rows are.
-    fn sort_by(&self) -> Result<KVec<SortBy>> {
-        let mut sort_by = KVec::new();
-        let n = self.spec.n_sort_keys.min(self.spec.sort_keys.len());
-        let n_sums = self.sums.len().wrapping_add(1);
+    fn watch(&self, i: usize, action: &Action, track: &Track) -> Result<Watch> {
+        let place = self.program.place(track.var.idx);
+        let resolved = self.refs.get(track.var_ref).ok_or(EINVAL)?;
+        let var = self.spec.refs.get(track.var_ref).ok_or(EINVAL)?;
 
-        for sort_key in self.spec.sort_keys.get(..n).unwrap_or(&[]) {
+        Ok(Watch {
+            action: index(i)?,
+            slot: index(track.var_ref)?,
+            scratch: resolved.scratch,
+            stack: resolved.kind == VarKind::Stack(()),
+            place: index(place.var.ok_or(EINVAL)?)?,
+            condition: condition(&action.clause.handler, var.ty.signed),
+            save: action.clause.kind == ActionKind::Save,
+        })
+    }
+
+    fn param(&self, idx: usize) -> Result<Param> {
+        let resolved = self.refs.get(idx).ok_or(EINVAL)?;
+
+        Ok(match (resolved.kind, resolved.scratch) {
+            (VarKind::Number, _) => Param::Number(index(idx)?),
+            (VarKind::Stack(()), Some(scratch)) => Param::Stack(scratch),
+            (_, Some(scratch)) => Param::String(scratch),
+            (_, None) => return Err(EINVAL),
+        })
+    }
+
+    /// Says in which order rows are.
+    fn sort_by(&mut self) -> Result {
+        for sort_key in self.spec.sort_keys() {
             let idx = sort_key.field_idx;
-            let value = match idx.checked_sub(n_sums) {
+            let value = match idx.checked_sub(self.program.layout.n_sums) {
                 None => SortValue::Sum {
                     index: idx,
-                    signed: self.spec.vals().get(idx).is_some_and(|field| field.signed),
+                    signed: self.spec.vals().get(idx).is_some_and(|val| val.ty.signed),
                 },
                 Some(n) => {
-                    let key = self.keys.get(n).ok_or(EINVAL)?;
+                    let key = self.program.keys.get(n).ok_or(EINVAL)?;
 
                     SortValue::Key {
                         word: key.word,
@@ -225,60 +287,53 @@ impl Compiler<'_> {
                     }
                 }
             };
+            let by = SortBy {
+                value,
+                descending: sort_key.descending,
+            };
 
-            sort_by.push(
-                SortBy {
-                    value,
-                    descending: sort_key.descending,
-                },
-                GFP_KERNEL,
-            )?;
+            self.program.sort_by.push(by, GFP_KERNEL)?;
         }
-        Ok(sort_by)
+        Ok(())
     }
 
-    fn shape(&self) -> Shape {
-        let effects = self
-            .spec
-            .actions
-            .iter()
-            .any(|action| !matches!(action.kind, ActionKind::Save));
+    fn path(&self) -> HitPath {
+        let program = &self.program;
         let plain = self.spec.refs.is_empty()
             && self.spec.actions.is_empty()
-            && self.numbers.len() == self.kept_numbers.len()
-            && self.texts.is_empty();
+            && program.numbers.len() == program.kept_numbers.len()
+            && program.texts.is_empty();
 
-        if plain {
-            if let [KeyPart::Number {
+        match program.key_parts.as_slice() {
+            [KeyPart::Number {
                 value: Value::Leaf(leaf),
                 ..
-            }] = self.key_parts.as_slice()
-            {
-                if leaf.is_recorded() {
-                    return Shape::Plain(*leaf);
-                }
-            }
+            }] if plain && leaf.is_recorded() => return HitPath::Plain(*leaf),
+            _ => (),
         }
-        if self.key_words.saturating_add(self.n_slots) <= SMALL_WORDS
+
+        let saves_texts = program
+            .saves
+            .iter()
+            .any(|save| matches!(save, Save::Text { .. }));
+
+        if program.layout.key_words.saturating_add(self.n_slots) <= SMALL_WORDS
             && self.n_scratch == 0
-            && self.texts.is_empty()
-            && !self
-                .saves
-                .iter()
-                .any(|save| matches!(save, Save::Text { .. }))
-            && self.sources.iter().all(|source| source.same_key)
-            && !effects
+            && program.texts.is_empty()
+            && !saves_texts
+            && program.sources.iter().all(|source| source.same_key)
+            && program.effects == 0
         {
-            Shape::Small
+            HitPath::Small
         } else {
-            Shape::Large
+            HitPath::Large
         }
     }
 
     /// The first string of an element that `save()` keeps. These are the last ones, and only they
     /// are shown.
     fn first_saved_string(&self) -> usize {
-        let strings = self.saves.iter().filter_map(|save| match save {
+        let strings = self.program.saves.iter().filter_map(|save| match save {
             Save::Text { kept, .. } => match kept.at {
                 Kept::String(n) | Kept::Stack(n) => Some(n as usize),
                 Kept::Comm => None,
@@ -286,77 +341,40 @@ impl Compiler<'_> {
             Save::Number { .. } => None,
         });
 
-        strings.min().unwrap_or(self.n_strings)
+        strings.min().unwrap_or(self.program.layout.string_slots)
     }
 
     /// Where the stack that led to the event is saved. If it is used once, as the key, that is
     /// there.
     fn saved_stack(&mut self) -> Option<SavedStack> {
         let stack = self.stack?;
-        let only_key = self.texts.is_empty() && self.saves.is_empty() && self.n_scratch == 1;
+        let program = &mut self.program;
+        let only_key = program.texts.is_empty() && program.saves.is_empty() && self.n_scratch == 1;
 
-        if let ([part @ KeyPart::Stack { .. }], true) = (self.key_parts.as_mut_slice(), only_key) {
-            *part = KeyPart::Saved;
-            return Some(SavedStack::Key);
+        match program.key_parts.as_mut_slice() {
+            [part @ KeyPart::Stack { .. }] if only_key => {
+                *part = KeyPart::Saved;
+                Some(SavedStack::Key)
+            }
+            _ => Some(SavedStack::Text(stack)),
         }
-        Some(SavedStack::Text(stack))
     }
 
     fn finish(mut self) -> Result<Program> {
         if self.n_slots > SLOTS_MAX {
             return Err(EINVAL);
         }
-        let sort_by = self.sort_by()?;
-        let shape = self.shape();
-        let stack = self.saved_stack();
-        let pads = match shape {
-            Shape::Large => Some(PadUse::new()?),
-            _ => None,
-        };
-        let spec = self.spec;
-        let actions = |which: fn(&Action) -> bool| {
-            let bits = spec.actions.iter().enumerate();
+        self.program.path = self.path();
+        self.program.stack = self.saved_stack();
+        self.program.layout.first_shown = self.first_saved_string();
 
-            bits.filter(|(_, action)| which(action))
-                .fold(0, |set, (i, _)| set | bit(i))
-        };
+        let mut program = self.program;
 
-        Ok(Program {
-            shape,
-            layout: Layout {
-                key_words: self.key_words,
-                n_sums: self.sums.len().wrapping_add(1),
-                n_vars: self.n_vars,
-                string_slots: self.n_strings,
-                first_shown: self.first_saved_string(),
-                comm: spec.fields.iter().any(|f| f.flags.any(Flags::EXECNAME)),
-            },
-            sort_by,
-            counts_only: self.sums.is_empty() && self.n_vars == 0,
-            stores: self.n_vars > 0,
-            stores_numbers_only: self.texts.iter().all(|text| text.kept.is_none())
-                && self.watches.is_empty(),
-            always: actions(|action| matches!(action.handler, Handler::OnMatch { .. })),
-            effects: actions(|action| !matches!(action.kind, ActionKind::Save)),
-            keys: self.keys,
-            places: self.places,
-            code: Code {
-                steps: self.steps,
-                usecs: spec.usecs,
-            },
-            key_parts: self.key_parts,
-            sums: self.sums,
-            sources: self.sources,
-            stack,
-            numbers: self.numbers,
-            kept_numbers: self.kept_numbers,
-            kept_marks: self.kept_marks,
-            texts: self.texts,
-            watches: self.watches,
-            saves: self.saves,
-            params: self.params,
-            pads,
-        })
+        program.stores = program.layout.n_vars > 0;
+        program.counts_only = program.sums.is_empty() && !program.stores;
+        program.stores_numbers_only =
+            program.texts.iter().all(|text| text.kept.is_none()) && program.watches.is_empty();
+        Ok(program)
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a compiled histogram is made of: how numbers, texts and keys are obtained.
+//! The instructions of a compiled histogram, for numbers, texts and keys.
 //!
 //! Numbers are mostly a field of the record, which is a [`Leaf`]. An expression is a list of
 //! [`Step`]s, each of which combines two leaves and leaves its result in a register, which later
@@ -32,7 +32,7 @@ pub(crate) enum Leaf {
 }
 
 impl Leaf {
-    /// Whether it is a field of the record.
+    /// Returns `true` if it is a field of the record.
     pub(crate) const fn is_recorded(self) -> bool {
         matches!(
             self,
@@ -51,7 +51,7 @@ impl Leaf {
 /// Number of registers. The deepest expression that the operators allow takes three.
 pub(crate) const REGISTERS: usize = 4;
 
-/// What a step does with its two leaves.
+/// The operation of a step on its two leaves.
 ///
 /// Numbers are 64 bits and wrap around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,7 +93,7 @@ pub(crate) struct Step {
     pub(crate) right: Leaf,
 }
 
-/// What numbers are computed with.
+/// The code that computes numbers.
 pub(crate) struct Code {
     /// The operations of all expressions.
     pub(crate) steps: KVec<Step>,
@@ -143,7 +143,7 @@ pub(crate) enum Text {
     Scratch(u32),
 }
 
-/// How a key is obtained. `word` is where it begins.
+/// The origin of a key. `word` is its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeyPart {
     Number {
@@ -169,7 +169,7 @@ pub(crate) enum KeyPart {
     },
 }
 
-/// Where the stack that led to the event is saved.
+/// The destination of the stack that led to the event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SavedStack {
     /// It is the key, and nothing else.
@@ -202,11 +202,11 @@ pub(crate) struct TextVar {
     pub(crate) text: Text,
     /// The text of the scratch memory that gets it, if it is used and not there already.
     pub(crate) scratch: Option<u32>,
-    /// Where the element keeps it.
+    /// Its place in the element, if any.
     pub(crate) kept: Option<KeptText>,
 }
 
-/// Where an element keeps a text.
+/// The place of a text in an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KeptText {
     /// Which variable it is.
@@ -214,7 +214,7 @@ pub(crate) struct KeptText {
     pub(crate) at: Kept,
 }
 
-/// What an element has a text as; these have its number.
+/// The form of a text in an element; these have its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kept {
     /// The name of the task that had the first hit, which is there anyway.
@@ -223,7 +223,7 @@ pub(crate) enum Kept {
     Stack(u32),
 }
 
-/// What `save()` stores.
+/// A variable that `save()` stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Save {
     Number { value: Value, place: u32 },
@@ -237,20 +237,20 @@ pub(crate) struct Read {
     pub(crate) place: u32,
     /// The slot that gets it.
     pub(crate) slot: u32,
-    /// What else is to be copied.
+    /// The text that is copied as well.
     pub(crate) text: Option<ReadText>,
 }
 
 /// A text that another histogram has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ReadText {
-    /// Where the other element has it.
+    /// Its place in the other element.
     pub(crate) at: Kept,
     /// The text of the scratch memory that gets it.
     pub(crate) scratch: u32,
 }
 
-/// What makes a handler run its action.
+/// The condition on which a handler runs its action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Condition {
     /// The number is larger than the one that is kept.
@@ -260,7 +260,7 @@ pub(crate) enum Condition {
 }
 
 impl Condition {
-    /// Whether `new` makes the handler run if `kept` is what was kept.
+    /// Returns `true` if the handler runs for `new` after `kept`.
     ///
     /// Where nothing was kept yet anything counts but 0, which is what a reader sees there.
     #[inline]
@@ -286,11 +286,11 @@ pub(crate) struct Watch {
     /// The slot of the number; of a text a number that stands for it is watched.
     pub(crate) slot: u32,
     pub(crate) scratch: Option<u32>,
-    /// Whether the text is a stack.
+    /// The text is a stack.
     pub(crate) stack: bool,
     /// Which variable of the element has the number that is kept.
     pub(crate) place: u32,
     pub(crate) condition: Condition,
-    /// Whether the `save()` variables are to be stored.
+    /// The `save()` variables are stored.
     pub(crate) save: bool,
 }

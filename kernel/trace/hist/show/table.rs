@@ -8,57 +8,53 @@ use kernel::{
     sync::Arc, //
 };
 
-use super::{
-    key,
-    value, //
+use super::columns::{
+    number,
+    until_nul,
+    write_keys,
+    write_stack,
+    KeyColumn,
+    KeyFormat,
+    ValueColumn,
+    ValueFormat, //
 };
 use crate::{
-    action::{
-        ActionKind,
-        Handler,
-        Track, //
-    },
-    data::Hist,
-    field::{
-        Field,
-        Flags,
-        VarKind, //
+    command::action::Handler,
+    histogram::{
+        Effect,
+        Histogram, //
     },
     map::{
         Row,
         Snapshot, //
     },
-    out::Out,
-    program::{
-        KeyKind,
-        VarPlace, //
-    }, //
+    program::VarPlace,
+    spec::{
+        field::Field,
+        Track,
+        Var,
+        VarKind, //
+    },
+    text_buf::TextBuf, //
 };
 
 /// More than most rows take.
 const ROW_ROOM: usize = 192;
 
-/// What is written into a row behind the values.
-enum Extra {
-    /// The variable that a handler watches.
-    Track {
-        label: &'static [u8],
-        place: VarPlace,
-        signed: bool,
-    },
-    /// What `save()` has kept.
-    Saved {
-        name: KVec<u8>,
-        place: VarPlace,
-        signed: bool,
-    },
+/// A variable at the end of a row: one that a handler watches, or one of `save()`.
+struct Extra {
+    /// The text in front of it.
+    label: TextBuf,
+    place: VarPlace,
+    signed: bool,
+    saved: bool,
 }
 
 /// The rows of a histogram, as they were when it was read.
 struct Rows {
     snapshot: Snapshot,
-    keys: KVec<key::Column>,
-    values: KVec<value::Column>,
+    keys: KVec<KeyColumn>,
+    values: KVec<ValueColumn>,
     extras: KVec<Extra>,
     /// Hits and drops.
     hits: u64,
@@ -67,15 +63,15 @@ struct Rows {
 
 /// A table.
 pub(crate) struct Table {
-    hist: Arc<Hist>,
+    hist: Arc<Histogram>,
     /// The line of the trigger.
-    info: Out,
+    info: TextBuf,
     rows: Option<Rows>,
 }
 
 impl Table {
     /// A table without rows, which [`Table::fill`] gets.
-    pub(crate) fn new(hist: Arc<Hist>, info: Out) -> Self {
+    pub(crate) fn new(hist: Arc<Histogram>, info: TextBuf) -> Self {
         Self {
             hist,
             info,
@@ -98,7 +94,7 @@ impl Table {
         let (hits, drops) = (hist.map.hits(), hist.map.drops());
         let mut snapshot = hist.map.snapshot()?;
 
-        snapshot.sort(hist.program.sort_by())?;
+        snapshot.sort(&hist.program.sort_by)?;
         let mut values = value_columns(hist)?;
 
         for column in values.iter_mut().filter(|c| c.format.needs_stat()) {
@@ -119,7 +115,7 @@ impl Table {
 
     /// Writes the part `pos` of this, the `n`th table of a file.
     pub(crate) fn show(&self, pos: usize, n: usize, m: &SeqFile) -> Result {
-        let mut out = Out::with_room(ROW_ROOM);
+        let mut out = TextBuf::with_room(ROW_ROOM);
         let Some(rows) = &self.rows else {
             return Ok(());
         };
@@ -149,27 +145,30 @@ impl Table {
     }
 
     /// Writes what a `snapshot()` was taken for.
-    fn write_snapshots(&self, out: &mut Out, rows: &Rows) {
-        for action in &self.hist.spec.actions {
-            let ActionKind::Snapshot(snapshot) = &action.kind else {
+    fn write_snapshots(&self, out: &mut TextBuf, rows: &Rows) {
+        let hist = &self.hist;
+
+        for (action, effect) in hist.spec.actions.iter().zip(&hist.effects) {
+            let Effect::Snapshot(snapshot) = effect else {
                 continue;
             };
-            let (what, track) = match &action.handler {
-                Handler::OnMax(track) => (b"onmax".as_slice(), track),
-                Handler::OnChange(track) => (b"onchange".as_slice(), track),
+            let (what, var) = match &action.clause.handler {
+                Handler::OnMax(var) => (b"onmax".as_slice(), var),
+                Handler::OnChange(var) => (b"onchange".as_slice(), var),
                 Handler::OnMatch { .. } => continue,
             };
+            let signed = action.track.as_ref().is_some_and(|t| is_signed(hist, t));
 
             snapshot.condition().with_taken(|taken| {
                 out.put(b"\nSnapshot taken (see tracing/snapshot).  Details:\n");
                 out.put(b"\ttriggering value { ");
                 out.put(what);
                 out.put(b"(");
-                out.put(track.var_str.to_bytes());
+                out.put(var.to_bytes());
                 out.put(b") }: ");
-                key::number(out, taken.value, is_signed(&self.hist, track), 10);
+                number(out, taken.value, signed, 10);
                 out.put(b"\ttriggered by event with key: ");
-                key::write_keys(out, &rows.keys, taken.key, taken.comm);
+                write_keys(out, &rows.keys, taken.key, taken.comm);
                 out.put(b"\n");
             });
         }
@@ -177,8 +176,8 @@ impl Table {
 }
 
 impl Rows {
-    fn write(&self, out: &mut Out, row: &Row<'_>) {
-        key::write_keys(out, &self.keys, row.key(), row.comm());
+    fn write(&self, out: &mut TextBuf, row: &Row<'_>) {
+        write_keys(out, &self.keys, row.key(), row.comm());
         for (i, column) in self.values.iter().enumerate() {
             if i > 0 || column.sum > 0 {
                 out.put(b" ");
@@ -186,58 +185,44 @@ impl Rows {
             column.write(out, row.sum(column.sum));
         }
         for extra in &self.extras {
-            match extra {
-                Extra::Track {
-                    label,
-                    place,
-                    signed,
-                } => {
-                    out.put(label);
-                    key::number(out, variable(row, *place), *signed, 10);
-                }
-                Extra::Saved {
-                    name,
-                    place,
-                    signed,
-                } => {
-                    out.put(b"  ");
-                    out.put(name);
-                    out.put(b": ");
-                    write_saved(out, row, *place, *signed);
-                }
+            out.append(&extra.label);
+            if extra.saved {
+                write_saved(out, row, extra.place, extra.signed);
+            } else {
+                number(out, variable(row, extra.place), extra.signed, 10);
             }
         }
         out.put(b"\n");
     }
 }
 
-/// Whether the variable that a handler watches is signed.
-fn is_signed(hist: &Hist, track: &Track) -> bool {
+/// Returns `true` if the variable that a handler watches is signed.
+fn is_signed(hist: &Histogram, track: &Track) -> bool {
     hist.spec
         .refs
         .get(track.var_ref)
-        .is_some_and(|var| var.signed)
+        .is_some_and(|var| var.ty.signed)
 }
 
 fn variable(row: &Row<'_>, place: VarPlace) -> u64 {
     place.var.and_then(|var| row.var(var)).unwrap_or(0)
 }
 
-fn write_saved(out: &mut Out, row: &Row<'_>, place: VarPlace, signed: bool) {
+fn write_saved(out: &mut TextBuf, row: &Row<'_>, place: VarPlace, signed: bool) {
     let is_set = place.var.is_some_and(|var| row.var(var).is_some());
 
     match place.kind {
-        VarKind::Number => key::number(out, variable(row, place), signed, 10),
+        VarKind::Number => number(out, variable(row, place), signed, 10),
         // What C prints for a string that was not saved yet.
         _ if !is_set => out.left(b"(null)", 32),
         VarKind::String(string) => {
-            out.left(key::until_nul(row.string(string).as_bytes()), 32);
+            out.left(until_nul(row.string(string).as_bytes()), 32);
         }
         VarKind::Stack(string) => {
             out.put(b"\n");
-            key::write_stack(out, stack(row.string(string)));
+            write_stack(out, stack(row.string(string)));
         }
-        VarKind::Comm => out.left(key::until_nul(row.comm()), 32),
+        VarKind::Comm => out.left(until_nul(row.comm()), 32),
     }
 }
 
@@ -254,32 +239,28 @@ fn stack(words: &[u64]) -> &[u64] {
         .unwrap_or(addresses)
 }
 
-/// What a field heads its column with.
-fn label(field: &Field) -> Result<KVec<u8>> {
-    let mut out = Out::new();
+/// Returns what a field heads its column with.
+fn label(hist: &Histogram, field: &Field) -> TextBuf {
+    let mut label = TextBuf::new();
 
-    field.put_label(&mut out);
-    let mut label = KVec::new();
-    label.extend_from_slice(out.bytes()?, GFP_KERNEL)?;
-    Ok(label)
+    field.write_label(&mut label, &hist.spec.refs);
+    label
 }
 
-fn key_columns(hist: &Hist) -> Result<KVec<key::Column>> {
+fn key_columns(hist: &Histogram) -> Result<KVec<KeyColumn>> {
     let mut columns = KVec::new();
 
-    for (key, place) in hist.spec.keys().iter().zip(hist.program.keys()) {
-        let signed = matches!(place.kind, KeyKind::Number { signed: true });
-        let mut name = label(key)?;
+    for (key, place) in hist.spec.keys().iter().zip(&hist.program.keys) {
+        let mut name = label(hist, key);
 
-        if key.flags.any(Flags::STACKTRACE) && key.source.is_some() {
-            name.extend_from_slice(b".stacktrace", GFP_KERNEL)?;
+        if key.is_stack() && key.source().is_some() {
+            name.put(b".stacktrace");
         }
         columns.push(
-            key::Column {
+            KeyColumn {
                 name,
-                format: key::Format::new(key.flags, signed, key.buckets),
-                word: place.word,
-                words: place.words,
+                format: KeyFormat::new(key.modifier, place.kind),
+                place: *place,
             },
             GFP_KERNEL,
         )?;
@@ -287,22 +268,18 @@ fn key_columns(hist: &Hist) -> Result<KVec<key::Column>> {
     Ok(columns)
 }
 
-fn value_columns(hist: &Hist) -> Result<KVec<value::Column>> {
+fn value_columns(hist: &Histogram) -> Result<KVec<ValueColumn>> {
     let mut columns = KVec::new();
-    let values = hist
-        .spec
-        .vals()
-        .iter()
-        .filter(|field| !field.flags.any(Flags::VAR));
+    let values = hist.spec.vals().iter().filter(|field| field.var.is_none());
 
     for (sum, field) in values.enumerate() {
         if sum == 0 && hist.spec.no_hitcount {
             continue;
         }
         columns.push(
-            value::Column {
-                name: label(field)?,
-                format: value::Format::new(field.flags, field.signed),
+            ValueColumn {
+                name: label(hist, field),
+                format: ValueFormat::new(field.modifier, field.ty.signed),
                 sum,
                 max: 0,
                 total: 0,
@@ -313,45 +290,42 @@ fn value_columns(hist: &Hist) -> Result<KVec<value::Column>> {
     Ok(columns)
 }
 
-fn extras(hist: &Hist) -> Result<KVec<Extra>> {
+fn extras(hist: &Histogram) -> Result<KVec<Extra>> {
     let mut extras = KVec::new();
-    let place_of = |field: &Field| {
-        let var = field.var.as_ref()?;
+    let extra = |label: &[&[u8]], var: &Var, signed, saved| {
+        let mut text = TextBuf::new();
 
-        Some(hist.program.place(var.idx))
+        for part in label {
+            text.put(part);
+        }
+        Extra {
+            label: text,
+            place: hist.program.place(var.idx),
+            signed,
+            saved,
+        }
     };
 
-    for action in &hist.spec.actions {
-        let (label, track): (&'static [u8], _) = match &action.handler {
-            Handler::OnMax(track) => (b"\n\tmax: ", track),
-            Handler::OnChange(track) => (b"\n\tchanged: ", track),
+    for (action, effect) in hist.spec.actions.iter().zip(&hist.effects) {
+        let label: &[u8] = match &action.clause.handler {
+            Handler::OnMax(_) => b"\n\tmax: ",
+            Handler::OnChange(_) => b"\n\tchanged: ",
             Handler::OnMatch { .. } => continue,
         };
 
-        if matches!(action.kind, ActionKind::Snapshot(_)) {
+        if matches!(effect, Effect::Snapshot(_)) {
             continue;
         }
-        if let Some(place) = place_of(&track.track_var) {
-            let track = Extra::Track {
-                label,
-                place,
-                signed: is_signed(hist, track),
-            };
-            extras.push(track, GFP_KERNEL)?;
+        if let Some(track) = &action.track {
+            let signed = is_signed(hist, track);
+
+            extras.push(extra(&[label], &track.var, signed, false), GFP_KERNEL)?;
         }
         for saved in &hist.spec.save_vars {
-            let (Some(place), Some(var)) = (place_of(&saved.var), &saved.var.var) else {
-                continue;
-            };
-            let mut name = KVec::new();
+            let label = [b"  ".as_slice(), saved.var.name.to_bytes(), b": "];
+            let signed = saved.val.ty.signed;
 
-            name.extend_from_slice(var.name.to_bytes(), GFP_KERNEL)?;
-            let saved = Extra::Saved {
-                name,
-                place,
-                signed: saved.val.signed,
-            };
-            extras.push(saved, GFP_KERNEL)?;
+            extras.push(extra(&label, &saved.var, signed, true), GFP_KERNEL)?;
         }
     }
     Ok(extras)

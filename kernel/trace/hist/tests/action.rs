@@ -8,34 +8,36 @@ use kernel::prelude::*;
 mod tests {
     use super::*;
     use crate::{
-        action::parse::{
-            Clause,
-            What,
-            When, //
+        command::{
+            action::{
+                ActionClause,
+                ActionKind,
+                Handler, //
+            },
+            error::{
+                ErrorKind,
+                ParseError, //
+            },
+            span::Span, //
         },
-        log::{
-            ErrorKind,
-            Fault, //
-        },
-        text::Piece,
-        PARAMS_MAX, //
+        limits::PARAMS_MAX,
     };
 
     /// The column that the clauses begin in.
     const AT: usize = 5;
 
-    fn parse(text: &[u8]) -> Result<Clause<'_>, Fault> {
-        Clause::parse(Piece::new(text, AT), |system, event| {
+    fn parse(text: &[u8]) -> Result<ActionClause<Span<'_>>, ParseError> {
+        ActionClause::parse(Span::new(text, AT), |system, event| {
             system.is(b"sched") && (event.is(b"sched_waking") || event.is(b"a.0"))
         })
     }
 
-    /// What is wrong, and where.
+    /// The error and its column.
     fn fault(text: &[u8]) -> Option<(Error, Option<(ErrorKind, usize)>)> {
         parse(text).err().map(|fault| (fault.errno, fault.entry))
     }
 
-    /// Whether an `EINVAL` is logged with this kind where `wrong` is last in the text.
+    /// Returns `true` if an `EINVAL` is logged with this kind where `wrong` is last in the text.
     fn wrong(text: &[u8], kind: ErrorKind, wrong: &[u8]) -> bool {
         let at = text
             .windows(wrong.len())
@@ -45,7 +47,7 @@ mod tests {
         fault(text) == Some((EINVAL, Some((kind, AT.wrapping_add(at)))))
     }
 
-    fn words(pieces: &[Piece<'_>], expected: &[&[u8]]) -> bool {
+    fn words(pieces: &[Span<'_>], expected: &[&[u8]]) -> bool {
         pieces.len() == expected.len() && pieces.iter().zip(expected).all(|(a, b)| a.is(b))
     }
 
@@ -64,12 +66,12 @@ mod tests {
         assert!(clause.matched().is_some_and(|(_, event)| event.is(b"a.0")));
 
         let clause = parse(b"onmax($lat).syn($a)").map_err(|f| f.errno)?;
-        assert!(matches!(clause.when, When::OnMax(var) if var.is(b"$lat")));
+        assert!(matches!(clause.handler, Handler::OnMax(var) if var.is(b"$lat")));
         assert!(clause.matched().is_none());
 
         // Whether it is a variable turns out later.
         let clause = parse(b"onchange(lat).syn($a)").map_err(|f| f.errno)?;
-        assert!(matches!(clause.when, When::OnChange(var) if var.is(b"lat")));
+        assert!(matches!(clause.handler, Handler::OnChange(var) if var.is(b"lat")));
         Ok(())
     }
 
@@ -99,21 +101,21 @@ mod tests {
     #[test]
     fn actions() -> Result {
         let clause = parse(b"onmax($x).save(a1, b1 ,c1)").map_err(|f| f.errno)?;
-        assert_eq!(clause.what, What::Save);
+        assert_eq!(clause.kind, ActionKind::Save);
         assert!(words(&clause.params, &[b"a1", b"b1", b"c1"]));
 
         let clause = parse(b"onmax($x).snapshot()").map_err(|f| f.errno)?;
-        assert_eq!(clause.what, What::Snapshot);
+        assert_eq!(clause.kind, ActionKind::Snapshot);
         assert!(clause.params.is_empty());
 
         let clause = parse(b"onmax($x).trace(syn,$a,b.c.d1)").map_err(|f| f.errno)?;
-        assert_eq!(clause.what, What::Trace);
+        assert_eq!(clause.kind, ActionKind::Trace);
         assert!(clause.traced.is_some_and(|event| event.is(b"syn")));
         assert!(clause.subject().is(b"syn"));
         assert!(words(&clause.params, &[b"$a", b"b.c.d1"]));
 
         let clause = parse(b"onmax($x).syn($a)").map_err(|f| f.errno)?;
-        assert_eq!(clause.what, What::Trace);
+        assert_eq!(clause.kind, ActionKind::Trace);
         assert!(clause.traced.is_none());
         assert!(clause.subject().is(b"syn"));
         assert!(words(&clause.params, &[b"$a"]));
@@ -129,7 +131,7 @@ mod tests {
             text.extend_from_slice(b"($a)", GFP_KERNEL)?;
 
             let clause = parse(&text).map_err(|f| f.errno)?;
-            assert_eq!(clause.what, What::Trace);
+            assert_eq!(clause.kind, ActionKind::Trace);
             assert!(clause.traced.is_none());
             assert!(clause.subject().is(name));
         }

@@ -8,30 +8,36 @@ use kernel::prelude::*;
 mod tests {
     use super::*;
     use crate::{
-        attrs::Attrs,
-        build::vars::definitions,
-        log::{
-            ErrorKind,
-            Fault,
-            PARAMS_AT, //
+        builder::log::PARAMS_AT,
+        command::{
+            clauses::{
+                definitions,
+                CommandClauses, //
+            },
+            error::{
+                ErrorKind,
+                ParseError, //
+            },
+            span::Span, //
         },
-        text::Piece,
-        ACTIONS_MAX,
-        VARS_MAX, //
+        limits::{
+            ACTIONS_MAX,
+            VARS_MAX, //
+        },
     };
 
-    fn parse(text: &str) -> Result<Attrs<'_>, Fault> {
-        Attrs::parse(Piece::new(text.as_bytes(), PARAMS_AT))
+    fn parse(text: &str) -> Result<CommandClauses<'_>, ParseError> {
+        CommandClauses::parse(Span::new(text.as_bytes(), PARAMS_AT))
     }
 
-    /// What a clause is and where it begins.
-    fn seen(piece: Option<Piece<'_>>) -> Option<(&[u8], usize)> {
+    /// The text of a clause and its column.
+    fn seen(piece: Option<Span<'_>>) -> Option<(&[u8], usize)> {
         piece.map(|piece| (piece.bytes(), piece.at()))
     }
 
-    /// Whether the command fails with `errno` and logs nothing.
+    /// Returns `true` if the command fails with `errno` and logs nothing.
     fn fails(text: &str, errno: Error) -> bool {
-        let ok = parse(text).is_err_and(|fault| fault == Fault::from(errno));
+        let ok = parse(text).is_err_and(|fault| fault == ParseError::from(errno));
 
         if !ok {
             pr_err!("failed: [{text}]\n");
@@ -39,8 +45,8 @@ mod tests {
         ok
     }
 
-    /// Whether the error `kind` is logged, in the column of the `^` in `marked`, for the command
-    /// that is `marked` without it.
+    /// Returns `true` if the error `kind` is logged, in the column of the `^` in `marked`, for the
+    /// command that is `marked` without it.
     fn logs(marked: &str, kind: ErrorKind) -> Result<bool> {
         let mut text = KVec::new();
         let mut at = 0;
@@ -53,9 +59,9 @@ mod tests {
             }
         }
 
-        let attrs = Attrs::parse(Piece::new(&text, PARAMS_AT));
+        let attrs = CommandClauses::parse(Span::new(&text, PARAMS_AT));
         let result = attrs.and_then(|attrs| definitions(&attrs.assignments).map(|_| ()));
-        let fault = Fault {
+        let fault = ParseError {
             errno: EINVAL,
             entry: Some((kind, at)),
         };
@@ -163,12 +169,12 @@ mod tests {
         for _ in 0..ACTIONS_MAX {
             text.extend_from_slice(b":onchange($x).save(y)", GFP_KERNEL)?;
         }
-        let piece = Piece::new(&text, PARAMS_AT);
-        assert!(Attrs::parse(piece).is_ok_and(|attrs| attrs.actions.len() == ACTIONS_MAX));
+        let piece = Span::new(&text, PARAMS_AT);
+        assert!(CommandClauses::parse(piece).is_ok_and(|attrs| attrs.actions.len() == ACTIONS_MAX));
 
         text.extend_from_slice(b":onmax($x).save(y)", GFP_KERNEL)?;
-        let piece = Piece::new(&text, PARAMS_AT);
-        assert!(Attrs::parse(piece).is_err_and(|fault| fault == Fault::from(EINVAL)));
+        let piece = Span::new(&text, PARAMS_AT);
+        assert!(CommandClauses::parse(piece).is_err_and(|fault| fault == ParseError::from(EINVAL)));
         Ok(())
     }
 
@@ -200,19 +206,20 @@ mod tests {
         }
         let end = PARAMS_AT + text.len();
         {
-            let all = Attrs::parse(Piece::new(&text, PARAMS_AT)).map_err(|fault| fault.errno)?;
+            let all =
+                CommandClauses::parse(Span::new(&text, PARAMS_AT)).map_err(|fault| fault.errno)?;
             let defs = definitions(&all.assignments).map_err(|fault| fault.errno)?;
             assert_eq!(defs.len(), VARS_MAX);
         }
 
         text.extend_from_slice(b":z=y", GFP_KERNEL)?;
-        let result = Attrs::parse(Piece::new(&text, PARAMS_AT));
+        let result = CommandClauses::parse(Span::new(&text, PARAMS_AT));
         let entry = Some((ErrorKind::TooManyVars, end + 1));
         assert!(result.is_err_and(|fault| fault.entry == entry));
 
         // The same in two clauses: the one that is too many is known by its name.
-        let first = Piece::new(b"a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8,i=9", 0);
-        let second = Piece::new(b"j=0,k=1,l=2,m=3,n=4,o=5,p=6,q=7", 100);
+        let first = Span::new(b"a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8,i=9", 0);
+        let second = Span::new(b"j=0,k=1,l=2,m=3,n=4,o=5,p=6,q=7", 100);
         let result = definitions(&[first, second]);
         let entry = Some((ErrorKind::TooManyVars, 128));
         assert!(result.is_err_and(|fault| fault.entry == entry));

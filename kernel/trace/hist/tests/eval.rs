@@ -5,9 +5,9 @@
 use kernel::prelude::*;
 
 use crate::{
-    map::Comm,
-    update::moment::Moment,
-    STACK_DEPTH, //
+    hit::context::HitContext,
+    limits::STACK_DEPTH,
+    map::Comm, //
 };
 
 /// An event that happens when a test wants it to.
@@ -31,7 +31,7 @@ impl<'a> Fake<'a> {
     }
 }
 
-impl Moment for Fake<'_> {
+impl HitContext for Fake<'_> {
     fn record(&self) -> &[u8] {
         self.record
     }
@@ -82,24 +82,7 @@ pub(crate) fn words_of<const N: usize>(text: &[u8]) -> [u64; N] {
 mod tests {
     use super::*;
     use crate::{
-        program::{
-            op::{
-                Code,
-                Condition,
-                Leaf,
-                Op,
-                Step,
-                Value, //
-            },
-            KeyKind,
-            KeyPlace, //
-        },
-        update::{
-            condition::{
-                request,
-                SnapshotCondition,
-                REQUEST_WORDS, //
-            },
+        hit::{
             eval::{
                 apply,
                 load,
@@ -117,6 +100,23 @@ mod tests {
                 relative_field,
                 static_field, //
             },
+        },
+        program::{
+            op::{
+                Code,
+                Condition,
+                Leaf,
+                Op,
+                Step,
+                Value, //
+            },
+            snapshot_condition::{
+                request,
+                SnapshotCondition,
+                REQUEST_WORDS, //
+            },
+            KeyKind,
+            KeyPlace, //
         },
     };
 
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(relative_field(&record, u32::MAX), b"");
     }
 
-    /// What says how many addresses there are does not count one that C does not copy.
+    /// The length of a stack does not count an address that C does not copy.
     #[test]
     fn stacks_of_synthetic_events() {
         let mut stack = [7; 32];
@@ -520,7 +520,7 @@ mod tests {
     #[test]
     fn snapshots_are_for_larger_values() -> Result {
         let larger = Condition::Larger { signed: false };
-        let condition = SnapshotCondition::with_key_words(larger, 2)?;
+        let condition = SnapshotCondition::new(larger, 2)?;
         let mut memory = [0; REQUEST_WORDS];
         let comm = comm_words(b"a task\0\0\0\0\0\0\0\0\0\0");
         let mut ask = |value, key: &[u64]| condition.ask(request(&mut memory, value, comm, key));

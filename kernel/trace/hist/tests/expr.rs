@@ -8,47 +8,51 @@ use kernel::prelude::*;
 mod tests {
     use super::*;
     use crate::{
-        expr::{
-            fold,
-            function,
-            negated,
-            number::parse_u64,
-            qualified,
-            root,
-            sign,
-            variable,
-            Modifier,
-            Root, //
+        command::{
+            error::{
+                ErrorKind,
+                ParseError, //
+            },
+            expr::{
+                fold,
+                negated,
+                parse_u64,
+                qualified,
+                root,
+                sign,
+                variable,
+                Modifier,
+                Operator,
+                Role,
+                Root, //
+            },
+            span::Span, //
         },
-        field::{
+        limits::STACK_SIZE,
+        spec::field::{
+            Expr,
             Field,
-            Flags,
-            Func,
-            Operator,
-            Source, //
+            FieldKind,
+            Moment,
+            Source,
+            Type, //
         },
-        log::{
-            ErrorKind,
-            Fault, //
-        },
-        out::Out,
-        text::{
+        text_buf::{
             c_string,
-            Piece, //
+            TextBuf, //
         },
-        STACK_SIZE, //
     };
-    use kernel::trace::event_file::FieldKind;
+    use kernel::trace::event_file::FieldKind as RecordKind;
 
     /// Most operators that are evaluated here.
     const DEPTH: u32 = 8;
 
-    fn piece(text: &str) -> Piece<'_> {
-        Piece::new(text.as_bytes(), 0)
+    fn span(text: &str) -> Span<'_> {
+        Span::new(text.as_bytes(), 0)
     }
 
     /// Evaluates an expression of constants.
-    fn eval(text: Piece<'_>, depth: u32) -> Result<u64> {
+    fn eval(text: Span<'_>, depth: u32) -> Result<u64> {
         let depth = depth.checked_sub(1).ok_or(E2BIG)?;
 
         match root(text) {
@@ -93,7 +97,7 @@ mod tests {
             ("+", Err(EINVAL)),
             ("1*-(2)", Err(EINVAL)),
         ] {
-            let found = eval(piece(text), DEPTH);
+            let found = eval(span(text), DEPTH);
 
             if found != value {
                 pr_err!("failed: [{text}]\n");
@@ -113,7 +117,7 @@ mod tests {
             "",
             "s.e.$v",
         ] {
-            assert!(matches!(root(piece(text)), Root::Atom));
+            assert!(matches!(root(span(text)), Root::Atom));
         }
         for (text, left, right) in [
             ("a.sym-offset-b", "a.sym-offset", "b"),
@@ -126,7 +130,7 @@ mod tests {
             ("*a", "", "a"),
         ] {
             assert!(matches!(
-                root(piece(text)),
+                root(span(text)),
                 Root::Binary { left: l, right: r, .. }
                     if l.is(left.as_bytes()) && r.is(right.as_bytes()) && r.at() == left.len() + 1
             ));
@@ -138,7 +142,7 @@ mod tests {
             ("a/b", Operator::Div),
         ] {
             assert!(matches!(
-                root(piece(text)),
+                root(span(text)),
                 Root::Binary { operator: found, .. } if found == operator
             ));
             assert_eq!(text.as_bytes().get(1..2), Some(sign(operator)));
@@ -147,12 +151,12 @@ mod tests {
 
     #[test]
     fn negations() {
-        assert!(negated(piece("-(a+b)")).is_ok_and(|inner| inner.is(b"a+b") && inner.at() == 2));
-        assert!(negated(piece("-()")).is_ok_and(|inner| inner.is_empty()));
-        let fault = Fault::new(ErrorKind::UnaryMinusSubexpr, piece("-(1)+2").from(2));
-        assert!(negated(piece("-(1)+2")).is_err_and(|found| found == fault));
+        assert!(negated(span("-(a+b)")).is_ok_and(|inner| inner.is(b"a+b") && inner.at() == 2));
+        assert!(negated(span("-()")).is_ok_and(|inner| inner.is_empty()));
+        let fault = ParseError::new(ErrorKind::UnaryMinusSubexpr, span("-(1)+2").from(2));
+        assert!(negated(span("-(1)+2")).is_err_and(|found| found == fault));
         for text in ["-a", "-(a", "-a)", "-"] {
-            assert!(negated(piece(text)).is_err_and(|found| found == Fault::from(EINVAL)));
+            assert!(negated(span(text)).is_err_and(|found| found == ParseError::from(EINVAL)));
         }
     }
 
@@ -190,128 +194,150 @@ mod tests {
         }
     }
 
+    /// The name of the function of C that computes a field, which `hist_debug` shows.
+    #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+    fn is_function(field: &Field, name: &str) -> bool {
+        crate::show::debug::function(field) == name
+    }
+
+    #[cfg(not(CONFIG_HIST_TRIGGERS_DEBUG))]
+    fn is_function(_field: &Field, _name: &str) -> bool {
+        true
+    }
+
+    /// `1 operator 1`, as if it had this divisor.
+    fn expression(operator: Operator, divisor: Option<u64>) -> Result<Field> {
+        Field::expression(Expr {
+            operator,
+            left: Field::constant(1)?,
+            right: Some(Field::constant(1)?),
+            divisor,
+            text: c_string(b"1")?,
+            usecs: false,
+        })
+    }
+
     #[test]
-    fn division_functions() {
+    fn division_functions() -> Result {
         for (divisor, func) in [
-            (None, Func::Div),
-            (Some(1), Func::DivPower2),
-            (Some(1 << 40), Func::DivPower2),
-            (Some(3), Func::DivMultShift),
-            (Some((1 << 20) - 1), Func::DivMultShift),
-            (Some((1 << 20) + 1), Func::DivNotPower2),
+            (None, "div"),
+            (Some(1), "div_power2"),
+            (Some(1 << 40), "div_power2"),
+            (Some(3), "div_mult_shift"),
+            (Some((1 << 20) - 1), "div_mult_shift"),
+            (Some((1 << 20) + 1), "div_not_power2"),
         ] {
-            assert_eq!(function(Operator::Div, divisor), func);
+            assert!(is_function(&expression(Operator::Div, divisor)?, func));
         }
-        assert_eq!(function(Operator::Mult, None), Func::Mult);
+        assert!(is_function(&expression(Operator::Mult, None)?, "mult"));
+        Ok(())
     }
 
     #[test]
     fn names() {
-        let whole = qualified(piece("sched.sched_waking.$ts0"));
+        let whole = qualified(span("sched.sched_waking.$ts0"));
         assert!(whole.name.is(b"$ts0") && whole.name.at() == 19);
         assert!(whole
             .event
             .is_some_and(|(s, e)| s.is(b"sched") && e.is(b"sched_waking")));
         // Everything behind the second dot is the name.
-        assert!(qualified(piece("a.b.c.d")).name.is(b"c.d"));
+        assert!(qualified(span("a.b.c.d")).name.is(b"c.d"));
         for text in ["a", "$a", "a.hex", ""] {
-            let whole = qualified(piece(text));
+            let whole = qualified(span(text));
             assert!(whole.event.is_none() && whole.name.is(text.as_bytes()));
         }
 
-        assert!(variable(piece("$a")).is_some_and(|name| name.is(b"a") && name.at() == 1));
-        assert!(variable(piece("$")).is_none());
-        assert!(variable(piece("a$")).is_none());
+        assert!(variable(span("$a")).is_some_and(|name| name.is(b"a") && name.at() == 1));
+        assert!(variable(span("$")).is_none());
+        assert!(variable(span("a$")).is_none());
     }
 
     #[test]
     fn modifiers() {
-        let parse = |name, text, role| Modifier::parse(piece(name), piece(text), role);
-        let plain = |flags| Ok(Modifier { flags, buckets: 0 });
-        let buckets = |buckets| {
-            Ok(Modifier {
-                flags: Flags::BUCKET,
-                buckets,
-            })
-        };
+        let parse = |name, text, role| Modifier::parse(span(name), span(text), role);
         let wrong = |text, from| {
-            let text = piece(text).from(from);
-            Err(Fault::new(ErrorKind::BadFieldModifier, text))
+            let text = span(text).from(from);
+            Err(ParseError::new(ErrorKind::BadFieldModifier, text))
         };
 
-        assert_eq!(parse("a", "hex", Flags::KEY), plain(Flags::HEX));
-        assert_eq!(parse("a", "sym", Flags::KEY), plain(Flags::SYM));
+        assert_eq!(parse("a", "hex", Role::Key), Ok(Modifier::Hex));
+        assert_eq!(parse("a", "sym", Role::Key), Ok(Modifier::Sym));
+        assert_eq!(parse("a", "sym-offset", Role::Key), Ok(Modifier::SymOffset));
         assert_eq!(
-            parse("a", "sym-offset", Flags::KEY),
-            plain(Flags::SYM_OFFSET)
+            parse("common_pid", "execname", Role::Key),
+            Ok(Modifier::ExecName)
         );
-        assert_eq!(
-            parse("common_pid", "execname", Flags::KEY),
-            plain(Flags::EXECNAME)
-        );
-        assert_eq!(parse("pid", "execname", Flags::KEY), wrong("execname", 0));
-        assert_eq!(parse("a", "percent", Flags::NONE), plain(Flags::PERCENT));
-        assert_eq!(parse("a", "percent", Flags::KEY), wrong("percent", 0));
-        assert_eq!(parse("a", "graph", Flags::VAR), wrong("graph", 0));
-        assert_eq!(parse("a", "graphs", Flags::NONE), wrong("graphs", 0));
-        assert_eq!(parse("a", "symXoffset", Flags::KEY), wrong("symXoffset", 0));
-        assert_eq!(parse("a", "", Flags::KEY), wrong("", 0));
-        assert_eq!(parse("a", "hex.sym", Flags::KEY), wrong("hex.sym", 0));
+        assert_eq!(parse("pid", "execname", Role::Key), wrong("execname", 0));
+        assert_eq!(parse("a", "percent", Role::Value), Ok(Modifier::Percent));
+        assert_eq!(parse("a", "percent", Role::Key), wrong("percent", 0));
+        assert_eq!(parse("a", "graph", Role::Var), wrong("graph", 0));
+        assert_eq!(parse("a", "graphs", Role::Value), wrong("graphs", 0));
+        assert_eq!(parse("a", "symXoffset", Role::Key), wrong("symXoffset", 0));
+        assert_eq!(parse("a", "", Role::Key), wrong("", 0));
+        assert_eq!(parse("a", "hex.sym", Role::Key), wrong("hex.sym", 0));
 
-        assert_eq!(parse("a", "buckets=10", Flags::KEY), buckets(10));
-        assert_eq!(parse("a", "bucket=0x10", Flags::KEY), buckets(16));
-        assert_eq!(parse("a", "buckets", Flags::KEY), wrong("buckets", 7));
-        assert_eq!(parse("a", "bucketsx=1", Flags::KEY), wrong("bucketsx=1", 7));
-        assert_eq!(parse("a", "buckets=0", Flags::KEY), wrong("buckets=0", 8));
-        assert_eq!(parse("a", "bucket=", Flags::KEY), wrong("bucket=", 7));
+        assert_eq!(
+            parse("a", "buckets=10", Role::Key),
+            Ok(Modifier::Buckets(10))
+        );
+        assert_eq!(
+            parse("a", "bucket=0x10", Role::Key),
+            Ok(Modifier::Buckets(16))
+        );
+        assert_eq!(parse("a", "buckets", Role::Key), wrong("buckets", 7));
+        assert_eq!(parse("a", "bucketsx=1", Role::Key), wrong("bucketsx=1", 7));
+        assert_eq!(parse("a", "buckets=0", Role::Key), wrong("buckets=0", 8));
+        assert_eq!(parse("a", "bucket=", Role::Key), wrong("bucket=", 7));
     }
 
-    fn source(kind: FieldKind, size: u32, signed: bool) -> Result<Source> {
+    fn source(kind: RecordKind, size: u32, signed: bool) -> Result<Source> {
         Ok(Source {
             name: c_string(b"field")?,
-            ty: c_string(b"type")?,
+            ty: Type::new(c"type", size, signed)?,
             offset: 8,
-            size,
-            signed,
             kind,
             string: matches!(
                 kind,
-                FieldKind::StaticString
-                    | FieldKind::DynString
-                    | FieldKind::RelDynString
-                    | FieldKind::PtrString
-                    | FieldKind::Comm
+                RecordKind::StaticString
+                    | RecordKind::DynString
+                    | RecordKind::RelDynString
+                    | RecordKind::PtrString
+                    | RecordKind::Comm
             ),
         })
+    }
+
+    fn recorded(kind: RecordKind, size: u32, signed: bool, modifier: Modifier) -> Result<Field> {
+        Field::new(FieldKind::Recorded(source(kind, size, signed)?), modifier)
     }
 
     #[test]
     fn recorded_fields() -> Result {
         for (kind, size, signed, func, bytes) in [
-            (FieldKind::Number, 1, true, Func::S8, 1),
-            (FieldKind::Number, 2, false, Func::U16, 2),
-            (FieldKind::Number, 4, true, Func::S32, 4),
-            (FieldKind::Number, 8, false, Func::U64, 8),
-            (FieldKind::PtrString, 8, false, Func::U64, 8),
-            (FieldKind::StaticString, 16, true, Func::String, 16),
-            (FieldKind::DynString, 4, true, Func::DynString, 256),
-            (FieldKind::RelDynString, 4, true, Func::RelDynString, 256),
-            (FieldKind::Stacktrace, 4, false, Func::Stack, 256),
+            (RecordKind::Number, 1, true, "s8", 1),
+            (RecordKind::Number, 2, false, "u16", 2),
+            (RecordKind::Number, 4, true, "s32", 4),
+            (RecordKind::Number, 8, false, "u64", 8),
+            (RecordKind::PtrString, 8, false, "u64", 8),
+            (RecordKind::StaticString, 16, true, "string", 16),
+            (RecordKind::DynString, 4, true, "dynstring", 256),
+            (RecordKind::RelDynString, 4, true, "reldynstring", 256),
+            (RecordKind::Stacktrace, 4, false, "stack", 256),
         ] {
-            let field = Field::new(Some(source(kind, size, signed)?), Flags::KEY)?;
-            let text = field.flags.any(Flags::STRING | Flags::STACKTRACE);
+            let field = recorded(kind, size, signed, Modifier::None)?;
+            let text = !matches!(kind, RecordKind::Number | RecordKind::PtrString);
 
-            assert_eq!((field.func, field.size), (func, bytes));
-            assert_eq!(field.ty.to_bytes(), b"type");
-            assert_eq!(field.signed, signed && !text);
-            assert!(field.flags.any(Flags::KEY));
+            assert!(is_function(&field, func));
+            assert_eq!(field.ty.size, bytes);
+            assert_eq!(field.ty.name.to_bytes(), b"type");
+            assert_eq!(field.ty.signed, signed && !text);
         }
         for (kind, size) in [
-            (FieldKind::Number, 3),
-            (FieldKind::Number, 16),
-            (FieldKind::Function, 8),
+            (RecordKind::Number, 3),
+            (RecordKind::Number, 16),
+            (RecordKind::Function, 8),
         ] {
-            let field = Field::new(Some(source(kind, size, false)?), Flags::KEY);
+            let field = recorded(kind, size, false, Modifier::None);
             assert!(field.is_err_and(|e| e == ENOMEM));
         }
         Ok(())
@@ -319,119 +345,97 @@ mod tests {
 
     #[test]
     fn fields_of_the_moment() -> Result {
-        for (flags, func, ty, size, label) in [
-            (Flags::HITCOUNT, Func::Counter, "u64", 8, "hitcount"),
+        for (label, func, ty, size) in [
+            ("hitcount", "counter", "u64", 8),
+            ("common_timestamp", "timestamp", "u64", 8),
+            ("common_cpu", "cpu", "unsigned int", 4),
+            ("common_comm", "comm", "char[]", 256),
             (
-                Flags::TIMESTAMP,
-                Func::Timestamp,
-                "u64",
-                8,
-                "common_timestamp",
-            ),
-            (Flags::CPU, Func::Cpu, "unsigned int", 4, "common_cpu"),
-            (
-                Flags::COMM | Flags::STRING,
-                Func::Comm,
-                "char[]",
-                256,
-                "common_comm",
-            ),
-            (
-                Flags::STACKTRACE,
-                Func::Nop,
+                "common_stacktrace",
+                "nop",
                 "unsigned long[]",
                 STACK_SIZE as u32,
-                "common_stacktrace",
             ),
         ] {
-            let field = Field::new(None, flags)?;
+            let moment = Moment::by_name(label.as_bytes()).ok_or(EINVAL)?;
+            let field = Field::moment(moment)?;
 
-            assert_eq!((field.func, field.size), (func, size));
-            assert_eq!(field.ty.to_bytes(), ty.as_bytes());
-            assert!(!field.signed && field.is_called(label.as_bytes()));
+            assert!(is_function(&field, func));
+            assert_eq!(field.ty.size, size);
+            assert_eq!(field.ty.name.to_bytes(), ty.as_bytes());
+            assert!(!field.ty.signed && field.is_called(label.as_bytes(), &[]));
         }
         Ok(())
     }
 
-    /// Whether an expression would have the field like this.
+    /// Returns `true` if an expression would have the field like this.
     fn reads(field: &Field, text: &[u8]) -> bool {
-        let mut out = Out::new();
+        let mut out = TextBuf::new();
 
-        field.put_text(&mut out);
+        field.write_operand(&mut out, &[]);
         out.bytes() == Ok(text)
     }
 
     #[test]
     fn texts() -> Result {
-        let number = || source(FieldKind::Number, 4, true);
-        let mut field = Field::new(Some(number()?), Flags::KEY | Flags::BUCKET)?;
+        let number = |modifier| recorded(RecordKind::Number, 4, true, modifier);
+        let field = number(Modifier::Buckets(10))?;
 
-        field.buckets = 10;
-        assert_eq!(field.func, Func::Bucket);
-        assert!(field.signed && !field.has_vars());
-        assert!(field.is_called(b"field") && reads(&field, b"field.buckets=10"));
+        assert!(is_function(&field, "bucket"));
+        assert!(field.ty.signed && !field.has_vars());
+        assert!(field.is_called(b"field", &[]) && reads(&field, b"field.buckets=10"));
 
-        let field = Field::new(Some(number()?), Flags::KEY | Flags::LOG2)?;
-        assert_eq!(field.func, Func::Log2);
-        assert!(!field.signed && reads(&field, b"field.log2"));
+        let field = number(Modifier::Log2)?;
+        assert!(is_function(&field, "log2"));
+        assert!(!field.ty.signed && reads(&field, b"field.log2"));
 
-        let field = Field::new(None, Flags::HITCOUNT | Flags::LOG2)?;
-        assert_eq!(field.func, Func::Log2);
+        let field = Field::new(FieldKind::Moment(Moment::HitCount, None), Modifier::Log2)?;
+        assert!(is_function(&field, "log2"));
         assert!(reads(&field, b"hitcount.log2"));
 
-        let field = Field::new(None, Flags::TIMESTAMP | Flags::TIMESTAMP_USECS)?;
-        assert!(reads(&field, b"common_timestamp.usecs"));
+        let field = Field::new(FieldKind::Moment(Moment::Timestamp, None), Modifier::Usecs)?;
+        assert!(field.is_usecs(&[]) && reads(&field, b"common_timestamp.usecs"));
 
-        let field = Field::new(Some(number()?), Flags::SYM_OFFSET)?;
-        assert!(reads(&field, b"field.sym-offset"));
+        assert!(reads(&number(Modifier::SymOffset)?, b"field.sym-offset"));
 
-        let field = Field::constant(42, Flags::NONE)?;
-        assert!(field.is_called(b"") && reads(&field, b"42"));
+        let field = Field::constant(42)?;
+        assert!(field.is_called(b"", &[]) && reads(&field, b"42"));
 
         // Of stacks the text says only what has been written.
-        let stack = || source(FieldKind::Stacktrace, 4, false);
-        assert!(reads(
-            &Field::new(None, Flags::STACKTRACE)?,
-            b"common_stacktrace"
-        ));
-        assert!(reads(
-            &Field::new(Some(stack()?), Flags::STACKTRACE)?,
-            b"field.stacktrace"
-        ));
-        assert!(reads(&Field::new(Some(stack()?), Flags::KEY)?, b"field"));
+        let stack = |modifier| recorded(RecordKind::Stacktrace, 4, false, modifier);
+        assert!(reads(&Field::moment(Moment::Stack)?, b"common_stacktrace"));
+        assert!(reads(&stack(Modifier::Stacktrace)?, b"field.stacktrace"));
+        assert!(reads(&stack(Modifier::None)?, b"field"));
         Ok(())
     }
 
     #[test]
     fn expression_texts() -> Result {
-        let field = Field::new(None, Flags::TIMESTAMP | Flags::TIMESTAMP_USECS)?;
-        let mut expr = Field::expression(
-            Operator::Minus,
-            Func::Minus,
-            Flags::TIMESTAMP_USECS,
-            &field.facts(),
-        )?;
+        let time = FieldKind::Moment(Moment::Timestamp, None);
+        let expr = Field::expression(Expr {
+            operator: Operator::Minus,
+            left: Field::new(time, Modifier::Usecs)?,
+            right: Some(Field::constant(1)?),
+            divisor: None,
+            text: c_string(b"common_timestamp.usecs-$ts0")?,
+            usecs: true,
+        })?;
 
-        expr.name = Some(c_string(b"common_timestamp.usecs-$ts0")?);
         // The unit is that of the operands and not said again.
         assert!(reads(&expr, b"common_timestamp.usecs-$ts0"));
-        assert!(expr.is_called(b"common_timestamp.usecs-$ts0"));
-        assert_eq!(expr.ty.to_bytes(), b"u64");
+        assert!(expr.is_called(b"common_timestamp.usecs-$ts0", &[]));
+        assert_eq!(expr.ty.name.to_bytes(), b"u64");
         Ok(())
     }
 
     #[test]
-    fn variables() -> Result {
-        let pid = source(FieldKind::Number, 4, true)?;
-        let mut field = Field::new(Some(pid), Flags::VAR | Flags::EXECNAME)?;
+    fn names_of_first_tasks() -> Result {
+        let field = recorded(RecordKind::Number, 4, true, Modifier::ExecName)?;
+        let field = field.into_first_comm()?;
 
-        field.make_execname()?;
-        assert_eq!((field.func, field.size), (Func::ExecName, 256));
-        assert!(field.flags.any(Flags::STRING) && !field.signed && field.has_vars());
-
-        let field = Field::variable(c_string(b"__max")?, 3, c"u64", 8)?;
-        assert!(field.var.is_some_and(|var| var.idx == 3));
-        assert_eq!((field.func, field.size), (Func::Nop, 8));
+        assert!(is_function(&field, "execname"));
+        assert_eq!(field.ty.size, 256);
+        assert!(!field.ty.signed && reads(&field, b"field.execname"));
         Ok(())
     }
 }

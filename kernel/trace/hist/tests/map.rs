@@ -15,13 +15,17 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::map::{
-    Comm,
-    Element,
-    Layout,
-    Map,
-    BITS_MAX,
-    BITS_MIN, //
+use crate::{
+    limits::{
+        MAP_BITS_MAX,
+        MAP_BITS_MIN, //
+    },
+    map::{
+        Comm,
+        Element,
+        Layout,
+        Map, //
+    }, //
 };
 
 /// Keys of so many words and one sum, nothing else.
@@ -58,7 +62,7 @@ fn contents(map: &Map) -> Result<KVVec<(u64, u64)>> {
     Ok(contents)
 }
 
-/// Whether all keys of a map differ, and what they have counted is what the map has.
+/// Returns `true` if all keys of a map differ, and their sums add up to the hits of the map.
 fn is_consistent(map: &Map) -> Result<bool> {
     let contents = contents(map)?;
     let sum: u64 = contents.iter().map(|(_, n)| n).sum();
@@ -76,10 +80,10 @@ mod tests {
 
     #[test]
     fn what_is_impossible() {
-        let small = |layout| Map::new(BITS_MIN, layout).err();
+        let small = |layout| Map::new(MAP_BITS_MIN, layout).err();
 
-        assert_eq!(Map::new(BITS_MIN - 1, plain(1)).err(), Some(EINVAL));
-        assert_eq!(Map::new(BITS_MAX + 1, plain(1)).err(), Some(EINVAL));
+        assert_eq!(Map::new(MAP_BITS_MIN - 1, plain(1)).err(), Some(EINVAL));
+        assert_eq!(Map::new(MAP_BITS_MAX + 1, plain(1)).err(), Some(EINVAL));
         assert_eq!(Map::new(u32::MAX, plain(1)).err(), Some(EINVAL));
         assert_eq!(small(plain(0)), Some(EINVAL));
         assert_eq!(
@@ -99,7 +103,7 @@ mod tests {
 
     #[test]
     fn hits_of_a_key() -> Result {
-        let map = Map::new(BITS_MIN, plain(1))?;
+        let map = Map::new(MAP_BITS_MIN, plain(1))?;
 
         assert_eq!((map.len(), map.hits(), map.drops()), (0, 0, 0));
         assert!(map.lookup(&[5]).is_none());
@@ -124,7 +128,7 @@ mod tests {
     #[test]
     fn sums() -> Result {
         let map = Map::new(
-            BITS_MIN,
+            MAP_BITS_MIN,
             Layout {
                 n_sums: 3,
                 ..plain(2)
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn both_ways_of_insertion_are_one() -> Result {
-        let map = Map::new(BITS_MIN, plain(1))?;
+        let map = Map::new(MAP_BITS_MIN, plain(1))?;
 
         for key in 0..100 {
             hit(&map, key).ok_or(EINVAL)?;
@@ -198,7 +202,7 @@ mod tests {
 
     #[test]
     fn when_it_is_full() -> Result {
-        for bits in [BITS_MIN, 10] {
+        for bits in [MAP_BITS_MIN, 10] {
             let map = Map::new(bits, plain(1))?;
             let count = 1u64 << bits;
 
@@ -224,7 +228,7 @@ mod tests {
         // With this factor the hash is what is left of the key: the tag is in its low bits, and the
         // slot in its high ones.
         let start = 0x1234_5678_9abc_def0;
-        let map = Map::with_seed(BITS_MIN, plain(1), start, 1)?;
+        let map = Map::with_seed(MAP_BITS_MIN, plain(1), start, 1)?;
 
         // A hash of 0 is like any other; so are equal tags and slots.
         for key in 0..64u64 {
@@ -250,7 +254,7 @@ mod tests {
             comm: true,
             ..plain(1)
         };
-        let map = Map::new(BITS_MIN, layout)?;
+        let map = Map::new(MAP_BITS_MIN, layout)?;
         let name = |byte| move |comm: &mut Comm| comm[..3].fill(byte);
 
         assert!(map
@@ -272,7 +276,7 @@ mod tests {
         }
 
         // Who does not keep it does not ask for it.
-        let map = Map::new(BITS_MIN, plain(1))?;
+        let map = Map::new(MAP_BITS_MIN, plain(1))?;
         let mut asked = false;
 
         assert!(map
@@ -285,7 +289,7 @@ mod tests {
 
     #[test]
     fn closed() -> Result {
-        let map = Map::new(BITS_MIN, plain(1))?;
+        let map = Map::new(MAP_BITS_MIN, plain(1))?;
 
         hit(&map, 1).ok_or(EINVAL)?;
         map.close();
@@ -303,10 +307,10 @@ mod tests {
         Ok(())
     }
 
-    /// What happens while a map is cleared counts afterwards.
+    /// Hits while a map is cleared count afterwards.
     #[test]
     fn cleared() -> Result {
-        let map = Map::new(BITS_MIN, plain(1))?;
+        let map = Map::new(MAP_BITS_MIN, plain(1))?;
 
         hit(&map, 1).ok_or(EINVAL)?;
         map.count_drop();
@@ -329,7 +333,7 @@ mod tests {
             comm: true,
             ..plain(2)
         };
-        let map = Map::new(BITS_MIN, layout)?;
+        let map = Map::new(MAP_BITS_MIN, layout)?;
 
         for round in 0..3u8 {
             for key in 0..200u64 {

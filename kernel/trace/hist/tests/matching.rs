@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of what is before and behind the `if` of a line, and of which histograms are the same.
+//! Tests of splitting a line at its `if`, and of which histograms are the same.
 
 use kernel::prelude::*;
 
@@ -8,44 +8,38 @@ use kernel::prelude::*;
 mod tests {
     use super::*;
     use crate::{
-        action::{
-            parse::Clause,
+        command::{
+            action::ActionClause,
+            expr::{
+                Modifier,
+                Operator, //
+            },
+            span::Span, //
+        },
+        limits::SORT_KEYS_MAX,
+        spec::{
+            field::{
+                Expr,
+                Field,
+                FieldKind,
+                Moment,
+                Source,
+                Type, //
+            },
             Action,
-            ActionKind,
-            Handler,
-            Track, //
-        },
-        data::{
             FieldVar,
-            SortKey,
-            Spec, //
-        },
-        field::{
-            Field,
-            Flags,
-            Operand,
-            Operator,
             Owner,
-            Source,
+            SortKey,
+            Spec,
+            Track,
             Var,
             VarKind,
             VarRef, //
         },
-        text::{
-            c_string,
-            Piece, //
-        },
-        trigger::{
-            same,
-            same_uses,
-            split_filter, //
-        },
-        SORT_KEYS_MAX,
+        text_buf::c_string,
+        trigger::split_filter, //
     };
-    use kernel::{
-        str::CString,
-        trace::event_file::FieldKind, //
-    };
+    use kernel::trace::event_file::FieldKind as RecordKind;
 
     /// A line, what it is without the filter, and the filter.
     type Split<'a> = (&'a [u8], &'a [u8], Option<&'a [u8]>);
@@ -66,9 +60,9 @@ mod tests {
         ];
 
         for (line, clauses, filter) in rows {
-            let split = split_filter(Piece::new(line, 5));
+            let split = split_filter(Span::new(line, 5));
 
-            assert!(split.is_ok_and(|(a, b)| { a.is(clauses) && b.map(Piece::bytes) == filter }));
+            assert!(split.is_ok_and(|(a, b)| { a.is(clauses) && b.map(Span::bytes) == filter }));
         }
         for line in [
             &b"if a == 1"[..],
@@ -76,13 +70,13 @@ mod tests {
             b"keys=a if",
             b"keys=a if ",
         ] {
-            assert!(split_filter(Piece::new(line, 5)).is_err());
+            assert!(split_filter(Span::new(line, 5)).is_err());
         }
     }
 
     #[test]
     fn columns_of_filters() {
-        let Ok((clauses, Some(filter))) = split_filter(Piece::new(b"keys=a if b", 5)) else {
+        let Ok((clauses, Some(filter))) = split_filter(Span::new(b"keys=a if b", 5)) else {
             assert!(false);
             return;
         };
@@ -94,25 +88,23 @@ mod tests {
     fn source(name: &[u8]) -> Result<Source> {
         Ok(Source {
             name: c_string(name)?,
-            ty: c_string(b"u32")?,
+            ty: Type::new(c"u32", 4, false)?,
             offset: 8,
-            size: 4,
-            signed: false,
-            kind: FieldKind::Number,
+            kind: RecordKind::Number,
             string: false,
         })
     }
 
-    fn number(name: &[u8], flags: Flags) -> Result<Field> {
-        Field::new(Some(source(name)?), flags)
+    fn number(name: &[u8], modifier: Modifier) -> Result<Field> {
+        Field::new(FieldKind::Recorded(source(name)?), modifier)
     }
 
     fn spec() -> Result<Spec> {
         let mut fields = KVec::new();
 
-        fields.push(Field::hitcount()?, GFP_KERNEL)?;
-        fields.push(number(b"len", Flags::NONE)?, GFP_KERNEL)?;
-        fields.push(number(b"pid", Flags::KEY)?, GFP_KERNEL)?;
+        fields.push(Field::moment(Moment::HitCount)?, GFP_KERNEL)?;
+        fields.push(number(b"len", Modifier::None)?, GFP_KERNEL)?;
+        fields.push(number(b"pid", Modifier::None)?, GFP_KERNEL)?;
         Ok(Spec {
             fields,
             n_vals: 2,
@@ -133,7 +125,7 @@ mod tests {
         })
     }
 
-    /// Whether it is still the same after `change`.
+    /// Returns `true` if it is still the same after `change`.
     ///
     /// # Errors
     ///
@@ -144,9 +136,9 @@ mod tests {
 
         change(&mut new)?;
 
-        let result = same(&new, &[], &old);
+        let result = new.is_same(&[], &old);
 
-        if same(&old, &[], &new) == result {
+        if old.is_same(&[], &new) == result {
             Ok(result)
         } else {
             Err(EIO)
@@ -176,12 +168,12 @@ mod tests {
         assert!(!after(|spec| replace(
             spec,
             2,
-            number(b"tid", Flags::KEY)?
+            number(b"tid", Modifier::None)?
         ))?);
         assert!(!after(|spec| replace(
             spec,
             2,
-            number(b"pid", Flags::KEY | Flags::HEX)?
+            number(b"pid", Modifier::Hex)?
         ))?);
         assert!(!after(|spec| {
             spec.fields.pop();
@@ -216,18 +208,22 @@ mod tests {
             Ok(spec)
         };
 
-        assert!(same(&named(b"name=a")?, &[], &named(b"name=a")?));
-        assert!(!same(&named(b"name=a")?, &[], &named(b"name=ab")?));
+        assert!(named(b"name=a")?.is_same(&[], &named(b"name=a")?));
+        assert!(!named(b"name=a")?.is_same(&[], &named(b"name=ab")?));
         Ok(())
     }
 
-    fn variable(name: &[u8]) -> Result<Field> {
-        let mut field = number(b"len", Flags::VAR)?;
-
-        field.var = Some(Var {
+    fn var(name: &[u8]) -> Result<Var> {
+        Ok(Var {
             name: c_string(name)?,
             idx: 0,
-        });
+        })
+    }
+
+    fn variable(name: &[u8]) -> Result<Field> {
+        let mut field = number(b"len", Modifier::None)?;
+
+        field.var = Some(var(name)?);
         Ok(field)
     }
 
@@ -240,42 +236,36 @@ mod tests {
             Ok(spec)
         };
 
-        assert!(same(&with(b"a")?, &[], &with(b"a")?));
-        assert!(!same(&with(b"a")?, &[], &with(b"b")?));
+        assert!(with(b"a")?.is_same(&[], &with(b"a")?));
+        assert!(!with(b"a")?.is_same(&[], &with(b"b")?));
         Ok(())
     }
 
     /// A field whose value is rounded down to a multiple of `width`.
     fn bucket(width: u64) -> Result<Field> {
-        let mut field = number(b"pid", Flags::KEY | Flags::BUCKET)?;
-
-        field.buckets = width;
-        Ok(field)
+        number(b"pid", Modifier::Buckets(width))
     }
 
-    /// `len operator n`
-    fn expression(operator: Operator, n: u64) -> Result<Field> {
-        let operand =
-            |field| -> Result<Operand> { Ok(Operand::Field(KBox::new(field, GFP_KERNEL)?)) };
-        let mut field = number(b"len", Flags::EXPR)?;
-
-        field.source = None;
-        field.operator = operator;
-        field.operands = [
-            Some(operand(number(b"len", Flags::NONE)?)?),
-            Some(operand(Field::constant(n, Flags::CONST)?)?),
-        ];
-        Ok(field)
+    /// `len operator n`, or without an `n` the operator and `len`
+    fn expression(operator: Operator, n: Option<u64>) -> Result<Field> {
+        Field::expression(Expr {
+            operator,
+            left: number(b"len", Modifier::None)?,
+            right: n.map(Field::constant).transpose()?,
+            divisor: None,
+            text: c_string(b"")?,
+            usecs: false,
+        })
     }
 
-    /// Whether histograms with these values of their own are the same.
+    /// Returns `true` if histograms with these values of their own are the same.
     fn alike(i: usize, a: Field, b: Field) -> Result<bool> {
         let mut new = spec()?;
         let mut old = spec()?;
 
         replace(&mut new, i, a)?;
         replace(&mut old, i, b)?;
-        Ok(same(&new, &[], &old))
+        Ok(new.is_same(&[], &old))
     }
 
     #[test]
@@ -283,33 +273,32 @@ mod tests {
         assert!(alike(2, bucket(4)?, bucket(4)?)?);
         assert!(!alike(2, bucket(4)?, bucket(8)?)?);
 
-        let plus = |n| expression(Operator::Plus, n);
+        let plus = |n| expression(Operator::Plus, Some(n));
         assert!(alike(1, plus(1)?, plus(1)?)?);
         assert!(!alike(1, plus(1)?, plus(2)?)?);
-        assert!(!alike(1, plus(1)?, expression(Operator::Minus, 1)?)?);
+        assert!(!alike(1, plus(1)?, expression(Operator::Minus, Some(1))?)?);
 
-        let mut one_sided = plus(1)?;
-        one_sided.operands[1] = None;
+        let one_sided = expression(Operator::Plus, None)?;
         assert!(!alike(1, plus(1)?, one_sided)?);
         Ok(())
     }
 
     /// A stack of the record.
-    fn stack(flags: Flags) -> Result<Field> {
+    fn stack(modifier: Modifier) -> Result<Field> {
         let mut source = source(b"stk")?;
 
-        source.kind = FieldKind::Stacktrace;
-        Field::new(Some(source), flags)
+        source.kind = RecordKind::Stacktrace;
+        Field::new(FieldKind::Recorded(source), modifier)
     }
 
     #[test]
     fn stacks_with_and_without_the_modifier() -> Result {
-        let with = || stack(Flags::KEY | Flags::STACKTRACE);
-        let without = || stack(Flags::KEY);
+        let with = || stack(Modifier::Stacktrace);
+        let without = || stack(Modifier::None);
 
         assert!(alike(2, without()?, with()?)?);
         assert!(alike(2, with()?, without()?)?);
-        assert!(!alike(2, without()?, number(b"stk", Flags::KEY)?)?);
+        assert!(!alike(2, without()?, number(b"stk", Modifier::None)?)?);
         Ok(())
     }
 
@@ -322,8 +311,8 @@ mod tests {
         source.offset = offset;
 
         let used = FieldVar {
-            var: variable(b"aa")?,
-            val: Field::new(Some(source), Flags::VAR)?,
+            var: var(b"aa")?,
+            val: Field::new(FieldKind::Recorded(source), Modifier::None)?,
         };
 
         if saves {
@@ -337,14 +326,31 @@ mod tests {
     #[test]
     fn what_actions_use() -> Result {
         for saves in [false, true] {
-            assert!(same_uses(&using(8, saves)?, &[], &using(8, saves)?));
-            assert!(!same_uses(&using(8, saves)?, &[], &using(16, saves)?));
-            assert!(!same_uses(&using(8, saves)?, &[], &using(8, !saves)?));
-            assert!(!same_uses(&using(8, saves)?, &[], &spec()?));
+            assert!(using(8, saves)?.uses_same(&using(8, saves)?));
+            assert!(!using(8, saves)?.uses_same(&using(16, saves)?));
+            assert!(!using(8, saves)?.uses_same(&using(8, !saves)?));
+            assert!(!using(8, saves)?.uses_same(&spec()?));
         }
-        // The other one makes no synthetic event.
-        assert!(!same_uses(&reading(3, false)?, &[0], &spec()?));
+        // The other one emits no synthetic event, or one of another variable.
+        assert!(!passing(Some(3))?.uses_same(&passing(None)?));
+        assert!(!passing(Some(3))?.uses_same(&passing(Some(4))?));
+        assert!(passing(Some(3))?.uses_same(&passing(Some(3))?));
         Ok(())
+    }
+
+    /// A histogram with an action that passes a variable, or none, to a synthetic event.
+    fn passing(var_idx: Option<usize>) -> Result<Spec> {
+        let mut spec = match var_idx {
+            Some(idx) => reading(idx, false)?,
+            None => spec()?,
+        };
+        let mut action = action(b"onmatch(a.b).syn($ab)", None)?;
+
+        if var_idx.is_some() {
+            action.refs.push(0, GFP_KERNEL)?;
+        }
+        spec.actions.push(action, GFP_KERNEL)?;
+        Ok(spec)
     }
 
     /// A histogram with a value that is read from the variable `var_idx`, the second one that it
@@ -354,14 +360,12 @@ mod tests {
             Ok(VarRef {
                 owner: Owner::Own,
                 var_idx,
-                flags: Flags::VAR_REF,
                 name: c_string(b"a")?,
                 at: 0,
-                system: None,
                 event: None,
-                ty: c_string(b"u64")?,
-                size: 8,
-                signed: false,
+                ty: Type::new(c"u64", 8, false)?,
+                usecs: false,
+                constant: None,
                 read_once: false,
                 kind: VarKind::Number,
             })
@@ -372,7 +376,7 @@ mod tests {
             spec.refs.push(reference(9)?, GFP_KERNEL)?;
         }
 
-        let field = Field::reference(spec.refs.len(), &reference(var_idx)?)?;
+        let field = Field::reference(spec.refs.len(), &reference(var_idx)?, false)?;
 
         spec.refs.push(reference(var_idx)?, GFP_KERNEL)?;
         replace(&mut spec, 1, field)?;
@@ -381,48 +385,40 @@ mod tests {
 
     #[test]
     fn references() -> Result {
-        assert!(same(&reading(3, false)?, &[], &reading(3, false)?));
-        assert!(!same(&reading(3, false)?, &[], &reading(4, false)?));
+        assert!(reading(3, false)?.is_same(&[], &reading(3, false)?));
+        assert!(!reading(3, false)?.is_same(&[], &reading(4, false)?));
         // It is the variable that matters, not when it was met.
-        assert!(same(&reading(3, true)?, &[], &reading(3, false)?));
+        assert!(reading(3, true)?.is_same(&[], &reading(3, false)?));
         Ok(())
     }
 
-    fn clause(text: &[u8]) -> Result<Clause<'_>> {
-        Clause::parse(Piece::new(text, 0), |_, _| true).map_err(|fault| fault.errno)
+    fn clause(text: &[u8]) -> Result<ActionClause<Span<'_>>> {
+        ActionClause::parse(Span::new(text, 0), |_, _| true).map_err(|error| error.errno)
     }
 
-    fn action(handler: Handler, params: &[&[u8]]) -> Result<Action> {
-        let mut copies: KVec<CString> = KVec::new();
-
-        for param in params {
-            copies.push(c_string(param)?, GFP_KERNEL)?;
-        }
+    fn action(text: &[u8], track: Option<Track>) -> Result<Action> {
         Ok(Action {
-            handler,
-            kind: ActionKind::Save,
-            name: c_string(b"save")?,
-            params: copies,
-            traced: None,
+            clause: clause(text)?.to_owned()?,
+            track,
+            refs: KVec::new(),
         })
     }
 
     #[test]
     fn actions() -> Result {
         let track = Track {
-            var_str: c_string(b"$lat")?,
             var_ref: 0,
-            track_var: variable(b"__max")?,
+            var: var(b"__max")?,
         };
         let mut old = spec()?;
 
         old.actions.push(
-            action(Handler::OnMax(track), &[b"comm", b"prio"])?,
+            action(b"onmax($lat).save(comm,prio)", Some(track))?,
             GFP_KERNEL,
         )?;
 
         let new = spec()?;
-        let matches = |text: &[u8]| -> Result<bool> { Ok(same(&new, &[clause(text)?], &old)) };
+        let matches = |text: &[u8]| -> Result<bool> { Ok(new.is_same(&[clause(text)?], &old)) };
 
         assert!(matches(b"onmax($lat).save(comm,prio)")?);
         assert!(matches(b"onmax($lat).save( comm , prio )")?);
@@ -434,12 +430,9 @@ mod tests {
         assert!(!matches(b"onmax($lat).syn(comm,prio)")?);
         assert!(!matches(b"onmatch(a.b).syn(comm,prio)")?);
         // With one action more, or one less.
-        assert!(!same(&new, &[], &old));
-        assert!(!same(
-            &spec()?,
-            &[clause(b"onmax($lat).save(comm,prio)")?],
-            &spec()?
-        ));
+        assert!(!new.is_same(&[], &old));
+        let clauses = [clause(b"onmax($lat).save(comm,prio)")?];
+        assert!(!spec()?.is_same(&clauses, &spec()?));
         Ok(())
     }
 }

@@ -9,66 +9,77 @@ use kernel::{
     prelude::*,
     str::CString,
     sync::Arc,
-    trace::event_file::FieldKind, //
+    trace::event_file::FieldKind as RecordKind, //
 };
 
 use crate::{
-    action::{
-        Action,
-        ActionKind,
-        Handler,
-        Track, //
+    command::{
+        action::{
+            ActionClause,
+            ActionKind, //
+        },
+        expr::{
+            Modifier,
+            Operator, //
+        },
+        span::Span, //
     },
-    data::{
-        FieldVar,
-        Hist,
-        SortKey,
-        Spec, //
+    histogram::{
+        Histogram,
+        Parts, //
     },
-    field::{
-        Field,
-        Flags,
-        Func,
-        Operand,
-        Operator,
-        Owner,
-        Source,
-        Var,
-        VarKind,
-        VarRef, //
+    hit::{
+        context::HitContext,
+        record,
+        save_stack, //
+    },
+    limits::{
+        KEYS_MAX,
+        STACK_DEPTH,
+        VARS_MAX, //
     },
     map::{
         Comm,
         KeyOrder,
         Layout,
-        Map,
         SortBy,
         SortValue, //
     },
     program::{
+        compile::compile,
         op::{
             Leaf,
             Op,
             Value, //
         },
+        HitPath,
         KeyKind,
-        KeyPlace,
-        Program,
-        Shape, //
+        KeyPlace, //
     },
-    text::c_string,
-    update::{
-        moment::Moment,
-        pad::{
-            PadUse,
-            Scratch, //
+    scratch::{
+        Scratch,
+        ScratchRef, //
+    },
+    spec::{
+        field::{
+            Expr,
+            Field,
+            FieldKind,
+            Moment,
+            Source,
+            Type, //
         },
-        record,
-        save_stack, //
+        Action,
+        FieldVar,
+        Owner,
+        SortKey,
+        Spec,
+        Track,
+        Var,
+        VarKind,
+        VarRef, //
     },
-    KEYS_MAX,
-    STACK_DEPTH,
-    VARS_MAX, //
+    text_buf::c_string,
 };
 
 use super::eval::{
@@ -77,64 +88,71 @@ use super::eval::{
 };
 
 /// A field of the record.
-fn source(offset: u32, size: u32, signed: bool, kind: FieldKind) -> Result<Source> {
+fn source(offset: u32, size: u32, signed: bool, kind: RecordKind) -> Result<Source> {
     Ok(Source {
         name: c_string(b"field")?,
-        ty: c_string(b"type")?,
+        ty: Type::new(c"type", size, signed)?,
         offset,
-        size,
-        signed,
         kind,
         string: matches!(
             kind,
-            FieldKind::StaticString | FieldKind::DynString | FieldKind::RelDynString
+            RecordKind::StaticString | RecordKind::DynString | RecordKind::RelDynString
         ),
     })
 }
 
+fn recorded(source: Source) -> Result<Field> {
+    Field::new(FieldKind::Recorded(source), Modifier::None)
+}
+
 /// A number of the record.
-fn number(offset: u32, size: u32, signed: bool, flags: Flags) -> Result<Field> {
-    Field::new(
-        Some(source(offset, size, signed, FieldKind::Number)?),
-        flags,
-    )
+fn number(offset: u32, size: u32, signed: bool, modifier: Modifier) -> Result<Field> {
+    let source = source(offset, size, signed, RecordKind::Number)?;
+
+    Field::new(FieldKind::Recorded(source), modifier)
 }
 
 /// An `u32` of the record.
-fn word(offset: u32, flags: Flags) -> Result<Field> {
-    number(offset, 4, false, flags)
+fn word(offset: u32) -> Result<Field> {
+    number(offset, 4, false, Modifier::None)
 }
 
 /// A `char[16]` of the record.
-fn string(offset: u32, flags: Flags) -> Result<Field> {
-    let source = source(offset, 16, false, FieldKind::StaticString)?;
+fn string(offset: u32) -> Result<Field> {
+    recorded(source(offset, 16, false, RecordKind::StaticString)?)
+}
 
-    Field::new(Some(source), flags | Flags::STRING)
+/// A variable of this number.
+fn own_var(name: &[u8], idx: usize) -> Result<Var> {
+    Ok(Var {
+        name: c_string(name)?,
+        idx,
+    })
 }
 
 /// The field as the variable of this number.
 fn var(mut field: Field, idx: usize) -> Result<Field> {
-    field.flags |= Flags::VAR;
-    field.var = Some(Var {
-        name: c_string(b"var")?,
-        idx,
-    });
+    field.var = Some(own_var(b"var", idx)?);
     Ok(field)
 }
 
 /// An expression of two operands.
-fn binary(func: Func, left: Operand, right: Operand) -> Result<Field> {
-    let mut field = Field::constant(0, Flags::NONE)?;
-
-    field.flags = Flags::EXPR;
-    field.func = func;
-    field.operator = Operator::Plus;
-    field.operands = [Some(left), Some(right)];
-    Ok(field)
+fn binary(operator: Operator, left: Field, right: Field) -> Result<Field> {
+    Field::expression(Expr {
+        operator,
+        left,
+        right: Some(right),
+        divisor: None,
+        text: c_string(b"")?,
+        usecs: false,
+    })
 }
 
-fn operand(field: Field) -> Result<Operand> {
-    Ok(Operand::Field(KBox::new(field, GFP_KERNEL)?))
+/// A clause of an action.
+fn clause(text: &[u8]) -> Result<ActionClause<CString>> {
+    let clause = ActionClause::parse(Span::new(text, 0), |_, _| true);
+
+    clause.map_err(|error| error.errno)?.to_owned()
 }
 
 /// A histogram with a hit count and no keys.
@@ -158,7 +176,7 @@ fn spec() -> Result<Spec> {
         n_map_vars: VARS_MAX,
     };
 
-    add(&mut spec, Field::hitcount()?)?;
+    add(&mut spec, Field::moment(Moment::HitCount)?)?;
     Ok(spec)
 }
 
@@ -170,13 +188,12 @@ fn add(spec: &mut Spec, field: Field) -> Result {
 }
 
 /// Adds a key, after all values.
-fn add_key(spec: &mut Spec, mut field: Field) -> Result {
-    field.flags |= Flags::KEY;
+fn add_key(spec: &mut Spec, field: Field) -> Result {
     spec.fields.push(field, GFP_KERNEL)?;
     Ok(())
 }
 
-/// Adds a reference, and gives its index.
+/// Adds a reference, and returns its index.
 fn add_ref(spec: &mut Spec, owner: Owner, var_idx: usize, read_once: bool) -> Result<usize> {
     let idx = spec.refs.len();
 
@@ -184,13 +201,11 @@ fn add_ref(spec: &mut Spec, owner: Owner, var_idx: usize, read_once: bool) -> Re
         VarRef {
             owner,
             var_idx,
-            flags: Flags::VAR_REF,
             name: c_string(b"var")?,
-            system: None,
             event: None,
-            ty: c_string(b"u64")?,
-            size: 8,
-            signed: false,
+            ty: Type::new(c"u64", 8, false)?,
+            usecs: false,
+            constant: None,
             read_once,
             at: 0,
             kind: VarKind::Number,
@@ -200,17 +215,30 @@ fn add_ref(spec: &mut Spec, owner: Owner, var_idx: usize, read_once: bool) -> Re
     Ok(idx)
 }
 
-/// A histogram that can be hit.
-fn hist(spec: Spec) -> Result<Arc<Hist>> {
-    let program = Program::compile(&spec)?;
-    let map = Map::new(spec.map_bits, *program.layout())?;
+/// A reference to a variable of another histogram.
+fn owner(hist: &Arc<Histogram>) -> Owner {
+    Owner::Other(hist.id())
+}
 
-    Ok(Arc::new(Hist::new(spec, program, map), GFP_KERNEL)?)
+/// A histogram that can be hit.
+fn hist(spec: Spec) -> Result<Arc<Histogram>> {
+    hist_with(spec, &[])
+}
+
+/// A histogram that refers to others and can be hit.
+fn hist_with(spec: Spec, owners: &[Arc<Histogram>]) -> Result<Arc<Histogram>> {
+    let program = compile(&spec, owners)?;
+    let parts = Parts::new(program, spec.map_bits)?;
+
+    Ok(Arc::new(
+        Histogram::new(spec, KVec::new(), parts),
+        GFP_KERNEL,
+    )?)
 }
 
 /// Hits a histogram; `None` if the hit was not for it, otherwise the actions that are to run.
-fn hit<M: Moment>(hist: &Hist, moment: &M) -> Result<Option<u32>> {
-    let pads = PadUse::new()?;
+fn hit<M: HitContext>(hist: &Histogram, moment: &M) -> Result<Option<u32>> {
+    let pads = ScratchRef::new()?;
     let mut pad = pads.enter().ok_or(EBUSY)?;
 
     pad.fill(0x5a5a_5a5a_5a5a_5a5a);
@@ -225,18 +253,18 @@ fn words<const N: usize>(words: [u32; N]) -> [[u8; 4]; N] {
     words.map(u32::to_ne_bytes)
 }
 
-/// The error that compiling gives.
+/// The error of compiling.
 fn error(spec: &Spec) -> Option<Error> {
-    Program::compile(spec).err()
+    compile(spec, &[]).err()
 }
 
 /// `keys=id:ts=common_timestamp`.
-fn stamps() -> Result<Arc<Hist>> {
+fn stamps() -> Result<Arc<Histogram>> {
     let mut spec = spec()?;
-    let time = Field::new(None, Flags::TIMESTAMP)?;
+    let time = Field::moment(Moment::Timestamp)?;
 
     add(&mut spec, var(time, 0)?)?;
-    add_key(&mut spec, word(0, Flags::NONE)?)?;
+    add_key(&mut spec, word(0)?)?;
     hist(spec)
 }
 
@@ -248,15 +276,15 @@ mod tests {
     fn one_number_is_plain() -> Result {
         let mut spec = spec()?;
 
-        add_key(&mut spec, word(8, Flags::NONE)?)?;
-        let program = Program::compile(&spec)?;
+        add_key(&mut spec, word(8)?)?;
+        let program = compile(&spec, &[])?;
 
-        assert!(program.shape == Shape::Plain(Leaf::U32(8)));
+        assert!(program.path == HitPath::Plain(Leaf::U32(8)));
         // Variables do not matter, as long as nothing refers to them.
-        assert!(stamps()?.program.shape == Shape::Plain(Leaf::U32(0)));
-        assert_eq!(Program::key_words(&spec), 1);
+        assert!(stamps()?.program.path == HitPath::Plain(Leaf::U32(0)));
+        assert_eq!(spec.key_words(), 1);
         assert!(
-            *program.layout()
+            program.layout
                 == Layout {
                     key_words: 1,
                     n_sums: 1,
@@ -266,18 +294,18 @@ mod tests {
                     comm: false,
                 }
         );
-        assert!(program.sort_by().len() == 1);
+        assert!(program.sort_by.len() == 1);
         Ok(())
     }
 
     #[test]
     fn keys_have_places() -> Result {
         let mut spec = spec()?;
-        let comm = Field::new(None, Flags::COMM | Flags::STRING)?;
-        let stack = Field::new(None, Flags::STACKTRACE)?;
+        let comm = Field::moment(Moment::Comm)?;
+        let stack = Field::moment(Moment::Stack)?;
 
         add_key(&mut spec, comm)?;
-        add_key(&mut spec, number(4, 2, true, Flags::NONE)?)?;
+        add_key(&mut spec, number(4, 2, true, Modifier::None)?)?;
         add_key(&mut spec, stack)?;
         assert_eq!(spec.n_keys(), KEYS_MAX);
         spec.n_sort_keys = 2;
@@ -291,22 +319,22 @@ mod tests {
                 descending: false,
             },
         ];
-        let program = Program::compile(&spec)?;
+        let program = compile(&spec, &[])?;
         let place = |word, words, kind| KeyPlace { word, words, kind };
 
         assert!(
-            program.keys()
+            program.keys.as_slice()
                 == [
                     place(0, 2, KeyKind::String),
                     place(2, 1, KeyKind::Number { signed: true }),
                     place(3, STACK_DEPTH, KeyKind::Stack),
                 ]
         );
-        assert_eq!(program.layout().key_words, 3 + STACK_DEPTH);
-        assert_eq!(Program::key_words(&spec), 3 + STACK_DEPTH);
-        assert!(program.shape == Shape::Large);
+        assert_eq!(program.layout.key_words, 3 + STACK_DEPTH);
+        assert_eq!(spec.key_words(), 3 + STACK_DEPTH);
+        assert!(program.path == HitPath::Large);
         assert!(
-            program.sort_by()
+            program.sort_by.as_slice()
                 == [
                     SortBy {
                         value: SortValue::Key {
@@ -327,20 +355,20 @@ mod tests {
         Ok(())
     }
 
-    /// What a pointer points to is not looked at, nor are the bytes of it compared as a string.
+    /// The target of a pointer is not read, nor are the bytes of it compared as a string.
     #[test]
     fn pointers_are_numbers() -> Result {
         let mut spec = spec()?;
-        let mut pointer = source(8, 8, false, FieldKind::PtrString)?;
+        let mut pointer = source(8, 8, false, RecordKind::PtrString)?;
 
         pointer.string = true;
-        add_key(&mut spec, Field::new(Some(pointer), Flags::NONE)?)?;
+        add_key(&mut spec, recorded(pointer)?)?;
         spec.sort_keys[0].field_idx = 1;
-        let program = Program::compile(&spec)?;
+        let program = compile(&spec, &[])?;
 
-        assert!(program.shape == Shape::Plain(Leaf::U64(8)));
+        assert!(program.path == HitPath::Plain(Leaf::U64(8)));
         assert!(
-            program.sort_by()
+            program.sort_by.as_slice()
                 == [SortBy {
                     value: SortValue::Key {
                         word: 0,
@@ -356,28 +384,14 @@ mod tests {
     fn expressions_are_compiled() -> Result {
         let mut spec = spec()?;
         // b * 2 + a / 4
-        let product = || {
-            binary(
-                Func::Mult,
-                operand(word(4, Flags::NONE)?)?,
-                operand(Field::constant(2, Flags::NONE)?)?,
-            )
-        };
-        let quotient = binary(
-            Func::DivPower2,
-            operand(word(0, Flags::NONE)?)?,
-            operand(Field::constant(4, Flags::NONE)?)?,
-        )?;
-        let sum = binary(Func::Plus, operand(product()?)?, operand(quotient)?)?;
-        let difference = binary(
-            Func::Minus,
-            operand(product()?)?,
-            operand(word(0, Flags::NONE)?)?,
-        )?;
+        let product = || binary(Operator::Mult, word(4)?, Field::constant(2)?);
+        let quotient = binary(Operator::Div, word(0)?, Field::constant(4)?)?;
+        let sum = binary(Operator::Plus, product()?, quotient)?;
+        let difference = binary(Operator::Minus, product()?, word(0)?)?;
 
         add(&mut spec, sum)?;
         add(&mut spec, difference)?;
-        add_key(&mut spec, word(8, Flags::NONE)?)?;
+        add_key(&mut spec, word(8)?)?;
         let hist = hist(spec)?;
         let ops = hist
             .program
@@ -416,19 +430,17 @@ mod tests {
     #[test]
     fn rounded_keys() -> Result {
         let mut spec = spec()?;
-        let mut buckets = number(0, 4, true, Flags::BUCKET)?;
 
-        buckets.buckets = 10;
-        add_key(&mut spec, buckets)?;
-        add_key(&mut spec, number(4, 4, false, Flags::LOG2)?)?;
+        add_key(&mut spec, number(0, 4, true, Modifier::Buckets(10))?)?;
+        add_key(&mut spec, number(4, 4, false, Modifier::Log2)?)?;
         let hist = hist(spec)?;
         let record = words([0u32.wrapping_sub(3), 5]);
 
         hit(&hist, &Fake::new(record.as_flattened()))?;
         let rows = hist.map.snapshot()?;
         assert_eq!(rows.row(0).ok_or(EINVAL)?.key(), [0u64.wrapping_sub(10), 3]);
-        assert!(hist.program.keys()[0].kind == KeyKind::Number { signed: true });
-        assert!(hist.program.keys()[1].kind == KeyKind::Number { signed: false });
+        assert!(hist.program.keys[0].kind == KeyKind::Number { signed: true });
+        assert!(hist.program.keys[1].kind == KeyKind::Number { signed: false });
         Ok(())
     }
 
@@ -436,18 +448,18 @@ mod tests {
     fn field_variables_take_no_room() -> Result {
         let mut spec = spec()?;
 
-        add_key(&mut spec, word(0, Flags::NONE)?)?;
+        add_key(&mut spec, word(0)?)?;
         spec.field_vars.push(
             FieldVar {
-                var: Field::variable(c_string(b"field")?, 0, c"u32", 4)?,
-                val: word(4, Flags::VAR)?,
+                var: own_var(b"field", 0)?,
+                val: word(4)?,
             },
             GFP_KERNEL,
         )?;
         add_ref(&mut spec, Owner::Own, 0, false)?;
-        let program = Program::compile(&spec)?;
+        let program = compile(&spec, &[])?;
 
-        assert_eq!(program.layout().n_vars, 0);
+        assert_eq!(program.layout.n_vars, 0);
         assert!(program.place(0).var.is_none());
         assert_eq!(program.numbers.len(), 1);
         assert_eq!(program.numbers[0].slot, 0);
@@ -461,33 +473,35 @@ mod tests {
         assert_eq!(error(&bad), Some(EINVAL));
 
         // A string as a value.
-        add(&mut bad, string(0, Flags::NONE)?)?;
-        add_key(&mut bad, word(0, Flags::NONE)?)?;
+        add(&mut bad, string(0)?)?;
+        add_key(&mut bad, word(0)?)?;
         assert_eq!(error(&bad), Some(EINVAL));
 
         // Too long a key.
         let mut bad = spec()?;
         for _ in 0..2 {
-            let dynamic = source(0, 4, false, FieldKind::DynString)?;
-            add_key(&mut bad, Field::new(Some(dynamic), Flags::STRING)?)?;
+            let dynamic = source(0, 4, false, RecordKind::DynString)?;
+            add_key(&mut bad, recorded(dynamic)?)?;
         }
         assert_eq!(error(&bad), Some(EINVAL));
 
         // A reference to a histogram with a number as key.
         let mut bad = spec()?;
-        let idx = add_ref(&mut bad, Owner::Other(stamps()?), 0, false)?;
-        let field = Field::reference(idx, &bad.refs[idx])?;
+        let other = stamps()?;
+        let idx = add_ref(&mut bad, owner(&other), 0, false)?;
+        let field = Field::reference(idx, &bad.refs[idx], false)?;
         add(&mut bad, field)?;
-        add_key(&mut bad, string(0, Flags::NONE)?)?;
-        assert_eq!(error(&bad), Some(EINVAL));
+        add_key(&mut bad, string(0)?)?;
+        assert_eq!(compile(&bad, &[other]).err(), Some(EINVAL));
 
         // A reference to a variable that is not there.
         let mut bad = spec()?;
-        let idx = add_ref(&mut bad, Owner::Other(stamps()?), 1, false)?;
-        let field = Field::reference(idx, &bad.refs[idx])?;
+        let other = stamps()?;
+        let idx = add_ref(&mut bad, owner(&other), 1, false)?;
+        let field = Field::reference(idx, &bad.refs[idx], false)?;
         add(&mut bad, field)?;
-        add_key(&mut bad, word(0, Flags::NONE)?)?;
-        assert_eq!(error(&bad), Some(EINVAL));
+        add_key(&mut bad, word(0)?)?;
+        assert_eq!(compile(&bad, &[other]).err(), Some(EINVAL));
         Ok(())
     }
 }

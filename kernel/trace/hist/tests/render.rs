@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How keys and values are shown.
+//! Tests of the columns of keys and values.
 
 use kernel::prelude::*;
 
 use super::same;
 use crate::{
-    field::Flags,
-    out::Out,
-    show::{
-        key,
-        value, //
-    }, //
+    command::expr::Modifier,
+    program::{
+        KeyKind,
+        KeyPlace, //
+    },
+    show::columns::{
+        hundredths,
+        write_keys,
+        KeyColumn,
+        KeyFormat,
+        ValueColumn,
+        ValueFormat, //
+    },
+    text_buf::TextBuf,
 };
 
-/// The text that `write` puts.
-fn text(write: impl FnOnce(&mut Out)) -> Result<KVec<u8>> {
-    let mut out = Out::new();
+/// The text that `write` appends.
+fn text(write: impl FnOnce(&mut TextBuf)) -> Result<KVec<u8>> {
+    let mut out = TextBuf::new();
     let mut copy = KVec::new();
 
     write(&mut out);
@@ -24,22 +32,28 @@ fn text(write: impl FnOnce(&mut Out)) -> Result<KVec<u8>> {
     Ok(copy)
 }
 
-fn name(name: &[u8]) -> Result<KVec<u8>> {
-    text(|out| out.put(name))
+fn name(name: &[u8]) -> TextBuf {
+    let mut text = TextBuf::new();
+
+    text.put(name);
+    text
 }
 
 /// A key that is called `k`, in the first word.
-fn column(format: key::Format, words: usize) -> Result<key::Column> {
-    Ok(key::Column {
-        name: name(b"k")?,
+fn column(format: KeyFormat, words: usize) -> KeyColumn {
+    KeyColumn {
+        name: name(b"k"),
         format,
-        word: 0,
-        words,
-    })
+        place: KeyPlace {
+            word: 0,
+            words,
+            kind: KeyKind::Stack,
+        },
+    }
 }
 
-fn key_text(format: key::Format, key: &[u64]) -> Result<KVec<u8>> {
-    let column = column(format, key.len())?;
+fn key_text(format: KeyFormat, key: &[u64]) -> Result<KVec<u8>> {
+    let column = column(format, key.len());
 
     text(|out| column.write(out, key, b"bash\0\0\0\0\0\0\0\0\0\0\0\0"))
 }
@@ -96,7 +110,7 @@ mod cases {
 
     #[test]
     fn keys_of_numbers() -> Result {
-        use key::Format::*;
+        use KeyFormat::*;
 
         for (format, n, is) in [
             (
@@ -176,17 +190,17 @@ mod cases {
 
     #[test]
     fn keys_of_text() -> Result {
-        let mut is = name(b"k: abcdefghij")?;
+        let mut is = text(|out| out.put(b"k: abcdefghij"))?;
         for _ in 10..50 {
             is.push(b' ', GFP_KERNEL)?;
         }
         assert!(same(
-            &key_text(key::Format::Text, &words(b"abcdefghij\0xyz"))?,
+            &key_text(KeyFormat::Text, &words(b"abcdefghij\0xyz"))?,
             &is
         ));
         // Frames up to the first zero, each in a line.
         assert!(same(
-            &key_text(key::Format::Stack, &[1, 2, 0, 3])?,
+            &key_text(KeyFormat::Stack, &[1, 2, 0, 3])?,
             b"k:\n         0x1\n         0x2\n"
         ));
         Ok(())
@@ -195,17 +209,17 @@ mod cases {
     #[test]
     fn braces() -> Result {
         let columns = [
-            column(key::Format::Number { signed: false }, 1)?,
-            column(key::Format::Hex, 1)?,
+            column(KeyFormat::Number { signed: false }, 1),
+            column(KeyFormat::Hex, 1),
         ];
         assert!(same(
-            &text(|out| key::write_keys(out, &columns, &[16], b""))?,
+            &text(|out| write_keys(out, &columns, &[16], b""))?,
             b"{ k:         16, k: 10 }"
         ));
 
-        let stack = [column(key::Format::Stack, 1)?];
+        let stack = [column(KeyFormat::Stack, 1)];
         assert!(same(
-            &text(|out| key::write_keys(out, &stack, &[1], b""))?,
+            &text(|out| write_keys(out, &stack, &[1], b""))?,
             b"{ k:\n         0x1\n}"
         ));
         Ok(())
@@ -213,33 +227,37 @@ mod cases {
 
     #[test]
     fn key_formats() {
-        use key::Format::*;
+        use KeyFormat::*;
 
-        for (flags, format) in [
-            (Flags::KEY, Number { signed: true }),
-            (Flags::HEX | Flags::SYM, Hex),
-            (Flags::SYM, Symbol { offset: false }),
-            (Flags::SYM_OFFSET, Symbol { offset: true }),
-            (Flags::STACKTRACE | Flags::STRING, Stack),
-            (Flags::STRING, Text),
+        let number = KeyKind::Number { signed: true };
+
+        for (modifier, kind, format) in [
+            (Modifier::None, number, Number { signed: true }),
+            (Modifier::Hex, KeyKind::String, Hex),
+            (Modifier::Sym, number, Symbol { offset: false }),
+            (Modifier::SymOffset, number, Symbol { offset: true }),
+            (Modifier::Stacktrace, KeyKind::Stack, Stack),
+            (Modifier::None, KeyKind::Stack, Stack),
+            (Modifier::None, KeyKind::String, Text),
             (
-                Flags::BUCKET,
+                Modifier::Buckets(5),
+                number,
                 Buckets {
                     width: 5,
                     signed: true,
                 },
             ),
         ] {
-            assert_eq!(key::Format::new(flags, true, 5), format);
+            assert_eq!(KeyFormat::new(modifier, kind), format);
         }
     }
 
     #[test]
     fn values() -> Result {
-        use value::Format::*;
+        use ValueFormat::*;
 
-        let mut column = value::Column {
-            name: name(b"v")?,
+        let mut column = ValueColumn {
+            name: name(b"v"),
             format: Number { signed: false },
             sum: 0,
             max: 0,
@@ -285,7 +303,7 @@ mod cases {
             (u64::MAX, u64::MAX, Some(10_000)),
             (u64::MAX / 2, u64::MAX, Some(5000)),
         ] {
-            assert_eq!(value::hundredths(value, total), is);
+            assert_eq!(hundredths(value, total), is);
         }
     }
 }

@@ -10,16 +10,16 @@ use kernel::{
 #[kunit_tests(hist_text)]
 mod tests {
     use super::is_space;
-    use crate::text::Piece;
+    use crate::command::span::Span;
 
-    /// What a piece is and where it begins.
-    fn seen(piece: Piece<'_>) -> (&[u8], usize) {
+    /// The text of a span and its column.
+    fn seen(piece: Span<'_>) -> (&[u8], usize) {
         (piece.bytes(), piece.at())
     }
 
     #[test]
     fn cutting() {
-        let piece = Piece::new(b"abcd", 5);
+        let piece = Span::new(b"abcd", 5);
 
         assert_eq!(seen(piece.from(1)), (&b"bcd"[..], 6));
         assert_eq!(seen(piece.to(1)), (&b"a"[..], 5));
@@ -31,41 +31,41 @@ mod tests {
 
     #[test]
     fn splitting() {
-        let (first, rest) = Piece::new(b"a=b=c", 10).split(b'=');
+        let (first, rest) = Span::new(b"a=b=c", 10).split(b'=');
         assert_eq!(seen(first), (&b"a"[..], 10));
         assert_eq!(rest.map(seen), Some((&b"b=c"[..], 12)));
 
-        let (first, rest) = Piece::new(b"a=", 10).split(b'=');
+        let (first, rest) = Span::new(b"a=", 10).split(b'=');
         assert_eq!(seen(first), (&b"a"[..], 10));
         assert_eq!(rest.map(seen), Some((&b""[..], 12)));
 
-        let (first, rest) = Piece::new(b"a", 10).split(b'=');
+        let (first, rest) = Span::new(b"a", 10).split(b'=');
         assert_eq!(seen(first), (&b"a"[..], 10));
         assert!(rest.is_none());
     }
 
     #[test]
     fn lists() {
-        let mut pieces = Piece::new(b"a,,bc,", 5).pieces(b',');
+        let mut spans = Span::new(b"a,,bc,", 5).spans(b',');
 
-        assert_eq!(pieces.next().map(seen), Some((&b"a"[..], 5)));
-        assert_eq!(pieces.next().map(seen), Some((&b""[..], 7)));
-        assert_eq!(pieces.next().map(seen), Some((&b"bc"[..], 8)));
-        assert_eq!(pieces.next().map(seen), Some((&b""[..], 11)));
-        assert!(pieces.next().is_none());
-        assert!(pieces.next().is_none());
+        assert_eq!(spans.next().map(seen), Some((&b"a"[..], 5)));
+        assert_eq!(spans.next().map(seen), Some((&b""[..], 7)));
+        assert_eq!(spans.next().map(seen), Some((&b"bc"[..], 8)));
+        assert_eq!(spans.next().map(seen), Some((&b""[..], 11)));
+        assert!(spans.next().is_none());
+        assert!(spans.next().is_none());
 
-        let mut pieces = Piece::new(b"", 5).pieces(b',');
-        assert_eq!(pieces.next().map(seen), Some((&b""[..], 5)));
-        assert!(pieces.next().is_none());
+        let mut spans = Span::new(b"", 5).spans(b',');
+        assert_eq!(spans.next().map(seen), Some((&b""[..], 5)));
+        assert!(spans.next().is_none());
     }
 
     #[test]
     fn trimming() {
-        assert_eq!(seen(Piece::new(b" \ta b\n ", 5).trim()), (&b"a b"[..], 7));
-        assert_eq!(seen(Piece::new(b"ab", 5).trim()), (&b"ab"[..], 5));
-        assert!(Piece::new(b" \t ", 5).trim().is_empty());
-        assert!(Piece::new(b"", 5).trim().is_empty());
+        assert_eq!(seen(Span::new(b" \ta b\n ", 5).trim()), (&b"a b"[..], 7));
+        assert_eq!(seen(Span::new(b"ab", 5).trim()), (&b"ab"[..], 5));
+        assert!(Span::new(b" \t ", 5).trim().is_empty());
+        assert!(Span::new(b"", 5).trim().is_empty());
         for byte in [b'!', b'a', 0, 0x08, 0x0e, 0x1f, 0x9f, 0xa1] {
             assert!(!is_space(byte));
         }
@@ -73,12 +73,12 @@ mod tests {
         for byte in [b' ', b'\t', b'\n', 0x0b, 0x0c, b'\r', 0xa0] {
             assert!(is_space(byte));
         }
-        assert_eq!(seen(Piece::new(b"\xa0ab\xa0", 5).trim()), (&b"ab"[..], 6));
+        assert_eq!(seen(Span::new(b"\xa0ab\xa0", 5).trim()), (&b"ab"[..], 6));
     }
 
     #[test]
     fn prefixes() {
-        let piece = Piece::new(b"onmax($x)", 20);
+        let piece = Span::new(b"onmax($x)", 20);
 
         assert_eq!(
             piece.strip_prefix(b"onmax(").map(seen),
@@ -88,13 +88,13 @@ mod tests {
         assert!(piece.is(b"onmax($x)"));
         assert!(!piece.is(b"onmax"));
         assert_eq!(piece.find(b'('), Some(5));
-        assert_eq!(Piece::new(b"a)b)", 0).rfind(b')'), Some(3));
+        assert_eq!(Span::new(b"a)b)", 0).rfind(b')'), Some(3));
     }
 
     #[test]
     fn c_strings() {
-        let copy = Piece::new(b"ab", 0).to_c_string();
+        let copy = Span::new(b"ab", 0).to_c_string();
         assert!(copy.is_ok_and(|copy| copy.to_bytes() == b"ab"));
-        assert!(Piece::new(b"a\0b", 0).to_c_string().is_err());
+        assert!(Span::new(b"a\0b", 0).to_c_string().is_err());
     }
 }

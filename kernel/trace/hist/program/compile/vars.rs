@@ -9,20 +9,12 @@ use super::{
     Compiler, //
 };
 use crate::{
-    action::Handler,
-    data::{
-        FieldVar,
-        Hist, //
+    histogram::Histogram,
+    limits::{
+        TEXTS_MAX,
+        VARS_MAX, //
     },
-    field::{
-        Field,
-        Flags,
-        Func,
-        Owner,
-        VarKind,
-        VarRef, //
-    },
-    map::Marks,
+    map::VarSet,
     program::{
         op::{
             Kept,
@@ -35,17 +27,27 @@ use crate::{
             TextVar, //
         },
         ReferredHist,
-        VarPlace,
-        TEXTS_MAX, //
+        VarPlace, //
     },
-    VARS_MAX, //
+    spec::{
+        field::{
+            Field,
+            FieldKind,
+            Moment, //
+        },
+        HistogramId,
+        Owner,
+        VarKind,
+        VarRef, //
+    },
 };
 use kernel::{
     prelude::*,
-    sync::Arc, //
+    sync::Arc,
+    trace::event_file::FieldKind as RecordKind, //
 };
 
-/// What a reference is once it has been resolved: a slot always, and a text if it is one.
+/// A resolved reference: a slot always, and a text if it is one.
 #[derive(Clone, Copy)]
 pub(super) struct Resolved {
     pub(super) kind: VarKind,
@@ -54,82 +56,62 @@ pub(super) struct Resolved {
 }
 
 impl Compiler<'_> {
-    /// Gives places in the elements to the variables that stay there, and resolves references.
+    /// Assigns places in the elements to the variables that stay there, and resolves references.
     pub(super) fn references(&mut self) -> Result {
         // Aliases are to references of other histograms, so those come first.
         for var_ref in &self.spec.refs {
-            let resolved = match &var_ref.owner {
+            let resolved = match var_ref.owner {
                 Owner::Own => Resolved {
                     kind: VarKind::Number,
                     scratch: None,
                 },
-                Owner::Other(_) => self.reference(var_ref)?,
+                Owner::Other(id) => self.reference(var_ref, id)?,
             };
 
             self.refs.push(resolved, GFP_KERNEL)?;
         }
 
         for field in self.spec.vals() {
-            if let Some(idx) = own_var(field) {
-                self.keep(idx, self.var_kind(field))?;
+            if let Some(var) = &field.var {
+                self.keep(var.idx, self.var_kind(field))?;
             }
         }
         for save in &self.spec.save_vars {
-            self.keep(var_of(save)?, self.var_kind(&save.val))?;
+            self.keep(save.var.idx, self.var_kind(&save.val))?;
         }
-        for action in &self.spec.actions {
-            if let Handler::OnMax(track) | Handler::OnChange(track) = &action.handler {
-                // The value of a text is a number that stands for it.
-                let idx = track.track_var.var.as_ref().ok_or(EINVAL)?.idx;
-
-                self.keep(idx, VarKind::Number)?;
-            }
+        for track in self.spec.actions.iter().filter_map(|a| a.track.as_ref()) {
+            // The value of a text is a number that stands for it.
+            self.keep(track.var.idx, VarKind::Number)?;
         }
         for field_var in &self.spec.field_vars {
             // No element has it, so there is no slot.
             let kind = self.var_kind(&field_var.val).map(|()| 0);
 
-            self.put(var_of(field_var)?, VarPlace { var: None, kind })?;
+            self.put(field_var.var.idx, VarPlace { var: None, kind })?;
         }
         Ok(())
     }
 
     /// A reference to a variable of another histogram.
-    fn reference(&mut self, var_ref: &VarRef) -> Result<Resolved> {
-        let Owner::Other(hist) = &var_ref.owner else {
-            return Err(EINVAL);
-        };
+    fn reference(&mut self, var_ref: &VarRef, id: HistogramId) -> Result<Resolved> {
+        let mut owners = self.owners.iter();
+        let hist = owners.find(|owner| owner.id() == id).ok_or(EINVAL)?;
         let place = hist.program.place(var_ref.var_idx);
         let kept = kept(place.kind)?;
         let scratch = kept.map(|_| self.new_scratch()).transpose()?;
+        let var = place.var.ok_or(EINVAL)?;
         let read = Read {
-            place: index(place.var.ok_or(EINVAL)?)?,
+            place: index(var)?,
             slot: index(self.refs.len())?,
             text: kept
                 .zip(scratch)
                 .map(|(at, scratch)| ReadText { at, scratch }),
         };
-
-        let once = |marks: Marks| match place.var {
-            Some(var) if var_ref.read_once => marks.with(var),
-            _ => marks,
-        };
-        let other_keys = hist.program.keys();
-        // The other one may have fewer keys: then the first ones are looked up.
-        let alike = self.keys.len() >= other_keys.len()
-            && self
-                .keys
-                .iter()
-                .zip(other_keys)
-                .all(|(a, b)| a.kind.finds(b.kind));
-
-        if !alike {
-            return Err(EINVAL);
-        }
-
         let source = self.source(hist)?;
 
-        source.once = once(source.once);
+        if var_ref.read_once {
+            source.once = source.once.with(var);
+        }
         source.plain &= read.text.is_none();
         source.reads.push(read, GFP_KERNEL)?;
         Ok(Resolved {
@@ -138,74 +120,72 @@ impl Compiler<'_> {
         })
     }
 
-    /// The references to the variables of `hist`, with none if there were none yet.
-    fn source(&mut self, hist: &Arc<Hist>) -> Result<&mut ReferredHist> {
-        let known = self
-            .sources
-            .iter()
-            .position(|source| Arc::ptr_eq(&source.hist, hist));
-        let i = match known {
+    /// Returns the references to the variables of `hist`, which may be empty.
+    fn source(&mut self, hist: &Arc<Histogram>) -> Result<&mut ReferredHist> {
+        let program = &mut self.program;
+        let mut sources = program.sources.iter();
+        let i = match sources.position(|source| Arc::ptr_eq(&source.hist, hist)) {
             Some(i) => i,
             None => {
-                let other_keys = hist.program.keys();
-                let same_key = self.keys.len() == other_keys.len()
-                    && self
-                        .keys
-                        .iter()
-                        .zip(other_keys)
-                        .all(|(a, b)| a.words == b.words);
+                // The other one may have fewer keys: then the first ones are looked up.
+                let (keys, other_keys) = (&program.keys, &hist.program.keys);
+                let mut pairs = keys.iter().zip(other_keys);
 
-                self.sources.push(
-                    ReferredHist {
-                        hist: hist.clone(),
-                        same_key,
-                        plain: same_key,
-                        once: Marks::NONE,
-                        reads: KVec::new(),
-                    },
-                    GFP_KERNEL,
-                )?;
-                self.sources.len().wrapping_sub(1)
+                if keys.len() < other_keys.len()
+                    || !pairs
+                        .clone()
+                        .all(|(a, b)| a.kind.is_compatible_with(b.kind))
+                {
+                    return Err(EINVAL);
+                }
+
+                let same_key =
+                    keys.len() == other_keys.len() && pairs.all(|(a, b)| a.words == b.words);
+                let source = ReferredHist {
+                    hist: hist.clone(),
+                    same_key,
+                    plain: same_key,
+                    once: VarSet::NONE,
+                    reads: KVec::new(),
+                };
+
+                program.sources.push(source, GFP_KERNEL)?;
+                program.sources.len().wrapping_sub(1)
             }
         };
 
-        self.sources.get_mut(i).ok_or(EINVAL)
+        program.sources.get_mut(i).ok_or(EINVAL)
     }
 
     /// Says where a variable is.
     fn put(&mut self, idx: usize, place: VarPlace) -> Result {
+        let places = &mut self.program.places;
+
         if idx >= self.spec.n_map_vars.max(VARS_MAX) {
             return Err(EINVAL);
         }
-        while self.places.len() <= idx {
-            self.places.push(VarPlace::NONE, GFP_KERNEL)?;
+        while places.len() <= idx {
+            places.push(VarPlace::NONE, GFP_KERNEL)?;
         }
-        if let Some(slot) = self.places.get_mut(idx) {
+        if let Some(slot) = places.get_mut(idx) {
             *slot = place;
         }
         Ok(())
     }
 
-    /// Gives a variable a place in the elements.
+    /// Assigns a place in the elements to a variable.
     fn keep(&mut self, idx: usize, kind: VarKind) -> Result {
-        let kind = kind.map(|()| self.new_string());
-        let var = self.n_vars;
+        let layout = &mut self.program.layout;
+        let var = Some(layout.n_vars);
+        let kind = kind.map(|()| {
+            let n = layout.string_slots;
 
-        self.n_vars = self.n_vars.wrapping_add(1);
-        self.put(
-            idx,
-            VarPlace {
-                var: Some(var),
-                kind,
-            },
-        )
-    }
+            layout.string_slots = n.wrapping_add(1);
+            n
+        });
 
-    fn new_string(&mut self) -> usize {
-        let n = self.n_strings;
-
-        self.n_strings = self.n_strings.wrapping_add(1);
-        n
+        layout.n_vars = layout.n_vars.wrapping_add(1);
+        self.put(idx, VarPlace { var, kind })
     }
 
     fn new_scratch(&mut self) -> Result<u32> {
@@ -219,7 +199,7 @@ impl Compiler<'_> {
     }
 
     /// The text of the scratch memory that has the stack that led to the event.
-    pub(super) fn stack(&mut self) -> Result<u32> {
+    fn stack(&mut self) -> Result<u32> {
         if let Some(stack) = self.stack {
             return Ok(stack);
         }
@@ -229,72 +209,68 @@ impl Compiler<'_> {
         Ok(stack)
     }
 
-    /// What a variable with the value of `field` holds, which may be a reference that has been
-    /// resolved.
+    /// Returns the kind of a variable with the value of `field`, which may be a resolved reference.
     fn var_kind(&self, field: &Field) -> VarKind {
         field.var_kind(|i| self.refs.get(i).map_or(VarKind::Number, |r| r.kind))
     }
 
-    /// How the text of a field is obtained, or `None` if it is a number.
+    /// Returns the origin of the text of a field, or `None` for a number.
     pub(super) fn text(&mut self, field: &Field) -> Result<Option<Text>> {
-        if field.func == Func::VarRef {
-            let resolved = self.refs.get(field.ref_idx).ok_or(EINVAL)?;
+        Ok(match &field.kind {
+            FieldKind::Ref(i) | FieldKind::Alias(i) => {
+                let resolved = self.refs.get(*i).ok_or(EINVAL)?;
 
-            return Ok(resolved.scratch.map(Text::Scratch));
-        }
-        match field.func {
-            Func::ExecName => return Ok(Some(Text::FirstComm)),
-            Func::Comm => return Ok(Some(Text::Comm)),
-            _ => (),
-        }
-        let Some(source) = &field.source else {
-            return match field.flags.any(Flags::STACKTRACE) {
-                true => Ok(Some(Text::Scratch(self.stack()?))),
-                false => Ok(None),
-            };
-        };
-        let offset = source.offset;
+                resolved.scratch.map(Text::Scratch)
+            }
+            FieldKind::FirstComm(_) => Some(Text::FirstComm),
+            FieldKind::Moment(Moment::Comm, _) => Some(Text::Comm),
+            FieldKind::Moment(Moment::Stack, _) => Some(Text::Scratch(self.stack()?)),
+            FieldKind::Recorded(source) => {
+                let offset = source.offset;
 
-        if field.flags.any(Flags::STACKTRACE) {
-            return Ok(Some(Text::Recorded { offset }));
-        }
-        Ok(match field.func {
-            Func::String => Some(Text::Static {
-                offset,
-                size: source.size,
-            }),
-            Func::DynString => Some(Text::Dynamic { offset }),
-            Func::RelDynString => Some(Text::Relative { offset }),
+                match source.kind {
+                    RecordKind::Stacktrace => Some(Text::Recorded { offset }),
+                    RecordKind::StaticString => Some(Text::Static {
+                        offset,
+                        size: source.ty.size,
+                    }),
+                    RecordKind::DynString => Some(Text::Dynamic { offset }),
+                    RecordKind::RelDynString => Some(Text::Relative { offset }),
+                    _ => None,
+                }
+            }
             _ => None,
         })
     }
 
     pub(super) fn variables(&mut self) -> Result {
         for field in self.spec.vals() {
-            if let Some(idx) = own_var(field) {
-                self.variable(idx, field)?;
+            if let Some(var) = &field.var {
+                self.variable(var.idx, field)?;
             }
         }
         for field_var in &self.spec.field_vars {
-            self.variable(var_of(field_var)?, &field_var.val)?;
+            self.variable(field_var.var.idx, &field_var.val)?;
         }
         Ok(())
     }
 
-    /// Compiles what gives the variable `idx` the value of `field`.
+    /// Compiles the assignment of `field` to the variable `idx`.
     fn variable(&mut self, idx: usize, field: &Field) -> Result {
-        let place = self.places.get(idx).copied().ok_or(EINVAL)?;
-        let reference = self
-            .spec
-            .refs
-            .iter()
-            .position(|var_ref| matches!(var_ref.owner, Owner::Own) && var_ref.var_idx == idx);
+        let place = self.program.place(idx);
+        let mut refs = self.spec.refs.iter();
+        let reference = refs.position(|r| r.owner == Owner::Own && r.var_idx == idx);
 
         if let Some(text) = self.text(field)? {
             let scratch = match (reference, text) {
                 (None, _) => None,
                 (_, Text::Scratch(scratch)) => Some(scratch),
                 _ => Some(self.new_scratch()?),
+            };
+            let var = TextVar {
+                text,
+                scratch: scratch.filter(|scratch| text != Text::Scratch(*scratch)),
+                kept: kept_text(place)?,
             };
 
             if let Some(resolved) = reference.and_then(|n| self.refs.get_mut(n)) {
@@ -303,59 +279,35 @@ impl Compiler<'_> {
                     scratch,
                 };
             }
-            self.texts.push(
-                TextVar {
-                    text,
-                    scratch: scratch.filter(|scratch| text != Text::Scratch(*scratch)),
-                    kept: kept_text(place)?,
-                },
-                GFP_KERNEL,
-            )?;
+            self.program.texts.push(var, GFP_KERNEL)?;
             return Ok(());
         }
 
         let value = self.value(field)?;
-        let slot = match reference {
-            Some(n) => n,
-            None => {
-                let n = self.n_slots;
+        let slot = index(reference.unwrap_or_else(|| {
+            let n = self.n_slots;
 
-                self.n_slots = n.wrapping_add(1);
-                n
-            }
-        };
+            self.n_slots = n.wrapping_add(1);
+            n
+        }))?;
+        let program = &mut self.program;
 
-        let slot = index(slot)?;
-
-        self.numbers.push(NumberVar { value, slot }, GFP_KERNEL)?;
+        program
+            .numbers
+            .push(NumberVar { value, slot }, GFP_KERNEL)?;
         // Those that only actions use have no place.
         if let Some(var) = place.var {
             let place = index(var)?;
+            let number = KeptNumber { value, slot, place };
 
-            self.kept_numbers
-                .push(KeptNumber { value, slot, place }, GFP_KERNEL)?;
-            self.kept_marks = self.kept_marks.with(var);
+            program.kept_numbers.push(number, GFP_KERNEL)?;
+            program.kept_vars = program.kept_vars.with(var);
         }
         Ok(())
     }
-
-    pub(super) fn place_of(&self, var: &FieldVar) -> Result<VarPlace> {
-        self.places.get(var_of(var)?).copied().ok_or(EINVAL)
-    }
 }
 
-/// The number of the variable that a field is.
-fn own_var(field: &Field) -> Option<usize> {
-    let var = field.var.as_ref()?;
-
-    field.flags.any(Flags::VAR).then_some(var.idx)
-}
-
-fn var_of(var: &FieldVar) -> Result<usize> {
-    Ok(var.var.var.as_ref().ok_or(EINVAL)?.idx)
-}
-
-/// What an element has a text as; `None` for a number.
+/// Returns the form of a text in an element; `None` for a number.
 fn kept(kind: VarKind<usize>) -> Result<Option<Kept>> {
     Ok(match kind {
         VarKind::Number => None,
@@ -365,7 +317,7 @@ fn kept(kind: VarKind<usize>) -> Result<Option<Kept>> {
     })
 }
 
-/// Where elements keep a text; `None` if they do not.
+/// Returns the place of a text in elements, if any.
 pub(super) fn kept_text(place: VarPlace) -> Result<Option<KeptText>> {
     let Some(var) = place.var else {
         return Ok(None);

@@ -11,9 +11,9 @@ use kernel::{
 };
 
 use super::plain;
-use crate::map::{
-    Map,
-    BITS_MIN, //
+use crate::{
+    limits::MAP_BITS_MIN,
+    map::Map, //
 };
 
 /// Size of the keys.
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn what_ends_with_zeroes() -> Result {
-        let map = Map::new(BITS_MIN, plain(WORDS))?;
+        let map = Map::new(MAP_BITS_MIN, plain(WORDS))?;
 
         // Keys that are the start of each other, the one of zeroes only among them.
         for len in 0..=WORDS {
@@ -73,7 +73,7 @@ mod tests {
         Ok(())
     }
 
-    /// In a map of the usual size no element is without room, however fast keys come.
+    /// In a map of the usual size no element is without room, however fast keys arrive.
     #[test]
     fn room_for_all() -> Result {
         const BITS: u32 = 11;
@@ -136,13 +136,13 @@ mod tests {
 
     #[test]
     fn elements_run_out_first() -> Result {
-        let map = Map::new(BITS_MIN, plain(WORDS))?;
+        let map = Map::new(MAP_BITS_MIN, plain(WORDS))?;
 
-        for n in 0..1 << BITS_MIN {
+        for n in 0..1 << MAP_BITS_MIN {
             assert!(map.insert(&key(n, WORDS / 2), |_| ()).is_some());
         }
         assert!(map.insert(&key(1000, 1), |_| ()).is_none());
-        assert_eq!((map.len(), map.drops()), (1 << BITS_MIN, 1));
+        assert_eq!((map.len(), map.drops()), (1 << MAP_BITS_MIN, 1));
         Ok(())
     }
 }

@@ -49,7 +49,7 @@ fn down(by: SortBy) -> SortBy {
     }
 }
 
-/// What the sort promises, said in another way.
+/// The specification of the sort.
 fn compare(a: &Row<'_>, b: &Row<'_>, by: &[SortBy]) -> Ordering {
     for by in by {
         let order = match by.value {
@@ -92,7 +92,7 @@ fn text<'a>(row: &Row<'a>, word: usize, words: usize) -> impl Iterator<Item = u8
         .take_while(|byte| *byte != 0)
 }
 
-/// Whether the rows are in order and have each key of the map once.
+/// Returns `true` if the rows are in order and have each key of the map once.
 fn is_right(map: &Map, snapshot: &Snapshot, by: &[SortBy]) -> bool {
     let ascends = |a: &Row<'_>, b: &Row<'_>| compare(a, b, by) == Ordering::Less;
     let pairs = (1..snapshot.len()).all(|at| match (snapshot.row(at - 1), snapshot.row(at)) {

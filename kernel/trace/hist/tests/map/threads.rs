@@ -24,23 +24,27 @@ use super::{
     is_consistent,
     plain, //
 };
-use crate::map::{
-    Element,
-    Layout,
-    Map,
-    Marks,
-    BITS_MAX,
-    BITS_MIN,
-    STRING_WORDS, //
+use crate::{
+    limits::{
+        MAP_BITS_MAX,
+        MAP_BITS_MIN,
+        STRING_WORDS, //
+    },
+    map::{
+        Element,
+        Layout,
+        Map,
+        VarSet, //
+    }, //
 };
 
 /// Number of threads.
 const THREADS: u64 = 6;
 
-/// What threads share.
+/// The state that threads share.
 #[pin_data]
 struct Team {
-    /// Threads that have not come yet, and that have not gone.
+    /// Threads that have not started, and that have not ended.
     to_come: Atomic<u64>,
     to_go: Atomic<u64>,
     failed: Atomic<u64>,
@@ -61,7 +65,7 @@ impl Team {
         )
     }
 
-    /// Waits for the others for a while, so that all begin at once if there are CPUs for them.
+    /// Waits for the others for a while, so that all begin at once with enough CPUs.
     fn come(&self) {
         self.to_come.fetch_sub(1, Full);
         for _ in 0..10_000 {
@@ -127,7 +131,7 @@ fn write_all(element: Element<'_>, n: u64) -> bool {
     true
 }
 
-/// Whether two variables and the words of a string belong together.
+/// Returns `true` if two variables and the words of a string belong together.
 fn belong_together(a: u64, b: u64, words: &[u64]) -> bool {
     let mut bytes = words.iter().flat_map(|word| word.to_ne_bytes());
 
@@ -194,7 +198,7 @@ mod tests {
         const ROUNDS: u64 = 8;
 
         for round in 0..10 {
-            let map = Arc::new(Map::new(BITS_MIN, plain(1))?, GFP_KERNEL)?;
+            let map = Arc::new(Map::new(MAP_BITS_MIN, plain(1))?, GFP_KERNEL)?;
             let its_map = map.clone();
 
             let ok = together(
@@ -215,7 +219,7 @@ mod tests {
             for n in 0..KEYS {
                 hit(&map, n);
             }
-            assert_eq!(map.len(), 1 << BITS_MIN);
+            assert_eq!(map.len(), 1 << MAP_BITS_MIN);
 
             let before = contents(&map)?;
             for (key, n) in &before {
@@ -230,7 +234,7 @@ mod tests {
     fn clearing_under_load() -> Result {
         const EVENTS: u64 = 20_000;
 
-        let map = Arc::new(Map::new(BITS_MIN, plain(1))?, GFP_KERNEL)?;
+        let map = Arc::new(Map::new(MAP_BITS_MIN, plain(1))?, GFP_KERNEL)?;
         let its_map = map.clone();
         let mut fine = Ok(true);
 
@@ -270,13 +274,13 @@ mod tests {
         Ok(())
     }
 
-    /// What is there before a copy is made is in it, whatever comes meanwhile.
+    /// An element from before a copy is in the copy, whatever is inserted concurrently.
     #[test]
     fn copies_while_keys_come() -> Result {
         const OLD: u64 = 64;
         const NEW: u64 = 20_000;
 
-        let map = Arc::new(Map::new(BITS_MAX, plain(1))?, GFP_KERNEL)?;
+        let map = Arc::new(Map::new(MAP_BITS_MAX, plain(1))?, GFP_KERNEL)?;
         let its_map = map.clone();
         let mut lost = Ok(0);
 
@@ -311,7 +315,7 @@ mod tests {
     fn what_is_written_together() -> Result {
         const ROUNDS: u64 = 5_000;
 
-        let map = Arc::new(Map::new(BITS_MIN, WITH_VARS)?, GFP_KERNEL)?;
+        let map = Arc::new(Map::new(MAP_BITS_MIN, WITH_VARS)?, GFP_KERNEL)?;
         let its_map = map.clone();
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let mut together_in_copies = Ok(true);
@@ -373,7 +377,7 @@ mod tests {
     fn a_maximum_and_what_belongs_to_it() -> Result {
         const ROUNDS: u64 = 5_000;
 
-        let map = Arc::new(Map::new(BITS_MIN, WITH_VARS)?, GFP_KERNEL)?;
+        let map = Arc::new(Map::new(MAP_BITS_MIN, WITH_VARS)?, GFP_KERNEL)?;
         let its_map = map.clone();
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
 
@@ -419,13 +423,13 @@ mod tests {
     fn what_is_taken_once() -> Result {
         const ROUNDS: u64 = 5_000;
 
-        let both = Marks::NONE.with(0).with(1);
-        let map = Arc::new(Map::new(BITS_MIN, WITH_VARS)?, GFP_KERNEL)?;
+        let both = VarSet::NONE.with(0).with(1);
+        let map = Arc::new(Map::new(MAP_BITS_MIN, WITH_VARS)?, GFP_KERNEL)?;
         let its_map = map.clone();
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
 
         // Sums: 0 is what was set; 1 is what was taken, in a map of its own.
-        let taken = Arc::new(Map::new(BITS_MIN, plain(1))?, GFP_KERNEL)?;
+        let taken = Arc::new(Map::new(MAP_BITS_MIN, plain(1))?, GFP_KERNEL)?;
         let its_taken = taken.clone();
 
         let ok = together(
@@ -446,7 +450,7 @@ mod tests {
                             }
                         }
                     } else if let Ok(Some((n, other))) =
-                        element.take(both, |vars| Some((vars.var(0)?, vars.var(1)?)))
+                        element.consume(both, |vars| Some((vars.var(0)?, vars.var(1)?)))
                     {
                         sum.add(0, n);
                         if other != !n {
@@ -460,7 +464,7 @@ mod tests {
         )?;
 
         let rest = element
-            .take(both, |vars| vars.var(0))
+            .consume(both, |vars| vars.var(0))
             .ok()
             .flatten()
             .unwrap_or(0);

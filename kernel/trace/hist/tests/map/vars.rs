@@ -5,14 +5,18 @@
 use kernel::prelude::*;
 
 use super::plain;
-use crate::map::{
-    Element,
-    Layout,
-    Map,
-    Marks,
-    BITS_MIN,
-    STRING_WORDS,
-    VARS_MAX, //
+use crate::{
+    limits::{
+        MAP_BITS_MIN,
+        STRING_WORDS,
+        VARS_MAX, //
+    },
+    map::{
+        Element,
+        Layout,
+        Map,
+        VarSet, //
+    }, //
 };
 
 const LAYOUT: Layout = Layout {
@@ -26,7 +30,7 @@ fn var(element: Element<'_>, var: usize) -> Option<u64> {
     element.read(|vars| vars.var(var)).flatten()
 }
 
-/// The bytes of a string, as many as there is room for.
+/// The bytes of a string, up to the size of its slot.
 fn bytes(words: &[u64]) -> [u8; STRING_WORDS * 8] {
     let mut bytes = [0; STRING_WORDS * 8];
 
@@ -36,7 +40,7 @@ fn bytes(words: &[u64]) -> [u8; STRING_WORDS * 8] {
     bytes
 }
 
-/// Whether the slot has this string, read in both ways.
+/// Returns `true` if the slot has this string, read in both ways.
 fn has_string(map: &Map, element: Element<'_>, slot: usize, text: &[u8]) -> Result<bool> {
     let mut words = [u64::MAX; STRING_WORDS];
     let is_it = |bytes: &[u8]| bytes.starts_with(text) && bytes.get(text.len()) == Some(&0);
@@ -56,7 +60,7 @@ mod tests {
 
     #[test]
     fn set_and_unset() -> Result {
-        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let map = Map::new(MAP_BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
 
         for i in 0..VARS_MAX {
@@ -94,13 +98,13 @@ mod tests {
 
     #[test]
     fn elements_without_variables() -> Result {
-        let map = Map::new(BITS_MIN, plain(1))?;
+        let map = Map::new(MAP_BITS_MIN, plain(1))?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
 
         assert!(element.write().is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.take(Marks::NONE.with(0), |_| Some(())).is_err());
-        element.untake(Marks::NONE.with(0), 0);
+        assert!(element.consume(VarSet::NONE.with(0), |_| Some(())).is_err());
+        element.restore(VarSet::NONE.with(0), 0);
         assert!(map
             .snapshot()?
             .row(0)
@@ -114,7 +118,7 @@ mod tests {
 
     #[test]
     fn one_writer_at_a_time() -> Result {
-        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let map = Map::new(MAP_BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let other = map.insert_u64(2, |_| ()).ok_or(EINVAL)?;
 
@@ -122,7 +126,7 @@ mod tests {
         // As an interrupt of the writer would.
         assert!(element.write().is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.take(Marks::NONE.with(0), |_| Some(())).is_err());
+        assert!(element.consume(VarSet::NONE.with(0), |_| Some(())).is_err());
         assert!(other.write().is_some());
         drop(writer);
         assert!(element.write().is_some());
@@ -132,11 +136,11 @@ mod tests {
 
     #[test]
     fn read_once() -> Result {
-        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let map = Map::new(MAP_BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let take = |i| {
             element
-                .take(Marks::NONE.with(i), |vars| vars.var(i))
+                .consume(VarSet::NONE.with(i), |vars| vars.var(i))
                 .ok()
                 .flatten()
         };
@@ -154,7 +158,7 @@ mod tests {
         assert_eq!(var(element, 4), Some(6));
 
         // There was one write.
-        element.untake(Marks::NONE.with(3), 1);
+        element.restore(VarSet::NONE.with(3), 1);
         assert_eq!(take(3), Some(5));
         assert_eq!(take(VARS_MAX), None);
         assert_eq!(take(usize::MAX), None);
@@ -168,20 +172,20 @@ mod tests {
         assert_eq!(take(3), Some(8));
 
         // Who took the value before must not give back this one, which was used.
-        element.untake(Marks::NONE.with(3), 1);
+        element.restore(VarSet::NONE.with(3), 1);
         assert_eq!(take(3), None);
-        element.untake(Marks::NONE.with(3), 2);
+        element.restore(VarSet::NONE.with(3), 2);
         assert_eq!(take(3), Some(8));
         Ok(())
     }
 
     #[test]
     fn read_once_together() -> Result {
-        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let map = Map::new(MAP_BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let take = || {
             element
-                .take(Marks::NONE.with(3).with(4), |vars| {
+                .consume(VarSet::NONE.with(3).with(4), |vars| {
                     Some((vars.var(3)?, vars.var(4)?))
                 })
                 .ok()
@@ -197,7 +201,7 @@ mod tests {
         assert_eq!(take(), Some((5, 6)));
         assert_eq!((var(element, 3), var(element, 4)), (None, None));
 
-        element.untake(Marks::NONE.with(4), 2);
+        element.restore(VarSet::NONE.with(4), 2);
         assert_eq!(take(), None);
         assert_eq!(var(element, 4), Some(6));
         Ok(())
@@ -205,7 +209,7 @@ mod tests {
 
     #[test]
     fn strings() -> Result {
-        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let map = Map::new(MAP_BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let long = [b'x'; 300];
 
@@ -243,7 +247,7 @@ mod tests {
             comm: true,
             ..LAYOUT
         };
-        let map = Map::new(BITS_MIN, layout)?;
+        let map = Map::new(MAP_BITS_MIN, layout)?;
         let element = map.insert_u64(1, |comm| *comm = [b'c'; 16]).ok_or(EINVAL)?;
         let mut writer = element.write().ok_or(EBUSY)?;
 
@@ -267,7 +271,7 @@ mod tests {
 
     #[test]
     fn stacks() -> Result {
-        let map = Map::new(BITS_MIN, LAYOUT)?;
+        let map = Map::new(MAP_BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let mut stack = [0usize; 40];
 

@@ -11,11 +11,11 @@ mod tests {
     #[test]
     fn keys_are_built() -> Result {
         let mut spec = spec()?;
-        let dynamic = source(0, 4, false, FieldKind::DynString)?;
+        let dynamic = source(0, 4, false, RecordKind::DynString)?;
 
-        add_key(&mut spec, Field::new(Some(dynamic), Flags::STRING)?)?;
-        add_key(&mut spec, Field::new(None, Flags::COMM | Flags::STRING)?)?;
-        add_key(&mut spec, number(4, 4, true, Flags::NONE)?)?;
+        add_key(&mut spec, recorded(dynamic)?)?;
+        add_key(&mut spec, Field::moment(Moment::Comm)?)?;
+        add_key(&mut spec, number(4, 4, true, Modifier::None)?)?;
         let hist = hist(spec)?;
         // A string of four bytes behind two words; then other bytes.
         let record = words([4 << 16 | 8, 0u32.wrapping_sub(2), 0, 0]);
@@ -43,7 +43,7 @@ mod tests {
     fn stacks_are_keys() -> Result {
         let mut spec = spec()?;
 
-        add_key(&mut spec, Field::new(None, Flags::STACKTRACE)?)?;
+        add_key(&mut spec, Field::moment(Moment::Stack)?)?;
         let hist = hist(spec)?;
         let mut moment = Fake::new(&[]);
 
@@ -58,17 +58,15 @@ mod tests {
     }
 
     /// `keys=id:vals=common_timestamp-$ts`.
-    fn latencies(stamps: &Arc<Hist>) -> Result<Arc<Hist>> {
+    fn latencies(stamps: &Arc<Histogram>) -> Result<Arc<Histogram>> {
         let mut spec = spec()?;
-        let ts = add_ref(&mut spec, Owner::Other(stamps.clone()), 0, true)?;
-        let time = Field::new(None, Flags::TIMESTAMP)?;
+        let ts = add_ref(&mut spec, owner(stamps), 0, true)?;
+        let ts = Field::reference(ts, &spec.refs[ts], false)?;
+        let time = Field::moment(Moment::Timestamp)?;
 
-        add(
-            &mut spec,
-            binary(Func::Minus, operand(time)?, Operand::Ref(ts))?,
-        )?;
-        add_key(&mut spec, word(0, Flags::NONE)?)?;
-        hist(spec)
+        add(&mut spec, binary(Operator::Minus, time, ts)?)?;
+        add_key(&mut spec, word(0)?)?;
+        hist_with(spec, &[stamps.clone()])
     }
 
     #[test]
@@ -82,7 +80,7 @@ mod tests {
             ..Fake::new(record.as_flattened())
         };
 
-        assert!(latencies.program.shape == Shape::Small);
+        assert!(latencies.program.path == HitPath::Small);
         // Nothing has begun yet.
         assert_eq!(hit(&latencies, &at(50))?, None);
         hit(&stamps, &at(100))?;
@@ -106,15 +104,15 @@ mod tests {
     fn nothing_is_read_if_not_all_is_there() -> Result {
         let (one, two) = (stamps()?, stamps()?);
         let mut spec = spec()?;
-        let a = add_ref(&mut spec, Owner::Other(one.clone()), 0, true)?;
-        let b = add_ref(&mut spec, Owner::Other(two.clone()), 0, true)?;
+        let a = add_ref(&mut spec, owner(&one), 0, true)?;
+        let b = add_ref(&mut spec, owner(&two), 0, true)?;
 
-        add(
-            &mut spec,
-            binary(Func::Minus, Operand::Ref(b), Operand::Ref(a))?,
-        )?;
-        add_key(&mut spec, word(0, Flags::NONE)?)?;
-        let both = hist(spec)?;
+        let a = Field::reference(a, &spec.refs[a], false)?;
+        let b = Field::reference(b, &spec.refs[b], false)?;
+
+        add(&mut spec, binary(Operator::Minus, b, a)?)?;
+        add_key(&mut spec, word(0)?)?;
+        let both = hist_with(spec, &[one.clone(), two.clone()])?;
         let record = words([7]);
         let at = |time: u64| Fake {
             time,
@@ -137,33 +135,32 @@ mod tests {
         let mut one = spec()?;
 
         // The stack, a string, the name of the first task.
-        let stack = Field::new(None, Flags::STACKTRACE)?;
-        let mut name = word(0, Flags::NONE)?;
-        name.make_execname()?;
+        let stack = Field::moment(Moment::Stack)?;
+        let name = word(0)?.into_first_comm()?;
         add(&mut one, var(stack, 0)?)?;
-        add(&mut one, var(string(4, Flags::NONE)?, 1)?)?;
+        add(&mut one, var(string(4)?, 1)?)?;
         add(&mut one, var(name, 2)?)?;
-        add_key(&mut one, word(0, Flags::NONE)?)?;
+        add_key(&mut one, word(0)?)?;
         let one = hist(one)?;
 
         assert!(one.program.place(0).kind == VarKind::Stack(0));
         assert!(one.program.place(1).kind == VarKind::String(1));
         assert!(one.program.place(2).kind == VarKind::Comm);
-        assert!(one.program.layout().comm);
-        assert_eq!(one.program.layout().string_slots, 2);
+        assert!(one.program.layout.comm);
+        assert_eq!(one.program.layout.string_slots, 2);
 
         // Aliases of them.
         let mut two = spec()?;
         for idx in 0..3 {
             let place = one.program.place(idx);
-            let i = add_ref(&mut two, Owner::Other(one.clone()), idx, false)?;
+            let i = add_ref(&mut two, owner(&one), idx, false)?;
 
             two.refs[i].kind = place.kind.map(|_| ());
-            let alias = Field::alias(i, &two.refs[i])?;
+            let alias = Field::reference(i, &two.refs[i], true)?;
             add(&mut two, var(alias, idx)?)?;
         }
-        add_key(&mut two, word(0, Flags::NONE)?)?;
-        let two = hist(two)?;
+        add_key(&mut two, word(0)?)?;
+        let two = hist_with(two, &[one.clone()])?;
         assert!(two.program.place(0).kind == VarKind::Stack(0));
         assert!(two.program.place(1).kind == VarKind::String(1));
         assert!(two.program.place(2).kind == VarKind::String(2));
@@ -209,7 +206,7 @@ mod tests {
     }
 
     /// `keys=id:v=value:HANDLER($v).save(other,name)` on records `id, value, other, name`.
-    fn watched(larger: bool, signed: bool) -> Result<Arc<Hist>> {
+    fn watched(larger: bool, signed: bool) -> Result<Arc<Histogram>> {
         hist(with_actions(larger, signed, None)?)
     }
 
@@ -217,35 +214,32 @@ mod tests {
     fn with_actions(larger: bool, signed: bool, more: Option<Action>) -> Result<Spec> {
         let mut spec = spec()?;
 
-        add(&mut spec, var(number(4, 4, signed, Flags::NONE)?, 0)?)?;
-        add_key(&mut spec, word(0, Flags::NONE)?)?;
+        add(&mut spec, var(number(4, 4, signed, Modifier::None)?, 0)?)?;
+        add_key(&mut spec, word(0)?)?;
         let var_ref = add_ref(&mut spec, Owner::Own, 0, false)?;
-        spec.refs[var_ref].signed = signed;
+        spec.refs[var_ref].ty.signed = signed;
 
-        let track = Track {
-            var_str: c_string(b"$v")?,
-            var_ref,
-            track_var: Field::variable(c_string(b"__max")?, 1, c"u64", 8)?,
-        };
-        for (idx, val) in [(2, word(8, Flags::VAR)?), (3, string(12, Flags::VAR)?)] {
-            let var = Field::variable(c_string(b"saved")?, idx, c"type", val.size)?;
+        for (idx, val) in [(2, word(8)?), (3, string(12)?)] {
+            let var = own_var(b"saved", idx)?;
 
             spec.save_vars.push(FieldVar { var, val }, GFP_KERNEL)?;
         }
-        spec.actions.push(
-            Action {
-                handler: if larger {
-                    Handler::OnMax(track)
-                } else {
-                    Handler::OnChange(track)
-                },
-                kind: ActionKind::Save,
-                name: c_string(b"save")?,
-                params: KVec::new(),
-                traced: None,
-            },
-            GFP_KERNEL,
-        )?;
+
+        let text: &[u8] = if larger {
+            b"onmax($v).save(saved)"
+        } else {
+            b"onchange($v).save(saved)"
+        };
+        let action = Action {
+            clause: clause(text)?,
+            track: Some(Track {
+                var_ref,
+                var: own_var(b"__max", 1)?,
+            }),
+            refs: KVec::new(),
+        };
+
+        spec.actions.push(action, GFP_KERNEL)?;
         if let Some(action) = more {
             spec.actions.push(action, GFP_KERNEL)?;
         }
@@ -253,7 +247,7 @@ mod tests {
     }
 
     /// Hits it with this value; tells whether the handler ran, and what is kept and saved then.
-    fn watch(hist: &Hist, value: u32, saved: &[u8; 1]) -> Result<(bool, u64, u64, u64)> {
+    fn watch(hist: &Histogram, value: u32, saved: &[u8; 1]) -> Result<(bool, u64, u64, u64)> {
         let mut record = [0; 28];
 
         record[4..8].copy_from_slice(&value.to_ne_bytes());
@@ -295,19 +289,18 @@ mod tests {
     #[test]
     fn actions_of_interrupted_writers() -> Result {
         let on_match = || -> Result<Action> {
+            let mut clause = clause(b"onmatch(system.event).syn(saved)")?;
+
+            // So that it needs no event.
+            clause.kind = ActionKind::Save;
             Ok(Action {
-                handler: Handler::OnMatch {
-                    system: c_string(b"system")?,
-                    event: c_string(b"event")?,
-                },
-                kind: ActionKind::Save,
-                name: c_string(b"save")?,
-                params: KVec::new(),
-                traced: None,
+                clause,
+                track: None,
+                refs: KVec::new(),
             })
         };
         let record = [0; 28];
-        let interrupt = |hist: &Hist| -> Result<Option<u32>> {
+        let interrupt = |hist: &Histogram| -> Result<Option<u32>> {
             hit(hist, &Fake::new(&record))?;
             let element = hist.map.lookup(&[0]).ok_or(EINVAL)?;
             let mut writer = element.write().ok_or(EBUSY)?;
@@ -324,14 +317,10 @@ mod tests {
         // A number, then a text.
         for text in [false, true] {
             let mut spec = spec()?;
-            let field = if text {
-                string(4, Flags::NONE)?
-            } else {
-                word(4, Flags::NONE)?
-            };
+            let field = if text { string(4)? } else { word(4)? };
 
             add(&mut spec, var(field, 0)?)?;
-            add_key(&mut spec, word(0, Flags::NONE)?)?;
+            add_key(&mut spec, word(0)?)?;
             spec.actions.push(on_match()?, GFP_KERNEL)?;
             let hist = hist(spec)?;
 
@@ -350,11 +339,11 @@ mod tests {
     /// A moment whose time is asked for while the element is not locked.
     struct Unlocked<'a> {
         fake: Fake<'a>,
-        hist: &'a Hist,
+        hist: &'a Histogram,
         asked: Cell<bool>,
     }
 
-    impl Moment for Unlocked<'_> {
+    impl HitContext for Unlocked<'_> {
         fn record(&self) -> &[u8] {
             self.fake.record()
         }
@@ -392,7 +381,7 @@ mod tests {
     fn what_is_saved_is_computed_first() -> Result {
         let mut spec = with_actions(true, false, None)?;
 
-        spec.save_vars[0].val = Field::new(None, Flags::TIMESTAMP)?;
+        spec.save_vars[0].val = Field::moment(Moment::Timestamp)?;
         let hist = hist(spec)?;
         let mut record = [0; 28];
 
@@ -438,18 +427,18 @@ mod tests {
     fn keys_of_other_sizes_are_found() -> Result {
         // common_comm, and a string of 32 bytes.
         let mut one = spec()?;
-        let time = Field::new(None, Flags::TIMESTAMP)?;
+        let time = Field::moment(Moment::Timestamp)?;
         add(&mut one, var(time, 0)?)?;
-        add_key(&mut one, Field::new(None, Flags::COMM | Flags::STRING)?)?;
+        add_key(&mut one, Field::moment(Moment::Comm)?)?;
         let one = hist(one)?;
 
         let mut two = spec()?;
-        let idx = add_ref(&mut two, Owner::Other(one.clone()), 0, false)?;
-        let field = Field::reference(idx, &two.refs[idx])?;
-        let long = source(0, 32, false, FieldKind::StaticString)?;
+        let idx = add_ref(&mut two, owner(&one), 0, false)?;
+        let field = Field::reference(idx, &two.refs[idx], false)?;
+        let long = source(0, 32, false, RecordKind::StaticString)?;
         add(&mut two, field)?;
-        add_key(&mut two, Field::new(Some(long), Flags::STRING)?)?;
-        let two = hist(two)?;
+        add_key(&mut two, recorded(long)?)?;
+        let two = hist_with(two, &[one.clone()])?;
 
         let mut record = [0; 32];
         record[..6].copy_from_slice(b"a task");
@@ -476,24 +465,22 @@ mod tests {
 
         for _ in 1..LENGTH {
             let mut spec = spec()?;
-            let idx = add_ref(&mut spec, Owner::Other(last.clone()), 0, false)?;
-            let field = Field::reference(idx, &spec.refs[idx])?;
+            let idx = add_ref(&mut spec, owner(&last), 0, false)?;
+            let field = Field::reference(idx, &spec.refs[idx], false)?;
 
             add(&mut spec, var(field, 0)?)?;
-            add_key(&mut spec, word(0, Flags::NONE)?)?;
-            last = hist(spec)?;
+            add_key(&mut spec, word(0)?)?;
+            last = hist_with(spec, &[last.clone()])?;
         }
 
         // What somebody has still stays as it is.
         let mut middle = last.clone();
         for _ in 0..LENGTH / 2 {
-            let Owner::Other(other) = &middle.spec.refs[0].owner else {
-                return Err(EINVAL);
-            };
-            middle = other.clone();
+            let other = middle.program.sources[0].hist.clone();
+
+            middle = other;
         }
         drop(last);
-        assert_eq!(middle.spec.refs.len(), 1);
         assert_eq!(middle.program.sources.len(), 1);
         Ok(())
     }

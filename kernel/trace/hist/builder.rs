@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Builds the description of a histogram from the clauses of a command.
+//!
+//! Errors are logged where they are found. The order in which a command is parsed is part of the
+//! interface: the definitions, then values, variables, keys, the sort order, and the actions.
+//!
+//! # Locking
+//!
+//! Everything runs with `event_mutex` held.
+
+mod actions;
+mod fields;
+pub(crate) mod log;
+mod vars;
+
+use kernel::{
+    prelude::*,
+    str::CString,
+    sync::Arc,
+    trace::{
+        event_file::EventFile,
+        event_mutex::Held,
+        trigger::Lists, //
+    },
+};
+
+use self::log::Log;
+use crate::{
+    command::{
+        action::ActionClause,
+        clauses::{
+            definitions,
+            CommandClauses,
+            VarDef, //
+        },
+        error::ErrorKind,
+        span::Span, //
+    },
+    histogram::{
+        Effect,
+        Histogram, //
+    },
+    limits::SORT_KEYS_MAX,
+    spec::{
+        SortKey,
+        Spec, //
+    },
+};
+
+/// The clock of histograms that do not ask for one.
+const CLOCK_DEFAULT: &CStr = c"global";
+
+/// Logarithm of the number of elements of a map if no size is given.
+const MAP_BITS_DEFAULT: u32 = 11;
+
+/// The purpose of a description.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// To create a histogram, or to change its trigger.
+    Create,
+    /// To join a named histogram, which has the actions already, so they are only compared.
+    JoinNamed,
+    /// To find the histogram that is to be removed.
+    Remove,
+}
+
+/// Creates a histogram on another event, which is described by a command.
+type AutoCreate<'h> = fn(EventFile<'h>, &mut Lists<'h>, &Log<'h>, &[u8]) -> Result;
+
+/// A description that is being built.
+pub(crate) struct Builder<'a, 'h> {
+    /// The event that it is for.
+    pub(crate) file: EventFile<'h>,
+    /// The triggers of all events; auto-created histograms are attached to others.
+    pub(crate) lists: &'a mut Lists<'h>,
+    pub(crate) log: &'a Log<'h>,
+    pub(crate) clauses: &'a CommandClauses<'a>,
+    /// The handlers and actions of the command.
+    pub(crate) actions: KVec<ActionClause<Span<'a>>>,
+    /// The definitions of the command, while fields are created; empty when actions are.
+    defs: KVec<VarDef<'a>>,
+    mode: Mode,
+    auto_create: AutoCreate<'h>,
+    /// The description, as far as it is built.
+    pub(crate) spec: Spec,
+    /// The effects of the actions. If no histogram is created in the end, the caller has to release
+    /// them.
+    pub(crate) effects: KVec<Effect>,
+    /// The histograms that the description refers to.
+    pub(crate) owners: KVec<Arc<Histogram>>,
+}
+
+impl<'a, 'h> Builder<'a, 'h> {
+    /// A description for `file` that is empty.
+    pub(crate) fn new(
+        file: EventFile<'h>,
+        lists: &'a mut Lists<'h>,
+        log: &'a Log<'h>,
+        clauses: &'a CommandClauses<'a>,
+        mode: Mode,
+        auto_create: AutoCreate<'h>,
+    ) -> Result<Self> {
+        let clock = match clauses.clock {
+            Some(clock) => clock.to_c_string()?,
+            None => CString::try_from(CLOCK_DEFAULT)?,
+        };
+        let spec = Spec {
+            fields: KVec::new(),
+            n_vals: 0,
+            key_size: 0,
+            refs: KVec::new(),
+            sort_keys: [SortKey::default(); SORT_KEYS_MAX],
+            n_sort_keys: 0,
+            name: clauses.name.map(Span::to_c_string).transpose()?,
+            clock,
+            no_hitcount: clauses.no_hitcount,
+            timestamps: false,
+            usecs: false,
+            map_bits: clauses.map_bits.unwrap_or(MAP_BITS_DEFAULT),
+            actions: KVec::new(),
+            field_vars: KVec::new(),
+            save_vars: KVec::new(),
+            n_map_vars: 0,
+        };
+
+        Ok(Self {
+            file,
+            lists,
+            log,
+            clauses,
+            actions: KVec::new(),
+            defs: KVec::new(),
+            mode,
+            auto_create,
+            spec,
+            effects: KVec::new(),
+            owners: KVec::new(),
+        })
+    }
+
+    pub(crate) fn held(&self) -> Held<'h> {
+        self.lists.held()
+    }
+
+    /// Parses the handlers and actions of the command.
+    ///
+    /// # Errors
+    ///
+    /// The error has been logged if it is one that is logged.
+    pub(crate) fn parse_actions(&mut self) -> Result {
+        for text in &self.clauses.actions {
+            let clause =
+                ActionClause::parse(*text, |system, event| self.event((system, event)).is_some())
+                    .map_err(|e| self.log.parse_error(e))?;
+
+            self.actions.push(clause, GFP_KERNEL)?;
+        }
+        Ok(())
+    }
+
+    /// Creates the fields and the sort order. What the actions need is not created, but their
+    /// handlers must be known: references are looked up first at the events of `onmatch()`.
+    ///
+    /// # Errors
+    ///
+    /// The error has been logged if it is one that is logged.
+    pub(crate) fn create_fields(&mut self) -> Result {
+        self.defs = definitions(&self.clauses.assignments).map_err(|e| self.log.parse_error(e))?;
+        let result = self
+            .create_vals()
+            .and_then(|()| self.create_vars())
+            .and_then(|()| self.create_keys());
+        self.defs.clear();
+        result?;
+
+        self.check_references()?;
+        self.create_sort_keys()?;
+        self.number_vars();
+        Ok(())
+    }
+
+    /// Logs that the histogram of this name is a different one, and returns the error for the
+    /// write.
+    pub(crate) fn named_mismatch(&self) -> Error {
+        let at = self.clauses.name.map_or(0, Span::at);
+
+        self.log.report_at(ErrorKind::NamedMismatch, at);
+        EINVAL
+    }
+
+    /// Numbers the variables in the order of the fields.
+    fn number_vars(&mut self) {
+        let vars = self.spec.fields.iter_mut().filter_map(|f| f.var.as_mut());
+        let mut n = 0;
+
+        for var in vars {
+            var.idx = n;
+            n = n.wrapping_add(1);
+        }
+        self.spec.n_map_vars = n;
+    }
+}

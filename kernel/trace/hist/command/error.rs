@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The errors of commands, with the texts that the `error_log` of an instance has for them.
+//!
+//! The log shows the command and a caret under the text that is wrong. Not every failure is logged:
+//! which ones are is part of the interface.
+
+use kernel::{
+    alloc::AllocError,
+    prelude::*,
+    trace::instance::ErrorTexts, //
+};
+
+use super::span::Span;
+
+/// Defines the kinds of errors along with their texts.
+macro_rules! errors {
+    ($($kind:ident = $text:literal;)*) => {
+        /// The errors. The number of a kind is its index in [`TEXTS`].
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub(crate) enum ErrorKind {
+            $($kind,)*
+        }
+
+        /// The text of each kind.
+        pub(crate) static TEXTS: ErrorTexts<{ [$($text),*].len() }> = ErrorTexts::new([$($text),*]);
+    };
+}
+
+errors! {
+    DuplicateVar = c"Variable already defined";
+    VarNotUnique = c"Variable name not unique, need to use fully qualified name \
+        (subsys.event.var) for variable";
+    TooManyVars = c"Too many variables defined";
+    MalformedAssignment = c"Malformed assignment";
+    NamedMismatch = c"Named hist trigger doesn't match existing named trigger (includes variables)";
+    TriggerExists = c"Hist trigger already exists";
+    TriggerNotFound = c"Can't clear or continue a nonexistent hist trigger";
+    SetClockFail = c"Couldn't set trace_clock";
+    BadFieldModifier = c"Invalid field modifier";
+    TooManySubexpr = c"Too many subexpressions (3 max)";
+    TimestampMismatch = c"Timestamp units in expression don't match";
+    TooManyFieldVars = c"Too many field variables defined";
+    EventFileNotFound = c"Event file not found";
+    HistNotFound = c"Matching event histogram not found";
+    HistCreateFail = c"Couldn't create histogram for field";
+    SynthVarNotFound = c"Couldn't find synthetic variable";
+    SynthEventNotFound = c"Couldn't find synthetic event";
+    SynthTypeMismatch = c"Param type doesn't match synthetic event field type";
+    SynthCountMismatch = c"Param count doesn't match synthetic event field count";
+    FieldVarParseFail = c"Couldn't parse field variable";
+    VarCreateFindFail = c"Couldn't create or find variable";
+    OnxNotVar = c"For onmax(x) or onchange(x), x must be a variable";
+    OnxVarNotFound = c"Couldn't find onmax or onchange variable";
+    OnxVarCreateFail = c"Couldn't create onmax or onchange variable";
+    FieldVarCreateFail = c"Couldn't create field variable";
+    TooManyParams = c"Too many action params";
+    ParamNotFound = c"Couldn't find param";
+    InvalidParam = c"Invalid action param";
+    ActionNotFound = c"No action found";
+    TooManySaveActions = c"Can't have more than one save() action per hist";
+    ActionMismatch = c"Handler doesn't support action";
+    NoClosingParen = c"No closing paren found";
+    SubsysNotFound = c"Missing subsystem";
+    InvalidSubsysEvent = c"Invalid subsystem or event name";
+    InvalidRefKey = c"Using variable references in keys not supported";
+    VarNotFound = c"Couldn't find variable";
+    FieldNotFound = c"Couldn't find field";
+    EmptyAssignment = c"Empty assignment";
+    InvalidSortModifier = c"Invalid sort modifier";
+    EmptySortField = c"Empty sort field";
+    TooManySortFields = c"Too many sort fields (Max = 2)";
+    InvalidSortField = c"Sort field must be a key or a val";
+    InvalidStrOperand = c"String type can not be an operand in expression";
+    ExpectNumber = c"Expecting numeric literal";
+    UnaryMinusSubexpr = c"Unary minus not supported in sub-expressions";
+    DivisionByZero = c"Division by zero";
+    NeedNohcVal = c"Non-hitcount value is required for 'nohitcount'";
+}
+
+/// An error in a part of a command.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct ParseError {
+    /// The error code of the write.
+    pub(crate) errno: Error,
+    /// The message and the column of the caret; some errors are not logged.
+    pub(crate) entry: Option<(ErrorKind, usize)>,
+}
+
+impl ParseError {
+    /// An error in `span`, for which the write fails with `EINVAL`.
+    pub(crate) fn new(kind: ErrorKind, span: Span<'_>) -> Self {
+        Self {
+            errno: EINVAL,
+            entry: Some((kind, span.at())),
+        }
+    }
+}
+
+impl From<Error> for ParseError {
+    fn from(errno: Error) -> Self {
+        Self { errno, entry: None }
+    }
+}
+
+impl From<AllocError> for ParseError {
+    fn from(_: AllocError) -> Self {
+        Self::from(ENOMEM)
+    }
+}

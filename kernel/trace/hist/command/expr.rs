@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Expressions as text, and constants.
+//!
+//! ```text
+//! expression = sum / "-(" sum ")"
+//! sum        = product *( ( "+" / "-" ) product )
+//! product    = atom *( ( "*" / "/" ) atom )
+//! atom       = number / [ system "." event "." ] ( "$" name / name [ "." modifier ] )
+//! ```
+//!
+//! There is no white space, and parentheses are for the minus sign only. Operators of the same rank
+//! are applied from the left to the right, so the last one is the root of the expression.
+//!
+//! Fields are created from expressions in [`builder`](crate::builder).
+
+use kernel::{
+    prelude::*,
+    str::kstrtox::{
+        self,
+        Base, //
+    }, //
+};
+
+use super::{
+    error::{
+        ErrorKind,
+        ParseError, //
+    },
+    span::Span, //
+};
+
+/// An operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Operator {
+    Plus,
+    Minus,
+    Mult,
+    Div,
+    /// A minus sign in front of a single operand.
+    UnaryMinus,
+}
+
+/// The root of an expression.
+#[derive(Clone, Copy)]
+pub(crate) enum Root<'a> {
+    /// No operator.
+    Atom,
+    /// A minus sign in front of everything.
+    Negation,
+    /// An operator between two expressions.
+    Binary {
+        operator: Operator,
+        left: Span<'a>,
+        right: Span<'a>,
+    },
+}
+
+/// Finds the root of an expression.
+pub(crate) fn root(text: Span<'_>) -> Root<'_> {
+    let minus = last_minus(text.bytes());
+    if minus == Some(0) {
+        return Root::Negation;
+    }
+
+    // `None` is less than any position, so the operator that comes last wins.
+    let plus = text.rfind(b'+');
+    let (div, mult) = (text.rfind(b'/'), text.rfind(b'*'));
+    let (operator, at) = if plus.is_some() || minus.is_some() {
+        if plus > minus {
+            (Operator::Plus, plus)
+        } else {
+            (Operator::Minus, minus)
+        }
+    } else if mult > div {
+        (Operator::Mult, mult)
+    } else {
+        (Operator::Div, div)
+    };
+
+    match at {
+        Some(at) => Root::Binary {
+            operator,
+            left: text.to(at),
+            right: text.from(at.wrapping_add(1)),
+        },
+        None => Root::Atom,
+    }
+}
+
+/// Returns the position of the last minus sign, except that of a modifier `.sym-offset`.
+fn last_minus(text: &[u8]) -> Option<usize> {
+    (0..text.len())
+        .rev()
+        .find(|at| match text.split_at_checked(*at) {
+            Some((before, [b'-', behind @ ..])) => {
+                !(before.ends_with(b".sym") && behind.starts_with(b"offset"))
+            }
+            _ => false,
+        })
+}
+
+/// Returns the expression after a minus sign, the first character of `text`.
+///
+/// # Errors
+///
+/// `EINVAL` if it is not in parentheses, or if something is behind them.
+pub(crate) fn negated(text: Span<'_>) -> Result<Span<'_>, ParseError> {
+    let rest = text.from(1);
+
+    rest.find(b'(').ok_or(EINVAL)?;
+    let rest = rest.from(1);
+    let close = rest.rfind(b')').ok_or(EINVAL)?;
+    if close.wrapping_add(1) != rest.len() {
+        return Err(ParseError::new(ErrorKind::UnaryMinusSubexpr, rest));
+    }
+    Ok(rest.to(close))
+}
+
+/// The name of an event: its system and its name there.
+pub(crate) type EventName<'a> = (Span<'a>, Span<'a>);
+
+/// A name, and the event that it belongs to if it says so.
+#[derive(Clone, Copy)]
+pub(crate) struct Qualified<'a> {
+    pub(crate) event: Option<EventName<'a>>,
+    pub(crate) name: Span<'a>,
+}
+
+/// Splits `system.event.name`. With less than two dots there is a name only.
+pub(crate) fn qualified(text: Span<'_>) -> Qualified<'_> {
+    let (system, rest) = text.split(b'.');
+
+    match rest.map(|rest| rest.split(b'.')) {
+        Some((event, Some(name))) => Qualified {
+            event: Some((system, event)),
+            name,
+        },
+        _ => Qualified {
+            event: None,
+            name: text,
+        },
+    }
+}
+
+/// The name of the variable that `text` refers to, if it is a reference.
+pub(crate) fn variable(text: Span<'_>) -> Option<Span<'_>> {
+    text.strip_prefix(b"$").filter(|name| !name.is_empty())
+}
+
+/// The use of a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// A value, or an operand of an expression.
+    Value,
+    Key,
+    Var,
+}
+
+/// A modifier of a field, after the dot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Modifier {
+    #[default]
+    None,
+    Hex,
+    Sym,
+    SymOffset,
+    ExecName,
+    Syscall,
+    Stacktrace,
+    Log2,
+    /// With the width, which is not 0.
+    Buckets(u64),
+    Usecs,
+    Percent,
+    Graph,
+}
+
+impl Modifier {
+    /// Reads the modifier `text` of the field `name`.
+    pub(crate) fn parse(name: Span<'_>, text: Span<'_>, role: Role) -> Result<Self, ParseError> {
+        Ok(match text.bytes() {
+            b"hex" => Self::Hex,
+            b"sym" => Self::Sym,
+            b"sym-offset" => Self::SymOffset,
+            b"execname" if name.is(b"common_pid") => Self::ExecName,
+            b"syscall" => Self::Syscall,
+            b"stacktrace" => Self::Stacktrace,
+            b"log2" => Self::Log2,
+            b"usecs" => Self::Usecs,
+            b"percent" if role == Role::Value => Self::Percent,
+            b"graph" if role == Role::Value => Self::Graph,
+            _ => return Self::parse_buckets(text),
+        })
+    }
+
+    /// Reads `buckets=width`.
+    fn parse_buckets(text: Span<'_>) -> Result<Self, ParseError> {
+        let wrong = |text| ParseError::new(ErrorKind::BadFieldModifier, text);
+        let rest = text.strip_prefix(b"bucket").ok_or_else(|| wrong(text))?;
+        let rest = rest.strip_prefix(b"s").unwrap_or(rest);
+        let width = rest.strip_prefix(b"=").ok_or_else(|| wrong(rest))?;
+
+        match parse_u64(width.bytes()) {
+            Ok(buckets) if buckets > 0 => Ok(Self::Buckets(buckets)),
+            _ => Err(wrong(width)),
+        }
+    }
+
+    /// Returns the word for it, without the width of buckets.
+    pub(crate) fn word(self) -> &'static [u8] {
+        match self {
+            Self::None => b"",
+            Self::Hex => b"hex",
+            Self::Sym => b"sym",
+            Self::SymOffset => b"sym-offset",
+            Self::ExecName => b"execname",
+            Self::Syscall => b"syscall",
+            Self::Stacktrace => b"stacktrace",
+            Self::Log2 => b"log2",
+            Self::Buckets(_) => b"buckets",
+            Self::Usecs => b"usecs",
+            Self::Percent => b"percent",
+            Self::Graph => b"graph",
+        }
+    }
+
+    /// Returns `true` if another number is computed.
+    pub(crate) fn is_rounding(self) -> bool {
+        matches!(self, Self::Log2 | Self::Buckets(_))
+    }
+
+    /// Returns `true` if it says how a number is rounded or shown.
+    pub(crate) fn is_for_numbers(self) -> bool {
+        !matches!(self, Self::None | Self::ExecName | Self::Stacktrace)
+    }
+}
+
+/// Reads a number: hexadecimal after `0x`, octal after another `0`, else decimal.
+///
+/// There may be one `+` in front of it and one newline behind it.
+///
+/// # Errors
+///
+/// `ERANGE` if the digits in front are too large a number, else `EINVAL` for what is no number.
+pub(crate) fn parse_u64(text: &[u8]) -> Result<u64> {
+    match kstrtox::parse_u64(text, Base::Auto)? {
+        (value, b"" | b"\n") => Ok(value),
+        _ => Err(EINVAL),
+    }
+}
+
+/// Returns the value of an operation on constants; a quotient is rounded down.
+///
+/// # Errors
+///
+/// `EDOM` for a division by 0.
+pub(crate) fn fold(operator: Operator, left: u64, right: u64) -> Result<u64> {
+    match operator {
+        Operator::Plus => Ok(left.wrapping_add(right)),
+        Operator::Minus => Ok(left.wrapping_sub(right)),
+        Operator::Mult => Ok(left.wrapping_mul(right)),
+        Operator::Div => left.checked_div(right).ok_or(EDOM),
+        Operator::UnaryMinus => Err(EINVAL),
+    }
+}
+
+/// Returns the character of an operator.
+pub(crate) fn sign(operator: Operator) -> &'static [u8] {
+    match operator {
+        Operator::Plus => b"+",
+        Operator::Minus | Operator::UnaryMinus => b"-",
+        Operator::Mult => b"*",
+        Operator::Div => b"/",
+    }
+}

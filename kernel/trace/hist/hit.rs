@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The handling of an event that has a histogram.
+//!
+//! This can be in any context, NMI included, with preemption disabled. Nothing here allocates,
+//! sleeps, waits longer than a bound, or can panic: what is out of range reads as nothing.
+//!
+//! 1. The stack is saved, if it is of use, then the key is computed.
+//! 2. The [references](refs) to variables of other histograms are resolved. If one has no value,
+//!    the event is ignored.
+//! 3. The element of the key is found or claimed, and its sums are added to.
+//! 4. The [variables](vars) of the histogram are computed, then stored in the element together; at
+//!    the same time it is decided which handlers run, and what `save()` keeps is stored.
+//! 5. The [actions] run, on what was computed.
+//!
+//! A hit that cannot be handled is counted as a drop: if there is no element left, if too many hits
+//! are nested, or if an element that it has to read or compare is being written to for too long.
+//!
+//! Most histograms are simple, and take shorter paths: see [`HitPath`].
+
+mod actions;
+pub(crate) mod context;
+pub(crate) mod eval;
+pub(crate) mod key;
+mod refs;
+pub(crate) mod text;
+mod vars;
+
+use self::{
+    context::HitContext,
+    eval::{
+        load,
+        Eval, //
+    },
+    refs::Outcome, //
+};
+use crate::{
+    histogram::Histogram,
+    limits::STACK_DEPTH,
+    map::{
+        Comm,
+        Element, //
+    },
+    program::{
+        op::{
+            Leaf,
+            SavedStack, //
+        },
+        HitPath, //
+    },
+    scratch::{
+        Scratch,
+        Small, //
+    },
+};
+use kernel::trace::{
+    event_text::wake_pollers,
+    trigger::Hit, //
+};
+
+/// The event of a histogram has happened.
+#[inline(always)]
+pub(crate) fn hit(hist: &Histogram, hit: &Hit<'_>) {
+    // What is most frequent needs neither memory nor many registers.
+    if hist.program.counts_only {
+        if let (HitPath::Plain(key), Some(record)) = (hist.program.path, hit.short_record()) {
+            if hist.map.count_u64(load(key, record)) {
+                return wake_pollers();
+            }
+        }
+    }
+    // What has an address is in memory: a copy, made now, leaves the original in registers.
+    let hit = &hit.clone();
+
+    // One test for what is next.
+    if let HitPath::Plain(key) = hist.program.path {
+        return plain(hist, key, hit);
+    }
+    match hist.program.path {
+        HitPath::Small => small(hist, hit),
+        _ => large(hist, hit),
+    }
+}
+
+/// One field of the record is the key, and all else is numbers of this hit.
+#[inline(always)]
+fn plain(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
+    let record = hit.record();
+    let key = load(key, record);
+
+    if let Some(element) = hist.map.insert_u64(key, |comm| *comm = hit.first_comm()) {
+        if hist.program.counts_only {
+            element.add(0, 1);
+        } else {
+            plain_numbers(hist, hit, record, element);
+        }
+        wake_pollers();
+    }
+}
+
+/// Counts a hit of a plain histogram that has more than the hit count.
+///
+/// Nothing else refers to its variables during the hit, so they need not be remembered.
+#[inline(always)]
+fn plain_numbers(hist: &Histogram, hit: &Hit<'_>, record: &[u8], element: Element<'_>) {
+    let program = &hist.program;
+    let eval = Eval::with_record(hit, record, &program.code);
+
+    element.count(program.sums.iter().map(|sum| eval.value(sum, &[])));
+    if program.stores {
+        vars::store_plain(program, &eval, element);
+    }
+}
+
+/// Handles a hit that needs few words of scratch memory.
+#[inline(never)]
+fn small(hist: &Histogram, hit: &Hit<'_>) {
+    let mut memory = Small::new();
+
+    if let Some(mut scratch) = memory.scratch(hist.map.layout().key_words) {
+        if record::<false, _>(hist, hit, &mut scratch).is_some() {
+            wake_pollers();
+        }
+    }
+}
+
+/// The stack is saved here, as part of what C calls: each further function on the way would be one
+/// more to unwind.
+#[inline(always)]
+fn large(hist: &Histogram, hit: &Hit<'_>) {
+    let Some(mut pad) = hist.scratch.as_ref().and_then(|scratch| scratch.enter()) else {
+        hist.map.count_drop();
+        return;
+    };
+
+    save_stack(hist, hit, &mut pad);
+    handle(hist, hit, &mut pad);
+}
+
+/// Saves the stack that led to the event, if the histogram needs it.
+#[inline(always)]
+pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, pad: &mut [u64]) {
+    let Some(mut scratch) = Scratch::new(pad, STACK_DEPTH) else {
+        return;
+    };
+    let (count, words) = match hist.program.stack {
+        None => return,
+        Some(SavedStack::Key) => (None, scratch.key.first_chunk_mut()),
+        Some(SavedStack::Text(text)) => match scratch.texts.get_mut(text) {
+            Some([count, words @ ..]) => (Some(count), Some(words)),
+            None => return,
+        },
+    };
+
+    if let Some(words) = words {
+        let n = context.stack(words);
+
+        if let Some(rest) = words.get_mut(n..) {
+            rest.fill(0);
+        }
+        if let Some(count) = count {
+            // CAST: It is small.
+            *count = n as u64;
+        }
+    }
+}
+
+/// Handles a hit that needs much memory.
+#[inline(never)]
+fn handle(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
+    let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
+        return;
+    };
+
+    if let Some((element, run)) = record::<true, _>(hist, hit, &mut scratch) {
+        if run & hist.program.effects != 0 {
+            actions::run(hist, hit, run, &element, &mut scratch.lend());
+        }
+        wake_pollers();
+    }
+}
+
+/// Counts a hit, and stores its variables. Returns the element and the actions that are to run;
+/// `None` if the hit was not counted.
+///
+/// `TEXTS` says whether the histogram may keep texts.
+#[inline(always)]
+pub(crate) fn record<'m, const TEXTS: bool, M: HitContext>(
+    hist: &'m Histogram,
+    context: &M,
+    scratch: &mut Scratch<'_>,
+) -> Option<(Element<'m>, u32)> {
+    let program = &hist.program;
+    let eval = Eval::new(context, &program.code);
+
+    key::build(program, &eval, scratch.key, &mut scratch.texts);
+    if !program.sources.is_empty() {
+        match refs::resolve(program, scratch) {
+            Outcome::Resolved => (),
+            Outcome::Unresolved => return None,
+            Outcome::Busy => {
+                hist.map.count_drop();
+                return None;
+            }
+        }
+    }
+
+    let comm = |comm: &mut Comm| *comm = context.first_comm();
+    let element = match *scratch.key {
+        [key] => hist.map.insert_u64(key, comm)?,
+        _ => hist.map.insert(scratch.key, comm)?,
+    };
+    let slots = &*scratch.slots;
+
+    element.count(program.sums.iter().map(|sum| eval.value(sum, slots)));
+    vars::compute(program, &eval, scratch.slots);
+    if TEXTS {
+        vars::compute_texts(program, &eval, element, &mut scratch.texts.lend());
+    }
+    let run = vars::store(program, &eval, element, scratch).unwrap_or_else(|| {
+        hist.map.count_drop();
+        program.always
+    });
+
+    Some((element, run))
+}

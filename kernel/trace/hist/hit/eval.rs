@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The evaluator of numbers.
+
+use super::context::HitContext;
+use crate::program::op::{
+    Code,
+    Leaf,
+    Op,
+    Step,
+    Value,
+    REGISTERS, //
+};
+use core::cell::Cell;
+
+/// The input that numbers are computed from.
+pub(crate) struct Eval<'a, M> {
+    context: &'a M,
+    record: &'a [u8],
+    code: &'a Code,
+    /// The time stamp was needed, and is in `time`.
+    timed: Cell<bool>,
+    time: Cell<u64>,
+}
+
+impl<'a, M: HitContext> Eval<'a, M> {
+    #[inline(always)]
+    pub(crate) fn new(context: &'a M, code: &'a Code) -> Self {
+        Self::with_record(context, context.record(), code)
+    }
+
+    /// The same, with the record of the context.
+    #[inline(always)]
+    pub(crate) fn with_record(context: &'a M, record: &'a [u8], code: &'a Code) -> Self {
+        Self {
+            context,
+            record,
+            code,
+            timed: Cell::new(false),
+            time: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&self) -> &'a [u8] {
+        self.record
+    }
+
+    #[inline]
+    pub(crate) fn context(&self) -> &'a M {
+        self.context
+    }
+
+    /// A number, with what is in `slots`.
+    #[inline(always)]
+    pub(crate) fn value(&self, value: &Value, slots: &[u64]) -> u64 {
+        match value {
+            Value::Leaf(leaf) => self.leaf(leaf, slots, &[]),
+            _ => self.expression(value, slots),
+        }
+    }
+
+    #[inline(always)]
+    fn expression(&self, value: &Value, slots: &[u64]) -> u64 {
+        let steps = &self.code.steps;
+        let some = |from: u32, to: u32| steps.get(from as usize..to as usize).unwrap_or(&[]);
+
+        match *value {
+            Value::Leaf(_) => 0,
+            Value::Step(n) => steps
+                .get(n as usize)
+                .map_or(0, |step| self.step(step, slots)),
+            Value::Chain { from, to } => self.run::<1>(some(from, to), slots),
+            Value::Steps { from, to } => self.run::<REGISTERS>(some(from, to), slots),
+        }
+    }
+
+    /// [`value`](Self::value) where one operator is most frequent, so that it is worth more code.
+    #[inline(always)]
+    pub(crate) fn variable(&self, value: &Value, slots: &[u64]) -> u64 {
+        match *value {
+            Value::Step(n) => match self.code.steps.get(n as usize) {
+                Some(step) => self.step_here(step, slots),
+                None => 0,
+            },
+            _ => self.value(value, slots),
+        }
+    }
+
+    /// An expression of one operator, as most are.
+    #[inline(never)]
+    fn step(&self, step: &Step, slots: &[u64]) -> u64 {
+        self.step_here(step, slots)
+    }
+
+    #[inline(always)]
+    fn step_here(&self, step: &Step, slots: &[u64]) -> u64 {
+        let left = self.leaf(&step.left, slots, &[]);
+        let right = self.leaf(&step.right, slots, &[]);
+
+        apply(&step.op, left, right)
+    }
+
+    /// An expression that needs `N` registers. A single one stays in one of the processor.
+    #[inline(never)]
+    fn run<const N: usize>(&self, steps: &[Step], slots: &[u64]) -> u64 {
+        let mut registers = [0; N];
+        let mut result = 0;
+
+        for step in steps {
+            let left = self.leaf(&step.left, slots, &registers);
+            let right = self.leaf(&step.right, slots, &registers);
+
+            result = apply(&step.op, left, right);
+            if let Some(register) = registers.get_mut(step.to as usize) {
+                *register = result;
+            }
+        }
+        result
+    }
+
+    /// A number that takes no computation.
+    // All in one `match`, so that it is one jump.
+    #[inline(always)]
+    fn leaf(&self, leaf: &Leaf, slots: &[u64], registers: &[u64]) -> u64 {
+        let record = self.record;
+
+        match *leaf {
+            Leaf::Const(n) => n,
+            Leaf::Time => self.time(),
+            Leaf::Cpu => self.context.cpu().into(),
+            Leaf::Slot(n) => slots.get(n as usize).copied().unwrap_or(0),
+            Leaf::Register(n) => registers.get(n as usize).copied().unwrap_or(0),
+            Leaf::U8(at) => load(Leaf::U8(at), record),
+            Leaf::S8(at) => load(Leaf::S8(at), record),
+            Leaf::U16(at) => load(Leaf::U16(at), record),
+            Leaf::S16(at) => load(Leaf::S16(at), record),
+            Leaf::U32(at) => load(Leaf::U32(at), record),
+            Leaf::S32(at) => load(Leaf::S32(at), record),
+            Leaf::U64(at) | Leaf::S64(at) => load(Leaf::U64(at), record),
+        }
+    }
+
+    #[inline(never)]
+    fn time(&self) -> u64 {
+        if !self.timed.get() {
+            let mut time = self.context.time();
+
+            if self.code.usecs && self.context.clock_in_ns() {
+                time = div(time.wrapping_add(500), 1000);
+            }
+            self.time.set(time);
+            self.timed.set(true);
+        }
+        self.time.get()
+    }
+}
+
+/// The `N` bytes at `at`, or zeros if they are not all there.
+#[inline]
+pub(crate) fn bytes_at<const N: usize>(record: &[u8], at: u32) -> [u8; N] {
+    let at = at as usize;
+
+    record
+        .get(at..at.wrapping_add(N))
+        .and_then(<[u8]>::first_chunk::<N>)
+        .copied()
+        .unwrap_or([0; N])
+}
+
+/// A field of the record; 0 if it is not all there.
+#[inline(always)]
+pub(crate) fn load(leaf: Leaf, record: &[u8]) -> u64 {
+    // CAST: Signed numbers are extended to 64 bits.
+    match leaf {
+        Leaf::U8(at) => u8::from_ne_bytes(bytes_at(record, at)).into(),
+        Leaf::S8(at) => i8::from_ne_bytes(bytes_at(record, at)) as u64,
+        Leaf::U16(at) => u16::from_ne_bytes(bytes_at(record, at)).into(),
+        Leaf::S16(at) => i16::from_ne_bytes(bytes_at(record, at)) as u64,
+        Leaf::U32(at) => u32::from_ne_bytes(bytes_at(record, at)).into(),
+        Leaf::S32(at) => i32::from_ne_bytes(bytes_at(record, at)) as u64,
+        Leaf::U64(at) | Leaf::S64(at) => u64::from_ne_bytes(bytes_at(record, at)),
+        Leaf::Const(_) | Leaf::Time | Leaf::Cpu | Leaf::Slot(_) | Leaf::Register(_) => 0,
+    }
+}
+
+/// The result of a step.
+#[inline]
+pub(crate) fn apply(op: &Op, left: u64, right: u64) -> u64 {
+    match *op {
+        Op::Add => left.wrapping_add(right),
+        Op::Sub => left.wrapping_sub(right),
+        Op::Mul => left.wrapping_mul(right),
+        Op::Neg => left.wrapping_neg(),
+        Op::Div {
+            left_signed,
+            right_signed,
+        } => divide(left, left_signed, right, right_signed),
+        // CAST: There are at most 64 bits to shift by.
+        Op::Shift => left.wrapping_shr(right as u32),
+        Op::Log2 => log2(left),
+        Op::Bucket { signed } => bucket(left, right, signed),
+    }
+}
+
+/// The magnitude of a number, and whether it is negative.
+fn magnitude(n: u64, signed: bool) -> (u64, bool) {
+    // CAST: The value was sign-extended to 64 bits.
+    match n as i64 {
+        n if signed && n < 0 => (n.unsigned_abs(), true),
+        _ => (n, false),
+    }
+}
+
+fn divide(left: u64, left_signed: bool, right: u64, right_signed: bool) -> u64 {
+    if right == 0 {
+        return u64::MAX;
+    }
+    let (left, left_negative) = magnitude(left, left_signed);
+    let (right, right_negative) = magnitude(right, right_signed);
+    let quotient = div(left, right);
+
+    if left_negative == right_negative {
+        quotient
+    } else {
+        quotient.wrapping_neg()
+    }
+}
+
+/// Returns ceil(log2(n)), or 0 for 0.
+fn log2(n: u64) -> u64 {
+    match n {
+        0 | 1 => 0,
+        _ => u64::from(u64::BITS.wrapping_sub(n.wrapping_sub(1).leading_zeros())),
+    }
+}
+
+/// Returns the start of the bucket of a number. One that would begin below the lowest signed number
+/// begins there.
+#[inline(always)]
+fn bucket(n: u64, width: u64, signed: bool) -> u64 {
+    let (magnitude, negative) = magnitude(n, signed);
+
+    if width == 0 {
+        return n;
+    }
+    if negative {
+        let (start, _) = bucket_below(magnitude, width);
+
+        return start.min(i64::MIN.unsigned_abs()).wrapping_neg();
+    }
+    div(n, width).wrapping_mul(width)
+}
+
+/// The bounds of the bucket that a negative number is in, without their signs: the lower one first,
+/// which is the larger number.
+#[inline(always)]
+pub(crate) fn bucket_below(magnitude: u64, width: u64) -> (u64, u64) {
+    // Counted from -1 down: -1 to -width are one bucket.
+    let end = div(magnitude.wrapping_sub(1), width).saturating_mul(width);
+
+    (end.saturating_add(width), end.saturating_add(1))
+}
+
+/// Returns the quotient of two numbers without its fraction; all ones for a division by 0.
+#[inline]
+fn div(left: u64, right: u64) -> u64 {
+    left.checked_div(right).unwrap_or(u64::MAX)
+}

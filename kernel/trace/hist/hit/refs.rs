@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! References to the variables of other histograms.
+//!
+//! A reference has the value that the variable has in the element with the same key. All references
+//! must have one, otherwise the hit is ignored. The variables of an element are read together, so
+//! their values are from one hit.
+
+use super::{
+    key::convert,
+    text::set_comm, //
+};
+use crate::{
+    limits::{
+        STRING_WORDS,
+        VARS_MAX, //
+    },
+    map::{
+        Busy,
+        Element,
+        Reader,
+        VarSet, //
+    },
+    program::{
+        op::{
+            Kept,
+            Read, //
+        },
+        Program,
+        ReferredHist, //
+    },
+    scratch::{
+        Scratch,
+        Texts, //
+    },
+};
+
+/// The outcome of resolving the references.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// All have a value.
+    Resolved,
+    /// Some have none.
+    Unresolved,
+    /// Some are being written, for too long.
+    Busy,
+}
+
+impl Outcome {
+    /// The outcome for those that [`Element::consume`] was to take.
+    #[inline]
+    fn of<T>(taken: Result<Option<T>, Busy>) -> Self {
+        match taken {
+            Ok(Some(_)) => Self::Resolved,
+            Ok(None) => Self::Unresolved,
+            Err(Busy) => Self::Busy,
+        }
+    }
+}
+
+/// Gets the values of all references to their slots and texts.
+///
+/// Those that reading unsets are only unset if all have a value.
+#[inline(always)]
+pub(crate) fn resolve(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
+    let [source] = program.sources.as_slice() else {
+        return resolve_all(program, &mut scratch.lend());
+    };
+    if !source.plain {
+        return resolve_all(program, &mut scratch.lend());
+    }
+
+    // The numbers of one histogram: mostly it is that.
+    let element = match *scratch.key {
+        [key] => source.hist.map.lookup_u64(key),
+        _ => source.hist.map.lookup(scratch.key),
+    };
+    let Some(element) = element else {
+        return Outcome::Unresolved;
+    };
+
+    Outcome::of(element.consume(source.once, |vars| {
+        for read in &source.reads {
+            let value = vars.var(read.place as usize)?;
+
+            if let Some(slot) = scratch.slots.get_mut(read.slot as usize) {
+                *slot = value;
+            }
+        }
+        Some(())
+    }))
+}
+
+/// [`resolve`] for any number of sources.
+#[inline(never)]
+fn resolve_all(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
+    // With one source all is done in one step. With several it has to be known first that all of
+    // them have values.
+    if program.sources.len() > 1 {
+        for source in &program.sources {
+            match Outcome::of(read_source(program, source, VarSet::NONE, scratch)) {
+                Outcome::Resolved => (),
+                outcome => return outcome,
+            }
+        }
+    }
+
+    // Of which writes the values are. There is a reference for each source at least.
+    let mut versions = [0; VARS_MAX];
+
+    for (i, (source, version)) in program.sources.iter().zip(&mut versions).enumerate() {
+        if program.sources.len() > 1 && source.once.is_empty() {
+            continue;
+        }
+        match read_source(program, source, source.once, scratch) {
+            Ok(Some(read)) => *version = read,
+            refused => {
+                // Somebody else has just taken them.
+                restore_vars(program, scratch, versions.get(..i).unwrap_or(&[]));
+                return Outcome::of(refused);
+            }
+        }
+    }
+    Outcome::Resolved
+}
+
+/// Reads what is wanted of a source, and unsets the variables `once`. Returns how often they have
+/// been written.
+fn read_source(
+    program: &Program,
+    source: &ReferredHist,
+    once: VarSet,
+    scratch: &mut Scratch<'_>,
+) -> Result<Option<u32>, Busy> {
+    let Some(element) = find(program, source, scratch) else {
+        return Ok(None);
+    };
+    let Scratch { slots, texts, .. } = &mut *scratch;
+
+    element.consume(once, |vars| {
+        source
+            .reads
+            .iter()
+            .all(|read| read_one(read, &element, vars, slots, texts))
+            .then_some(vars.version())
+    })
+}
+
+/// The element of the other histogram with the key of this hit.
+fn find<'p>(
+    program: &Program,
+    source: &'p ReferredHist,
+    scratch: &mut Scratch<'_>,
+) -> Option<Element<'p>> {
+    let hist = &*source.hist;
+
+    if source.same_key {
+        return hist.map.lookup(scratch.key);
+    }
+    hist.map.lookup(convert(
+        scratch.key,
+        &program.keys,
+        &hist.program.keys,
+        scratch.other,
+    )?)
+}
+
+fn read_one(
+    read: &Read,
+    element: &Element<'_>,
+    vars: &Reader<'_>,
+    slots: &mut [u64],
+    texts: &mut Texts<'_>,
+) -> bool {
+    let Some(value) = vars.var(read.place as usize) else {
+        return false;
+    };
+
+    if let Some(slot) = slots.get_mut(read.slot as usize) {
+        *slot = value;
+    }
+    if let Some(text) = read.text {
+        let Some(to) = texts.get_mut(text.scratch) else {
+            return false;
+        };
+
+        match text.at {
+            Kept::String(n) => {
+                // In case that there is no such string.
+                to[0] = 0;
+                to[STRING_WORDS - 1] = 0;
+                vars.copy_string(n as usize, to);
+            }
+            Kept::Stack(n) => {
+                to.fill(0);
+                vars.copy_stack(n as usize, to);
+            }
+            Kept::Comm => set_comm(to, &element.comm()),
+        }
+    }
+    true
+}
+
+/// Undoes what was done to the first sources, which had these versions.
+#[cold]
+#[inline(never)]
+fn restore_vars(program: &Program, scratch: &mut Scratch<'_>, versions: &[u32]) {
+    for (source, version) in program.sources.iter().zip(versions) {
+        if source.once.is_empty() {
+            continue;
+        }
+        if let Some(element) = find(program, source, scratch) {
+            element.restore(source.once, *version);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Strings and stacks: finding them in records, copying them.
+//!
+//! Nothing that a record says about itself is trusted: where a string is, how long it is and how
+//! many addresses a stack has are limited to what is there.
+
+use super::{
+    context::HitContext,
+    eval::{
+        bytes_at,
+        Eval, //
+    },
+};
+use crate::{
+    limits::{
+        COMM_LEN,
+        COMM_WORDS,
+        STACK_DEPTH,
+        STRING_WORDS,
+        WORD, //
+    },
+    map::{
+        cut,
+        put_string, //
+    },
+    program::op::Text,
+};
+use core::slice;
+
+/// The bytes from `at` on, at most `len`.
+fn part(record: &[u8], at: usize, len: usize) -> &[u8] {
+    let rest = record.get(at..).unwrap_or(&[]);
+
+    rest.get(..len).unwrap_or(rest)
+}
+
+/// A field of a fixed size.
+#[inline]
+pub(crate) fn static_field(record: &[u8], offset: u32, size: u32) -> &[u8] {
+    part(record, offset as usize, size as usize)
+}
+
+/// A field of varying size: the word at `offset` has its place in the lower half and its size in
+/// the upper one.
+#[inline]
+pub(crate) fn dynamic_field(record: &[u8], offset: u32) -> &[u8] {
+    let word = u32::from_ne_bytes(bytes_at(record, offset));
+
+    part(record, (word & 0xffff) as usize, (word >> 16) as usize)
+}
+
+/// The same, with the place counted from the end of the word.
+#[inline]
+pub(crate) fn relative_field(record: &[u8], offset: u32) -> &[u8] {
+    let word = u32::from_ne_bytes(bytes_at(record, offset));
+    let end = (offset as usize).wrapping_add(size_of::<u32>());
+
+    part(
+        record,
+        end.wrapping_add((word & 0xffff) as usize),
+        (word >> 16) as usize,
+    )
+}
+
+/// Copies a string up to its NUL or its end to words, the rest of which are filled with zeros. It
+/// always ends with a NUL.
+#[inline]
+pub(crate) fn copy_string(to: &mut [u64], from: &[u8]) {
+    let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
+
+    start_string(to, from, limit).for_each(|word| *word = 0);
+}
+
+/// Copies a string like [`copy_string`], but without a NUL if as many bytes as the words have
+/// contain none.
+#[inline]
+pub(crate) fn copy_array(to: &mut [u64], from: &[u8]) {
+    let limit = to.len().wrapping_mul(WORD);
+
+    start_string(to, from, limit).for_each(|word| *word = 0);
+}
+
+/// Copies a string like [`copy_string`], but leaves what follows the word of its NUL as it is,
+/// except for the last word. So it is a [`Text`].
+#[inline]
+pub(crate) fn copy_text(to: &mut [u64; STRING_WORDS], from: &[u8]) {
+    let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
+
+    if let Some(last) = start_string(to, from, limit).last() {
+        *last = 0;
+    }
+}
+
+/// Copies `limit` bytes of a string at most, up to its NUL or its end, to words, and returns those
+/// that follow.
+#[inline]
+fn start_string<'w>(to: &'w mut [u64], from: &[u8], limit: usize) -> slice::IterMut<'w, u64> {
+    let mut to = to.iter_mut();
+
+    put_string(&mut to, from.get(..limit).unwrap_or(from), |word, text| {
+        *word = text
+    });
+    to
+}
+
+/// The name of a task as [`copy_string`] would copy it to two words.
+#[inline]
+pub(crate) fn comm_words(comm: &[u8; COMM_LEN]) -> [u64; COMM_WORDS] {
+    let (first, ended) = cut(comm.first_chunk().copied().unwrap_or([0; WORD]));
+    let mut rest = comm.last_chunk().copied().unwrap_or([0; WORD]);
+
+    rest[WORD - 1] = 0;
+    [first, if ended { 0 } else { cut(rest).0 }]
+}
+
+/// The addresses of a recorded stack, which is their number and then the addresses, all of the size
+/// of a pointer. At most as many as a stack can have, and none behind one that is 0.
+pub(crate) fn recorded_stack(stack: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    const SIZE: usize = size_of::<usize>();
+
+    let mut words = stack
+        .chunks_exact(SIZE)
+        .map(|chunk| usize::from_ne_bytes(chunk.first_chunk().copied().unwrap_or([0; SIZE])));
+    let count = words.next().unwrap_or(0).min(STACK_DEPTH);
+
+    words
+        .take(count)
+        .take_while(|address| *address != 0)
+        // CAST: An address has at most 64 bits.
+        .map(|address| address as u64)
+}
+
+/// Copies the addresses of a recorded stack, and returns their number. The rest of `to` is filled
+/// with zeros.
+pub(crate) fn copy_stack(to: &mut [u64], stack: &[u8]) -> usize {
+    let mut addresses = recorded_stack(stack);
+    let mut n = 0usize;
+
+    for word in to.iter_mut() {
+        *word = addresses.next().unwrap_or(0);
+        if *word != 0 {
+            n = n.wrapping_add(1);
+        }
+    }
+    n
+}
+
+/// Any number: what the hash of a text begins with.
+const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// 2^64 divided by the golden ratio.
+const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A number that stands for the words of a text, to tell whether it has changed. It is never 0.
+///
+/// Two texts with the same number are taken for equal.
+pub(crate) fn number_of(words: &[u64]) -> u64 {
+    let hash = words.iter().fold(HASH_START, |hash, word| {
+        (hash ^ word).wrapping_mul(GOLDEN_RATIO).rotate_left(29)
+    });
+
+    hash | 1
+}
+
+/// The words of a string up to that of its NUL.
+pub(crate) fn string_words(text: &[u64]) -> &[u64] {
+    let end = text.iter().position(|word| cut(word.to_ne_bytes()).1);
+
+    end.and_then(|end| text.get(..=end)).unwrap_or(text)
+}
+
+/// Cuts a stack in the scratch memory to what fits in a synthetic event: C copies as many words as
+/// a stack has addresses at most, the first of which is their number.
+pub(crate) fn cut_for_event(stack: &mut [u64; STRING_WORDS]) {
+    let [count, ..] = stack;
+
+    // CAST: It is small.
+    *count = (*count).min(STACK_DEPTH as u64 - 1);
+}
+
+/// The addresses of a stack in the scratch memory.
+pub(crate) fn addresses(stack: &[u64; STRING_WORDS]) -> impl Iterator<Item = u64> + '_ {
+    let [count, words @ ..] = stack;
+
+    // CAST: It is small.
+    words
+        .iter()
+        .copied()
+        .take((*count as usize).min(STACK_DEPTH))
+}
+
+/// Writes a string that is a field of the record or the name of the current task, and fills the
+/// rest with zeros.
+#[inline]
+pub(crate) fn string<M: HitContext>(text: Text, eval: &Eval<'_, M>, to: &mut [u64]) {
+    if text == Text::Comm {
+        let words = comm_words(&eval.context().comm());
+
+        for (i, to) in to.iter_mut().enumerate() {
+            *to = words.get(i).copied().unwrap_or(0);
+        }
+    } else {
+        let from = field(text, eval.record());
+
+        if matches!(text, Text::Static { .. }) {
+            copy_array(to, from);
+        } else {
+            copy_string(to, from);
+        }
+    }
+}
+
+/// Writes a string like [`string`], as a text.
+#[inline]
+pub(crate) fn string_text<M: HitContext>(
+    text: Text,
+    eval: &Eval<'_, M>,
+    to: &mut [u64; STRING_WORDS],
+) {
+    if text == Text::Comm {
+        set_comm(to, &eval.context().comm());
+    } else {
+        copy_text(to, field(text, eval.record()));
+    }
+}
+
+/// Writes the name of a task as a text.
+#[inline]
+pub(crate) fn set_comm(to: &mut [u64; STRING_WORDS], comm: &[u8; COMM_LEN]) {
+    [to[0], to[1]] = comm_words(comm);
+    to[STRING_WORDS - 1] = 0;
+}
+
+/// The bytes of a string that is a field of the record.
+#[inline]
+pub(crate) fn field(text: Text, record: &[u8]) -> &[u8] {
+    match text {
+        Text::Static { offset, size } => static_field(record, offset, size),
+        Text::Dynamic { offset } => dynamic_field(record, offset),
+        Text::Relative { offset } => relative_field(record, offset),
+        Text::Comm | Text::FirstComm | Text::Recorded { .. } | Text::Scratch(_) => &[],
+    }
+}

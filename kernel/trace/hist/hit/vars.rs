@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The variables of a hit: they are computed first, then stored in the element, all at once.
+//!
+//! Texts that only the element keeps are copied to it from where they are. If a handler watches a
+//! variable, a hit has to compare, so it waits for other writers for a few microseconds. Otherwise
+//! it overwrites all variables, and never waits.
+//!
+//! Actions and aliases that use them while the hit is handled get the computed values, not those in
+//! the element, which may be from another CPU by then.
+
+use super::{
+    context::HitContext,
+    eval::Eval,
+    text::{
+        addresses,
+        copy_stack,
+        dynamic_field,
+        field,
+        number_of,
+        recorded_stack,
+        set_comm,
+        string_text,
+        string_words, //
+    },
+};
+use crate::{
+    limits::{
+        STRING_WORDS,
+        VARS_MAX, //
+    },
+    map::{
+        Element,
+        Writer, //
+    },
+    program::{
+        bit,
+        op::{
+            Kept,
+            KeptText,
+            NumberVar,
+            Save,
+            Text,
+            Watch, //
+        },
+        Program, //
+    },
+    scratch::{
+        Scratch,
+        Texts, //
+    },
+};
+use kernel::prelude::*;
+
+/// Computes the variables that are numbers.
+#[inline(always)]
+pub(crate) fn compute<M: HitContext>(program: &Program, eval: &Eval<'_, M>, slots: &mut [u64]) {
+    for NumberVar { value, slot, .. } in &program.numbers {
+        let value = eval.variable(value, slots);
+
+        if let Some(slot) = slots.get_mut(*slot as usize) {
+            *slot = value;
+        }
+    }
+}
+
+/// Computes the variables that are texts, as far as they are used.
+#[inline]
+pub(crate) fn compute_texts<M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
+    texts: &mut Texts<'_>,
+) {
+    for var in &program.texts {
+        if let Some(to) = var.scratch.and_then(|n| texts.get_mut(n)) {
+            fill(var.text, eval, &element, to);
+        }
+    }
+}
+
+/// Writes a text that is not in the scratch memory.
+fn fill<M: HitContext>(
+    text: Text,
+    eval: &Eval<'_, M>,
+    element: &Element<'_>,
+    to: &mut [u64; STRING_WORDS],
+) {
+    match text {
+        Text::Recorded { offset } => {
+            if let Some((count, words)) = to.split_first_mut() {
+                // CAST: It is small.
+                *count = copy_stack(words, dynamic_field(eval.record(), offset)) as u64;
+            }
+        }
+        Text::FirstComm => set_comm(to, &element.comm()),
+        _ => string_text(text, eval, to),
+    }
+}
+
+/// Stores the variables in the element, and decides which handlers run: a set of actions. `None` if
+/// a handler has to compare, and the element could not be locked.
+#[inline(always)]
+pub(crate) fn store<M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
+    scratch: &mut Scratch<'_>,
+) -> Option<u32> {
+    if program.stores {
+        if !program.stores_numbers_only {
+            return store_all(program, eval, element, &mut scratch.lend());
+        }
+        if let Some(mut vars) = element.overwrite() {
+            store_numbers(program, &mut vars, scratch.slots);
+        }
+    }
+    Some(program.always)
+}
+
+#[inline(always)]
+fn store_numbers(program: &Program, vars: &mut Writer<'_>, slots: &[u64]) {
+    for number in &program.kept_numbers {
+        if let Some(value) = slots.get(number.slot as usize) {
+            vars.put(number.place as usize, *value);
+        }
+    }
+    vars.mark(program.kept_vars);
+}
+
+/// Computes the variables of a plain histogram, and stores them.
+#[inline(always)]
+pub(crate) fn store_plain<M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
+) {
+    let [number] = program.kept_numbers.as_slice() else {
+        return store_several(program, eval, element);
+    };
+    let value = eval.value(&number.value, &[]);
+
+    if let Some(mut vars) = element.overwrite() {
+        vars.put(number.place as usize, value);
+        vars.mark(program.kept_vars);
+    }
+}
+
+/// [`store_plain`] for any number of variables.
+#[inline(never)]
+fn store_several<M: HitContext>(program: &Program, eval: &Eval<'_, M>, element: Element<'_>) {
+    let mut values = [0; VARS_MAX];
+
+    for (to, number) in values.iter_mut().zip(&program.kept_numbers) {
+        *to = eval.value(&number.value, &[]);
+    }
+    if let Some(mut vars) = element.overwrite() {
+        for (value, number) in values.iter().zip(&program.kept_numbers) {
+            vars.put(number.place as usize, *value);
+        }
+        vars.mark(program.kept_vars);
+    }
+}
+
+/// [`store`] for histograms with texts or watches.
+#[inline(never)]
+fn store_all<M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
+    scratch: &mut Scratch<'_>,
+) -> Option<u32> {
+    if program.watches.is_empty() {
+        if let Some(vars) = &mut element.overwrite() {
+            store_vars(program, eval, &element, vars, scratch);
+        }
+        return Some(program.always);
+    }
+
+    let mut saved = [0; VARS_MAX];
+
+    for (to, save) in saved.iter_mut().zip(&program.saves) {
+        if let Save::Number { value, .. } = save {
+            *to = eval.value(value, scratch.slots);
+        }
+    }
+
+    let vars = &mut element.write()?;
+    let mut run = program.always;
+
+    store_vars(program, eval, &element, vars, scratch);
+    for watch in &program.watches {
+        if !check(watch, vars, scratch) {
+            continue;
+        }
+        run |= bit(watch.action as usize);
+        if watch.save {
+            save(program, eval, &element, vars, (&saved, &scratch.texts));
+        }
+    }
+    Some(run)
+}
+
+fn store_vars<M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: &Element<'_>,
+    vars: &mut Writer<'_>,
+    scratch: &Scratch<'_>,
+) {
+    store_numbers(program, vars, scratch.slots);
+    for var in &program.texts {
+        if let Some(kept) = var.kept {
+            let text = var.scratch.map_or(var.text, Text::Scratch);
+
+            store_text(text, kept, eval, element, vars, &scratch.texts);
+        }
+    }
+}
+
+/// Returns `true` if a watched variable triggers its handler. Its value is then compared from now
+/// on.
+fn check(watch: &Watch, vars: &mut Writer<'_>, scratch: &Scratch<'_>) -> bool {
+    let place = watch.place as usize;
+    let new = watched(watch, scratch);
+    let kept = vars.is_set(place).then(|| vars.var(place));
+    let holds = watch.condition.holds(new, kept);
+
+    if holds || kept.is_none() {
+        vars.set_var(place, new);
+    }
+    holds
+}
+
+/// The value that is watched.
+pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
+    match watch.scratch {
+        Some(text) => scratch.texts.get(text).map_or(0, |words| {
+            number_of(if watch.stack {
+                // The rest says how many there are.
+                words.get(1..).unwrap_or(&[])
+            } else {
+                string_words(words)
+            })
+        }),
+        None => scratch.slots.get(watch.slot as usize).copied().unwrap_or(0),
+    }
+}
+
+/// Stores what `save()` keeps: numbers that have been computed, and texts.
+fn save<M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: &Element<'_>,
+    vars: &mut Writer<'_>,
+    (numbers, texts): (&[u64; VARS_MAX], &Texts<'_>),
+) {
+    for (number, save) in numbers.iter().zip(&program.saves) {
+        match *save {
+            Save::Number { place, .. } => vars.set_var(place as usize, *number),
+            Save::Text { text, kept } => store_text(text, kept, eval, element, vars, texts),
+        }
+    }
+}
+
+/// Copies a text to the element, from the scratch memory or from its origin.
+fn store_text<M: HitContext>(
+    text: Text,
+    kept: KeptText,
+    eval: &Eval<'_, M>,
+    element: &Element<'_>,
+    vars: &mut Writer<'_>,
+    texts: &Texts<'_>,
+) {
+    let record = eval.record();
+
+    match (kept.at, text) {
+        (Kept::Comm, _) => (),
+        (Kept::String(n), _) => {
+            let n = n as usize;
+
+            match text {
+                Text::Scratch(from) => {
+                    if let Some(words) = texts.get(from) {
+                        vars.set_string(n, words.as_bytes());
+                    }
+                }
+                Text::Comm => vars.set_string(n, &eval.context().comm()),
+                Text::FirstComm => vars.set_string(n, &element.comm()),
+                _ => vars.set_string(n, field(text, record)),
+            }
+        }
+        (Kept::Stack(n), Text::Scratch(from)) => {
+            if let Some(words) = texts.get(from) {
+                vars.set_stack(n as usize, addresses(words));
+            }
+        }
+        (Kept::Stack(n), Text::Recorded { offset }) => {
+            vars.set_stack(n as usize, recorded_stack(dynamic_field(record, offset)));
+        }
+        (Kept::Stack(_), _) => (),
+    }
+    vars.set_var(kept.place as usize, 0);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The condition of a snapshot, and the cause of the last one.
+
+use super::op::Condition;
+use crate::limits::{
+    COMM_WORDS,
+    KEY_WORDS_MAX, //
+};
+use kernel::{
+    prelude::*,
+    processor::cpu_relax,
+    sync::{
+        atomic::{
+            Acquire,
+            Atomic,
+            Relaxed,
+            Release, //
+        },
+        barrier::{
+            smp_mb,
+            Read,
+            Write, //
+        },
+    },
+    trace::snapshot, //
+};
+
+/// Number of attempts to read during a write.
+const READ_RETRIES: u32 = 1 << 16;
+
+/// The condition of the action `snapshot()`, and what met it last.
+///
+/// An element whose handler runs asks for a snapshot. It is taken if its value is also the largest
+/// of all elements, or differs from that of the last snapshot.
+///
+/// What is remembered is written by one CPU at a time, as C calls [`update`] under a lock; readers
+/// check that it did not change meanwhile.
+///
+/// [`update`]: snapshot::Condition::update
+pub(crate) struct SnapshotCondition {
+    condition: Condition,
+    /// Odd while the rest is written; 0 before the first snapshot.
+    version: Atomic<u64>,
+    value: Atomic<u64>,
+    comm: [Atomic<u64>; COMM_WORDS],
+    key: KVec<Atomic<u64>>,
+}
+
+/// A request for a snapshot: the value, the name of the task that had the first hit of the element,
+/// and the key.
+///
+/// It is an array so that it can be a part of the scratch memory of a hit.
+pub(crate) type Request = [u64; REQUEST_WORDS];
+
+/// Size of a [`Request`].
+pub(crate) const REQUEST_WORDS: usize = 1 + COMM_WORDS + KEY_WORDS_MAX;
+
+/// Builds a request.
+pub(crate) fn request<'a>(
+    to: &'a mut Request,
+    value: u64,
+    comm: [u64; COMM_WORDS],
+    key: &[u64],
+) -> &'a Request {
+    let (first, rest) = to.split_at_mut(1 + COMM_WORDS);
+    let words = [&[value], comm.as_slice()];
+
+    for (to, word) in first.iter_mut().zip(words.into_iter().flatten()) {
+        *to = *word;
+    }
+    for (to, word) in rest.iter_mut().zip(key) {
+        *to = *word;
+    }
+    to
+}
+
+/// The cause of the last snapshot.
+pub(crate) struct Taken<'a> {
+    pub(crate) value: u64,
+    /// The whole key.
+    pub(crate) key: &'a [u64],
+    /// The name of the task that had the first hit of the element.
+    pub(crate) comm: &'a [u8],
+}
+
+impl SnapshotCondition {
+    /// The condition for keys of this many words.
+    pub(crate) fn new(condition: Condition, words: usize) -> Result<Self> {
+        let mut key = KVec::with_capacity(words, GFP_KERNEL)?;
+
+        for _ in 0..words {
+            key.push(Atomic::new(0), GFP_KERNEL)?;
+        }
+        Ok(Self {
+            condition,
+            version: Atomic::new(0),
+            value: Atomic::new(0),
+            comm: [const { Atomic::new(0) }; COMM_WORDS],
+            key,
+        })
+    }
+
+    /// Calls `f` with the cause of the last snapshot, if any.
+    pub(crate) fn with_taken<R>(&self, f: impl FnOnce(&Taken<'_>) -> R) -> Option<R> {
+        let mut key = [0; KEY_WORDS_MAX];
+        let mut comm = [0; COMM_WORDS];
+
+        for _ in 0..READ_RETRIES {
+            // Pairs with the last store in `remember`.
+            let version = self.version.load(Acquire);
+
+            if version == 0 {
+                return None;
+            }
+            let value = self.value.load(Relaxed);
+
+            for (to, from) in key.iter_mut().zip(&self.key) {
+                *to = from.load(Relaxed);
+            }
+            for (to, from) in comm.iter_mut().zip(&self.comm) {
+                *to = from.load(Relaxed);
+            }
+            // Pairs with the barrier in `remember`.
+            smp_mb(Read);
+            if version % 2 == 0 && self.version.load(Relaxed) == version {
+                return Some(f(&Taken {
+                    value,
+                    key: key.get(..self.key.len()).unwrap_or(&key),
+                    comm: comm.as_bytes(),
+                }));
+            }
+            cpu_relax();
+        }
+        None
+    }
+
+    /// Returns `true` if a snapshot is to be taken, and remembers the cause. Runs on one CPU at a
+    /// time.
+    pub(crate) fn ask(&self, request: &Request) -> bool {
+        let version = self.version.load(Relaxed);
+        let kept = (version != 0).then(|| self.value.load(Relaxed));
+        let [value, ..] = request;
+
+        if !self.condition.holds(*value, kept) {
+            return false;
+        }
+        self.remember(version, request);
+        true
+    }
+
+    fn remember(&self, version: u64, request: &Request) {
+        let places = [core::slice::from_ref(&self.value), &self.comm, &self.key];
+
+        self.version.store(version.wrapping_add(1), Relaxed);
+        // Pairs with the barrier in `with_taken`: who reads what follows sees that it is written.
+        smp_mb(Write);
+        for (to, from) in places.into_iter().flatten().zip(request) {
+            to.store(*from, Relaxed);
+        }
+        // Pairs with the first load in `with_taken`.
+        self.version.store(version.wrapping_add(2), Release);
+    }
+}
+
+impl snapshot::Condition for SnapshotCondition {
+    type Context = Request;
+
+    fn update(&self, request: &Request) -> bool {
+        self.ask(request)
+    }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The columns of keys and values.
+
+use kernel::{
+    prelude::*,
+    trace::symbol, //
+};
+
+use crate::{
+    command::expr::Modifier,
+    hit::eval::bucket_below,
+    program::{
+        KeyKind,
+        KeyPlace, //
+    },
+    text_buf::TextBuf, //
+};
+
+/// The format of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KeyFormat {
+    Number { signed: bool },
+    Hex,
+    Symbol { offset: bool },
+    ExecName { signed: bool },
+    Syscall { signed: bool },
+    Stack,
+    Log2,
+    Buckets { width: u64, signed: bool },
+    Text,
+}
+
+impl KeyFormat {
+    /// Returns the format of a key of this kind, with this modifier.
+    pub(crate) fn new(modifier: Modifier, kind: KeyKind) -> Self {
+        let signed = matches!(kind, KeyKind::Number { signed: true });
+
+        match (modifier, kind) {
+            (Modifier::Hex, _) => Self::Hex,
+            (Modifier::Sym, _) => Self::Symbol { offset: false },
+            (Modifier::SymOffset, _) => Self::Symbol { offset: true },
+            (Modifier::ExecName, _) => Self::ExecName { signed },
+            (Modifier::Syscall, _) => Self::Syscall { signed },
+            (_, KeyKind::Stack) => Self::Stack,
+            (Modifier::Log2, _) => Self::Log2,
+            (Modifier::Buckets(width), _) => Self::Buckets { width, signed },
+            (_, KeyKind::String) => Self::Text,
+            (_, KeyKind::Number { signed }) => Self::Number { signed },
+        }
+    }
+}
+
+/// A key of all rows.
+pub(crate) struct KeyColumn {
+    pub(crate) name: TextBuf,
+    pub(crate) format: KeyFormat,
+    pub(crate) place: KeyPlace,
+}
+
+impl KeyColumn {
+    /// Writes the key; `comm` is the name of the task that had the first hit.
+    pub(crate) fn write(&self, out: &mut TextBuf, key: &[u64], comm: &[u8]) {
+        let KeyPlace { word, words, .. } = self.place;
+        let words = key.get(word..word.saturating_add(words)).unwrap_or(&[]);
+        let n = words.first().copied().unwrap_or(0);
+
+        out.append(&self.name);
+        match self.format {
+            KeyFormat::Number { signed } => {
+                out.put(b": ");
+                number(out, n, signed, 10);
+            }
+            KeyFormat::Hex => {
+                out.put(b": ");
+                out.hex(n, 0);
+            }
+            KeyFormat::Symbol { offset } => {
+                out.put(b": [");
+                out.hex(if symbol::address_allowed() { n } else { 0 }, 0);
+                out.put(b"] ");
+                write_symbol(out, n, offset, if offset { 55 } else { 45 });
+            }
+            KeyFormat::ExecName { signed } => {
+                out.put(b": ");
+                out.left(until_nul(comm), 16);
+                out.put(b"[");
+                number(out, n, signed, 10);
+                out.put(b"]");
+            }
+            KeyFormat::Syscall { signed } => {
+                let name = symbol::syscall_name(n);
+
+                out.put(b": ");
+                out.left(name.map_or(b"unknown_syscall", CStr::to_bytes), 30);
+                out.put(b"[");
+                number(out, n, signed, 3);
+                out.put(b"]");
+            }
+            KeyFormat::Stack => {
+                out.put(b":\n");
+                write_stack(out, words);
+            }
+            KeyFormat::Log2 => {
+                let start = out.len();
+
+                out.put(b": ~ 2^");
+                out.unsigned(n, 0);
+                out.spaces(start.wrapping_add(8).saturating_sub(out.len()));
+            }
+            KeyFormat::Buckets { width, signed } => {
+                out.put(b": ~ ");
+                bucket(out, n, width, signed);
+            }
+            KeyFormat::Text => {
+                out.put(b": ");
+                out.left(until_nul(words.as_bytes()), 50);
+            }
+        }
+    }
+}
+
+/// Writes all keys of a row.
+pub(crate) fn write_keys(out: &mut TextBuf, columns: &[KeyColumn], key: &[u64], comm: &[u8]) {
+    let mut lines = false;
+
+    out.put(b"{ ");
+    for (i, column) in columns.iter().enumerate() {
+        if i > 0 {
+            out.put(b", ");
+        }
+        column.write(out, key, comm);
+        lines |= column.format == KeyFormat::Stack;
+    }
+    if !lines {
+        out.put(b" ");
+    }
+    out.put(b"}");
+}
+
+/// Writes a number, signed if its field is.
+pub(crate) fn number(out: &mut TextBuf, n: u64, signed: bool, width: usize) {
+    if signed {
+        // CAST: The value was sign-extended to 64 bits.
+        out.signed(n as i64, width);
+    } else {
+        out.unsigned(n, width);
+    }
+}
+
+/// Writes the bounds of the bucket that begins at `n`, which need not fit in 64 bits with a sign.
+fn bucket(out: &mut TextBuf, n: u64, width: u64, signed: bool) {
+    // CAST: The value was sign-extended to 64 bits.
+    if signed && (n as i64) < 0 {
+        let (start, end) = bucket_below((n as i64).unsigned_abs(), width);
+
+        out.put(b"-");
+        out.unsigned(start, 0);
+        out.put(b"--");
+        out.unsigned(end, 0);
+    } else {
+        out.unsigned(n, 0);
+        out.put(b"-");
+        out.unsigned(n.wrapping_add(width).wrapping_sub(1), 0);
+    }
+}
+
+/// Writes return addresses, one a line, up to the first that is zero.
+pub(crate) fn write_stack(out: &mut TextBuf, addresses: &[u64]) {
+    for address in addresses.iter().take_while(|address| **address != 0) {
+        out.spaces(9);
+        write_symbol(out, *address, true, 0);
+        out.put(b"\n");
+    }
+}
+
+fn write_symbol(out: &mut TextBuf, address: u64, offset: bool, width: usize) {
+    let mut name = symbol::Name::new();
+    // C does not fill up numbers.
+    let width = if cfg!(CONFIG_KALLSYMS) { width } else { 0 };
+
+    // CAST: Addresses are words.
+    out.left(name.lookup(address as usize, offset), width);
+}
+
+/// The bytes before the first NUL.
+pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == 0).next().unwrap_or(&[])
+}
+
+/// Columns of a bar.
+const BAR_WIDTH: usize = 20;
+
+/// The format of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ValueFormat {
+    Number { signed: bool },
+    Hex,
+    Percent,
+    Graph,
+}
+
+impl ValueFormat {
+    pub(crate) fn new(modifier: Modifier, signed: bool) -> Self {
+        match modifier {
+            Modifier::Percent => Self::Percent,
+            Modifier::Graph => Self::Graph,
+            Modifier::Hex => Self::Hex,
+            _ => Self::Number { signed },
+        }
+    }
+
+    /// Returns `true` if it depends on the other rows.
+    pub(crate) fn needs_stat(self) -> bool {
+        matches!(self, Self::Percent | Self::Graph)
+    }
+}
+
+/// A value of all rows.
+pub(crate) struct ValueColumn {
+    pub(crate) name: TextBuf,
+    pub(crate) format: ValueFormat,
+    /// Which sum of the row it is.
+    pub(crate) sum: usize,
+    /// The largest, and the sum of all rows.
+    pub(crate) max: u64,
+    pub(crate) total: u64,
+}
+
+impl ValueColumn {
+    /// Takes the value of a row into account.
+    pub(crate) fn count(&mut self, value: u64) {
+        self.max = self.max.max(value);
+        self.total = self.total.wrapping_add(value);
+    }
+
+    pub(crate) fn write(&self, out: &mut TextBuf, value: u64) {
+        out.put(b" ");
+        out.append(&self.name);
+        match self.format {
+            ValueFormat::Number { signed } => {
+                out.put(b": ");
+                number(out, value, signed, 10);
+            }
+            ValueFormat::Hex => {
+                out.put(b": ");
+                out.hex(value, 10);
+            }
+            ValueFormat::Percent => match hundredths(value, self.total) {
+                Some(n) => {
+                    out.put(b" (%): ");
+                    out.unsigned(n / 100, 3);
+                    out.put(if n % 100 < 10 { b".0" } else { b"." });
+                    out.unsigned(n % 100, 0);
+                }
+                None => out.put(b" (%):[ERROR]"),
+            },
+            ValueFormat::Graph => {
+                out.put(b": ");
+                match hundredths(value, self.max) {
+                    Some(n) => {
+                        // CAST: Not more than the width.
+                        let bar = (n.saturating_mul(BAR_WIDTH as u64) / 10_000)
+                            .min(BAR_WIDTH as u64) as usize;
+
+                        for _ in 0..bar {
+                            out.put(b"#");
+                        }
+                        out.spaces(BAR_WIDTH.saturating_sub(bar));
+                    }
+                    None => {
+                        out.spaces(BAR_WIDTH.saturating_sub(b"[ERROR]".len()));
+                        out.put(b"[ERROR]");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the hundredths of a percent that `value` is of `total`; `None` if `total` is 0.
+///
+/// They have 32 bits, as in C, where all ones are an error. Shares of something are smaller.
+pub(crate) fn hundredths(value: u64, total: u64) -> Option<u64> {
+    let scaled = if value < u64::MAX / 10_000 {
+        value.wrapping_mul(10_000).checked_div(total)
+    } else {
+        value.checked_div(total / 10_000)
+    };
+
+    match scaled.map(|n| n & u64::from(u32::MAX)) {
+        Some(n) => (n != u64::from(u32::MAX)).then_some(n),
+        None if value == 0 => Some(0),
+        None => None,
+    }
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Executes a line of the command.
+
+use core::mem::MaybeUninit;
+use kernel::{
+    prelude::*,
+    sync::{
+        Arc,
+        UniqueArc, //
+    },
+    trace::{
+        event_file::EventFile,
+        trigger::{
+            Filter,
+            Line,
+            Lists,
+            Trigger, //
+        },
+    },
+};
+
+use super::lifecycle::{
+    self,
+    AttachOptions, //
+};
+use crate::{
+    attached::HistCommand,
+    backlog,
+    builder::{
+        log::{
+            Log,
+            PARAMS_AT, //
+        },
+        Builder,
+        Mode, //
+    },
+    command::{
+        clauses::CommandClauses,
+        error::ErrorKind,
+        span::Span, //
+    },
+    histogram::{
+        Histogram,
+        Parts, //
+    },
+    program::compile::compile,
+    registry, //
+};
+
+/// The start of a filter.
+const IF: &[u8] = b"if";
+
+/// Fewest bytes after an `if` that begins a filter.
+const BEHIND_IF_MIN: usize = 2;
+
+/// Parses and executes a line.
+pub(super) fn execute<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+    let params = line.params().ok_or(EINVAL)?.to_bytes();
+    let log = Log::new(file, params)?;
+    let text = Span::new(params, PARAMS_AT);
+    let mode = if line.remove() {
+        Mode::Remove
+    } else {
+        Mode::Create
+    };
+
+    with_builder(
+        file,
+        lists,
+        &log,
+        text,
+        mode,
+        |builder, filter| match mode {
+            Mode::Remove => remove(builder, filter.as_ref()),
+            _ => add(builder, filter, false),
+        },
+    )
+}
+
+/// Creates a histogram that an action of another one needs, and attaches it. `command` is what
+/// follows `hist:`.
+fn auto_create<'h>(
+    file: EventFile<'h>,
+    lists: &mut Lists<'h>,
+    log: &Log<'h>,
+    command: &[u8],
+) -> Result {
+    let text = Span::new(command, 0);
+
+    with_builder(file, lists, log, text, Mode::Create, |builder, filter| {
+        add(builder, filter, true)
+    })
+}
+
+/// Parses a line, and builds the description of the histogram that it means, without the actions.
+fn with_builder<'h>(
+    file: EventFile<'h>,
+    lists: &mut Lists<'h>,
+    log: &Log<'h>,
+    text: Span<'_>,
+    mode: Mode,
+    then: impl FnOnce(Builder<'_, 'h>, Option<Filter<'h>>) -> Result,
+) -> Result {
+    let (text, filter) = split_filter(text)?;
+    let clauses = CommandClauses::parse(text).map_err(|e| log.parse_error(e))?;
+    let mut builder = Builder::new(file, lists, log, &clauses, mode, auto_create)?;
+
+    builder.parse_actions()?;
+    builder.create_fields()?;
+
+    let filter = filter
+        .map(|text| Filter::new(file, &text.to_c_string()?))
+        .transpose()?;
+
+    then(builder, filter)
+}
+
+/// Splits a filter off, which begins with `if`.
+///
+/// # Errors
+///
+/// `EINVAL` if there is nothing before an `if`, or too little behind one.
+pub(crate) fn split_filter(text: Span<'_>) -> Result<(Span<'_>, Option<Span<'_>>)> {
+    let bytes = text.bytes();
+    let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+
+    for (at, two) in bytes.windows(IF.len()).enumerate() {
+        if two != IF {
+            continue;
+        }
+        if at == 0 {
+            return Err(EINVAL);
+        }
+
+        let before = at.wrapping_sub(1);
+        let behind = at.wrapping_add(IF.len());
+
+        if !blank(bytes.get(before)) {
+            continue;
+        }
+        if bytes.len().saturating_sub(behind) < BEHIND_IF_MIN {
+            return Err(EINVAL);
+        }
+        if blank(bytes.get(behind)) {
+            return Ok((text.to(before).trim(), Some(text.from(at).trim())));
+        }
+    }
+    Ok((text, None))
+}
+
+/// Finds the trigger of the event that a line means. The actions need not have been created.
+fn find<'b>(
+    builder: &'b Builder<'_, '_>,
+    filter: Option<&Filter<'_>>,
+) -> Option<&'b Trigger<HistCommand>> {
+    let filter = filter.map(|filter| filter.text().to_bytes());
+    let mut triggers = builder.file.triggers::<HistCommand>(builder.lists);
+
+    triggers.find(|trigger| {
+        trigger.filter().map(|text| text.to_bytes()) == filter
+            && builder
+                .spec
+                .is_same(&builder.actions, &trigger.data().hist.spec)
+    })
+}
+
+/// Removes the trigger that a line means. It is not an error if there is none.
+fn remove<'h>(builder: Builder<'_, 'h>, filter: Option<&Filter<'h>>) -> Result {
+    let Some(trigger) = find(&builder, filter) else {
+        return Ok(());
+    };
+    let data = trigger.data();
+
+    if registry::is_referred_to(builder.held(), &data.hist) {
+        return Err(EBUSY);
+    }
+
+    let id = data.id;
+
+    lifecycle::detach(builder.file, builder.lists, id);
+    Ok(())
+}
+
+/// Pauses, continues or clears what is there, or attaches something new.
+fn add<'h>(mut builder: Builder<'_, 'h>, filter: Option<Filter<'h>>, auto_created: bool) -> Result {
+    if update(&builder, filter.as_ref()) {
+        return Ok(());
+    }
+
+    let shared = shared(&builder);
+    let prepared = prepare(&mut builder, shared.as_deref(), filter.as_ref());
+    let Builder {
+        file,
+        lists,
+        clauses,
+        spec,
+        effects,
+        ..
+    } = builder;
+    let hist = match (shared, prepared) {
+        (Some(shared), Ok(_)) => shared,
+        (None, Ok(Some((memory, parts)))) => {
+            memory.write(Histogram::new(spec, effects, parts)).into()
+        }
+        (_, result) => {
+            lifecycle::release_resources(&effects, lists);
+            return result.and(Err(EINVAL));
+        }
+    };
+    let options = AttachOptions {
+        filter,
+        paused: clauses.pause,
+        auto_created,
+    };
+    let result = lifecycle::attach(file, lists, &hist, options);
+
+    if result.is_err() {
+        if hist.spec.timestamps {
+            file.instance().enable_filter_buffering();
+        }
+        if !registry::is_attached(lists.held(), &hist) {
+            lifecycle::release_resources(&hist.effects, lists);
+        }
+    }
+    result
+}
+
+/// Pauses, continues or clears an existing trigger, if that is what a line means.
+fn update<'h>(builder: &Builder<'_, 'h>, filter: Option<&Filter<'h>>) -> bool {
+    let clauses = builder.clauses;
+
+    if !(clauses.pause || clauses.cont || clauses.clear) {
+        return false;
+    }
+
+    let Some(trigger) = find(builder, filter) else {
+        return false;
+    };
+
+    if clauses.pause {
+        trigger.set_paused(true);
+    } else if clauses.cont {
+        trigger.set_paused(false);
+    } else {
+        lifecycle::clear(&trigger.data().hist);
+    }
+    true
+}
+
+/// Returns the histogram of the name that the line has, if it is the one that the line means.
+fn shared(builder: &Builder<'_, '_>) -> Option<Arc<Histogram>> {
+    let name = builder.spec.name.as_ref()?;
+
+    registry::named(builder.held(), name)
+        .filter(|hist| builder.spec.is_same(&builder.actions, &hist.spec))
+}
+
+/// Memory for a new histogram, and its parts besides its description and its effects.
+type Prepared = (UniqueArc<MaybeUninit<Histogram>>, Parts);
+
+/// Does all that can fail except for attaching. Unless the histogram is the `shared` one, returns
+/// what it needs.
+fn prepare<'h>(
+    builder: &mut Builder<'_, 'h>,
+    shared: Option<&Histogram>,
+    filter: Option<&Filter<'h>>,
+) -> Result<Option<Prepared>> {
+    let clauses = builder.clauses;
+
+    if shared.is_none() {
+        backlog::wait()?;
+    }
+    builder.create_actions(shared)?;
+
+    let prepared = match shared {
+        // It has created its effects when it was new. They run with the fields and variables that
+        // were found then.
+        Some(shared) if !builder.spec.uses_same(&shared.spec) => {
+            return Err(builder.named_mismatch());
+        }
+        Some(_) => None,
+        None => {
+            let program = compile(&builder.spec, &builder.owners)?;
+            let parts = Parts::new(program, builder.spec.map_bits)?;
+
+            Some((UniqueArc::new_uninit(GFP_KERNEL)?, parts))
+        }
+    };
+
+    if let Some(name) = &builder.spec.name {
+        if shared.is_none() && registry::named(builder.held(), name).is_some() {
+            return Err(builder.named_mismatch());
+        }
+    }
+    if find(builder, filter).is_some() {
+        builder.log.report_at(ErrorKind::TriggerExists, 0);
+        return Err(EEXIST);
+    }
+    if clauses.cont || clauses.clear {
+        builder.log.report_at(ErrorKind::TriggerNotFound, 0);
+        return Err(ENOENT);
+    }
+
+    // The effects of a shared histogram, which may use them as well, are not created again.
+    if shared.map_or(&builder.spec, |hist| &hist.spec).timestamps {
+        let instance = builder.file.instance();
+
+        // To set the clock empties the buffer of the instance, so it is only done if it has to be.
+        if !instance.clock_is(&builder.spec.clock) {
+            instance.set_clock(&builder.spec.clock).inspect_err(|_| {
+                let at = clauses.clock.map_or(0, Span::at);
+
+                builder.log.report_at(ErrorKind::SetClockFail, at);
+            })?;
+        }
+        instance.disable_filter_buffering();
+    }
+    Ok(prepared)
+}

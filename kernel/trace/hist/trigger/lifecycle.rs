@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Attaching histograms to events, and detaching them.
+//!
+//! When the last trigger of a histogram is detached, all that others may need is released at once:
+//! its name and its variables, the synthetic events that it emits, its snapshot, the auto-created
+//! histograms that nothing else refers to. The memory is freed later, when no hit can be using it.
+
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    trace::{
+        event_file::EventFile,
+        event_mutex::Held,
+        synth::EventRef,
+        trigger::{
+            synchronize,
+            Filter,
+            Lists,
+            NewTrigger, //
+        },
+    },
+};
+
+use crate::{
+    attached::{
+        HistCommand,
+        TriggerData, //
+    },
+    histogram::{
+        Effect,
+        Histogram, //
+    },
+    registry,
+    text_buf::TextBuf, //
+};
+
+/// The options of attaching a histogram.
+pub(super) struct AttachOptions<'h> {
+    pub(super) filter: Option<Filter<'h>>,
+    pub(super) paused: bool,
+    pub(super) auto_created: bool,
+}
+
+/// Attaches a histogram to an event. On error everything except the histogram is rolled back.
+pub(super) fn attach<'h>(
+    file: EventFile<'h>,
+    lists: &mut Lists<'h>,
+    hist: &Arc<Histogram>,
+    options: AttachOptions<'h>,
+) -> Result {
+    let held = lists.held();
+    let mut line = TextBuf::new();
+
+    hist.spec.write(&mut line);
+    line.bytes()?;
+
+    let id = registry::add(held, file, hist, options.auto_created)?;
+    let data = TriggerData::new(hist.clone(), line, id);
+    let result = new_trigger(file, data, options).and_then(|new| Ok(new.attach(lists)?));
+
+    if result.is_err() {
+        registry::remove(held, id);
+    }
+    result
+}
+
+fn new_trigger<'h>(
+    file: EventFile<'h>,
+    data: TriggerData,
+    options: AttachOptions<'h>,
+) -> Result<NewTrigger<'h, HistCommand>> {
+    let mut new = NewTrigger::new(file, data)?;
+
+    if let Some(filter) = options.filter {
+        new.set_filter(filter)?;
+    }
+    new.set_paused(options.paused);
+    Ok(new)
+}
+
+/// Detaches the trigger with this number.
+pub(super) fn detach<'h>(file: EventFile<'h>, lists: &mut Lists<'h>, id: u64) {
+    if let Some(hist) = take(file, lists, |data| data.id == id) {
+        if !registry::is_attached(lists.held(), &hist) {
+            release_resources(&hist.effects, lists);
+        }
+    }
+}
+
+/// Detaches all triggers of an event, if nothing refers to the variables of their histograms.
+pub(super) fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+    let held = lists.held();
+
+    if file
+        .triggers::<HistCommand>(lists)
+        .any(|trigger| registry::is_referred_to(held, &trigger.data().hist))
+    {
+        return;
+    }
+
+    // All wait together for the hits that they are in.
+    let mut gone = KVec::new();
+
+    while let Some(hist) = take(file, lists, |_| true) {
+        if registry::is_attached(held, &hist) {
+            continue;
+        }
+        if gone.reserve(1, GFP_KERNEL).is_err() {
+            release_resources(&hist.effects, lists);
+        } else {
+            let _ = gone.push(hist, GFP_KERNEL);
+        }
+    }
+    release_resources(
+        gone.iter().flat_map(|hist: &Arc<Histogram>| &hist.effects),
+        lists,
+    );
+}
+
+/// C has detached a trigger, as the instance is removed.
+pub(super) fn detached(data: &TriggerData, held: Held<'_>) {
+    data.removed();
+    registry::remove(held, data.id);
+    if !registry::is_attached(held, &data.hist) {
+        // If there are auto-created histograms, they are in the instance as well.
+        end_effects(data.hist.effects.iter(), held);
+    }
+}
+
+/// Takes the first trigger for which `pred` is true off the event. Returns its histogram.
+fn take(
+    file: EventFile<'_>,
+    lists: &mut Lists<'_>,
+    pred: impl Fn(&TriggerData) -> bool,
+) -> Option<Arc<Histogram>> {
+    let mut taken = None;
+
+    file.detach::<HistCommand>(
+        lists,
+        |trigger| pred(trigger.data()),
+        |data| {
+            data.removed();
+            taken = Some((data.id, data.hist.clone()));
+        },
+    );
+
+    let (id, hist) = taken?;
+
+    registry::remove(lists.held(), id);
+    if hist.spec.timestamps {
+        file.instance().enable_filter_buffering();
+    }
+    Some(hist)
+}
+
+/// Releases what the effects of histograms use that others may need, and what is not referred to
+/// any more. No trigger has the histograms any more, or ever had. Sleeps.
+pub(super) fn release_resources<'a>(
+    effects: impl IntoIterator<Item = &'a Effect, IntoIter: Clone>,
+    lists: &mut Lists<'_>,
+) {
+    let held = lists.held();
+
+    end_effects(effects.into_iter(), held);
+    // Those of a command that has failed may have no reference yet, so all are looked at.
+    while let Some(idle) = registry::take_idle(held) {
+        if let Some(file) = idle.file(held) {
+            take(file, lists, |data| data.id == idle.id);
+        }
+    }
+}
+
+/// Releases synthetic events and snapshots. Sleeps.
+fn end_effects<'a>(effects: impl Iterator<Item = &'a Effect> + Clone, held: Held<'_>) {
+    let events = effects.clone().filter_map(|effect| match effect {
+        Effect::Trace(event) => Some(event),
+        _ => None,
+    });
+
+    EventRef::release_all(events, held);
+    for effect in effects {
+        if let Effect::Snapshot(snapshot) = effect {
+            snapshot.disable(held);
+        }
+    }
+}
+
+/// Empties the map of a histogram. Hits that happen meanwhile are not counted. Sleeps.
+pub(super) fn clear(hist: &Histogram) {
+    hist.map.clear(synchronize);
+}

@@ -1,0 +1,1 @@
+../../kernel/trace/hist/limits.rs

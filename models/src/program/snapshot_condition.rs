@@ -1,0 +1,1 @@
+../../../kernel/trace/hist/program/snapshot_condition.rs

@@ -1,1 +1,0 @@
-../../../kernel/trace/hist/update/condition.rs
