@@ -61,7 +61,7 @@ use kernel::trace::{
 /// The event of a histogram has happened.
 #[inline(always)]
 pub(crate) fn hit(hist: &Histogram, hit: &Hit<'_>) {
-    // What is most frequent needs neither memory nor many registers.
+    // The most frequent case needs neither memory nor many registers.
     if hist.program.counts_only {
         if let (HitPath::Plain(key), Some(record)) = (hist.program.path, hit.short_record()) {
             if hist.map.count_u64(load(key, record)) {
@@ -69,7 +69,8 @@ pub(crate) fn hit(hist: &Histogram, hit: &Hit<'_>) {
             }
         }
     }
-    // What has an address is in memory: a copy, made now, leaves the original in registers.
+    // Taking an address forces a value into memory: a copy, created now, leaves the original in
+    // registers.
     let hit = &hit.clone();
 
     // One test for what is next.

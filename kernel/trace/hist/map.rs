@@ -20,7 +20,7 @@
 //! but not published is given back.
 //!
 //! When no element is left, or no room for a long key, a new key is only looked up, and counted as
-//! a drop. This is also so while the last elements are prepared but about to be given back.
+//! a drop. This is also so while the last elements are prepared but about to be freed.
 //!
 //! # Counters
 //!

@@ -201,7 +201,7 @@ impl Elements {
         key: &[u64],
         comm: &mut Option<impl FnOnce(&mut Comm)>,
     ) -> Option<(u32, &[Atomic<u64>])> {
-        // What is full is not written to, so that CPUs do not fight for it.
+        // A full arena is not written to, so that CPUs do not contend for it.
         if let Some(keys) = &self.keys {
             if !keys.has_room(key_arena::trimmed(key).len()) {
                 return None;
@@ -392,7 +392,7 @@ impl<'m> Element<'m> {
         };
         let words = self.long_key(keys);
 
-        // Where the element's key ends, the other one has to have zeroes only.
+        // After the end of the element's key, the other key must have zeroes only.
         key.split_at_checked(words.len())
             .is_some_and(|(key, rest)| same_words(words, key) && all_zero(rest))
     }

@@ -52,8 +52,8 @@ impl Slot {
     pub(super) fn index_if(self, hash: u64) -> Option<u32> {
         let number = self.0 ^ Self::tag(hash);
 
-        // What is left is the number of the element if the tags are equal. It is not 0: the slot
-        // is not free.
+        // The rest is the number of the element if the tags are equal. It is not 0: the slot is not
+        // free.
         (number <= INDEX_MASK).then_some(number.wrapping_sub(1))
     }
 

@@ -161,8 +161,8 @@ impl<'m> Element<'m> {
             if word.owner() != 0 || word.version() != first.version() {
                 return None;
             }
-            // Where only the marks have changed a reader has taken variables: a new value must be
-            // set after that.
+            // If only the marks have changed, a reader has taken variables: a new value must be set
+            // after that.
             match self.try_write(lock, vars, word) {
                 Ok(writer) => return Some(writer),
                 Err(now) => word = now,

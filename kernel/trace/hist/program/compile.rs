@@ -344,8 +344,8 @@ impl Compiler<'_> {
         strings.min().unwrap_or(self.program.layout.string_slots)
     }
 
-    /// Where the stack that led to the event is saved. If it is used once, as the key, that is
-    /// there.
+    /// Returns the place where the stack that led to the event is saved. A stack that is only used
+    /// as the key is saved there.
     fn saved_stack(&mut self) -> Option<SavedStack> {
         let stack = self.stack?;
         let program = &mut self.program;
@@ -378,7 +378,7 @@ impl Compiler<'_> {
     }
 }
 
-/// How a key is ordered.
+/// The order of a key.
 fn order(key: &KeyPlace) -> KeyOrder {
     match key.kind {
         KeyKind::Number { signed: false } => KeyOrder::Unsigned,

@@ -188,7 +188,7 @@ fn write_var(out: &mut TextBuf, var: &Var) -> fmt::Result {
 
 fn write_type(out: &mut TextBuf, ty: &Type) -> fmt::Result {
     out.put(b"      type: ");
-    // What C prints for a type that is not there.
+    // The output of C for a missing type.
     out.put(if ty.name.is_empty() {
         b"(null)"
     } else {

@@ -213,7 +213,7 @@ fn write_saved(out: &mut TextBuf, row: &Row<'_>, place: VarPlace, signed: bool) 
 
     match place.kind {
         VarKind::Number => number(out, variable(row, place), signed, 10),
-        // What C prints for a string that was not saved yet.
+        // The output of C for a string that was not saved yet.
         _ if !is_set => out.left(b"(null)", 32),
         VarKind::String(string) => {
             out.left(until_nul(row.string(string).as_bytes()), 32);

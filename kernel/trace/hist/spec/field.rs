@@ -316,7 +316,7 @@ impl Field {
     pub(crate) fn var_kind(&self, of_ref: impl FnOnce(usize) -> VarKind) -> VarKind {
         match &self.kind {
             FieldKind::FirstComm(_) => VarKind::Comm,
-            // What is behind it belongs to another element, so it is copied.
+            // The value belongs to another element, so it is copied.
             FieldKind::Ref(i) | FieldKind::Alias(i) => match of_ref(*i) {
                 VarKind::Comm => VarKind::String(()),
                 kind => kind,

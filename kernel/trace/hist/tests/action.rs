@@ -69,7 +69,7 @@ mod tests {
         assert!(matches!(clause.handler, Handler::OnMax(var) if var.is(b"$lat")));
         assert!(clause.matched().is_none());
 
-        // Whether it is a variable turns out later.
+        // The parser does not check that it is a variable.
         let clause = parse(b"onchange(lat).syn($a)").map_err(|f| f.errno)?;
         assert!(matches!(clause.handler, Handler::OnChange(var) if var.is(b"lat")));
         Ok(())

@@ -126,7 +126,7 @@ mod tests {
         ] {
             assert!(fails(text, EINVAL));
         }
-        // What is not known is a variable.
+        // An unknown clause is a variable.
         assert!(parse("keys=a:key_s=b").is_ok_and(|attrs| attrs.assignments.len() == 1));
         assert!(parse("keys=a:onmax($x).save(y.buckets=4)")
             .is_ok_and(|attrs| attrs.actions.is_empty() && attrs.assignments.len() == 1));

@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(static_field(&record, 20, 100), b"abc\0");
         assert_eq!(static_field(&record, 25, 1), b"");
         assert_eq!(dynamic_field(&record, 4), b"abc\0");
-        // What is said to be there need not be.
+        // The announced bytes may be missing.
         record[4..8].copy_from_slice(&word(21, 0xffff));
         assert_eq!(dynamic_field(&record, 4), b"bc\0");
         record[4..8].copy_from_slice(&word(0xffff, 8));

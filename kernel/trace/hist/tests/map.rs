@@ -212,7 +212,7 @@ mod tests {
             assert_eq!((map.hits(), map.drops()), (count, 50));
             assert_eq!(map.len() as u64, count);
 
-            // What is there goes on, what is not is dropped.
+            // Existing keys continue to count, new ones are dropped.
             for key in 0..count + 50 {
                 assert_eq!(hit(&map, key).is_some(), key < count);
             }
@@ -275,7 +275,7 @@ mod tests {
             assert!(row.comm()[..3].iter().all(|b| *b == byte));
         }
 
-        // Who does not keep it does not ask for it.
+        // A map that does not store the name does not ask for it.
         let map = Map::new(MAP_BITS_MIN, plain(1))?;
         let mut asked = false;
 

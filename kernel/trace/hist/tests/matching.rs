@@ -191,7 +191,7 @@ mod tests {
             spec.sort_keys[0].descending = true;
             Ok(())
         })?);
-        // What is not used does not matter.
+        // An unused field does not matter.
         assert!(after(|spec| {
             spec.sort_keys[1].descending = true;
             Ok(())

@@ -125,7 +125,7 @@ mod tests {
             }
             assert_eq!(map.snapshot()?.len() as u64, COUNT);
 
-            // What was allocated stays for the next time.
+            // Allocated memory stays for the next time.
             map.close();
             map.wipe();
             map.open();

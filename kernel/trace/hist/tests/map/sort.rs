@@ -147,7 +147,7 @@ mod tests {
                     &[],
                     &[sum(0, false)],
                     &[down(key(0, KeyOrder::Unsigned))],
-                    // What is not there does not matter.
+                    // A missing column does not matter.
                     &[
                         sum(9, false),
                         key(9, KeyOrder::Signed),

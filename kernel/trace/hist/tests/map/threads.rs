@@ -329,7 +329,7 @@ mod tests {
 
                 for n in 0..ROUNDS {
                     if thread % 2 == 0 {
-                        // Who does not get in gives up.
+                        // A thread that does not enter stops.
                         write_all(element, n * THREADS + thread);
                         continue;
                     }

@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(take(VARS_MAX), None);
         assert_eq!(take(usize::MAX), None);
 
-        // Who writes again sets again; what was taken is still the value.
+        // A second write sets again; a taken value remains the value.
         let mut writer = element.write().ok_or(EBUSY)?;
         assert!(!writer.is_set(3));
         assert_eq!(writer.var(3), 5);
@@ -171,7 +171,7 @@ mod tests {
         drop(writer);
         assert_eq!(take(3), Some(8));
 
-        // Who took the value before must not give back this one, which was used.
+        // A reader that took the value before must not restore this one, which was used.
         element.restore(VarSet::NONE.with(3), 1);
         assert_eq!(take(3), None);
         element.restore(VarSet::NONE.with(3), 2);
@@ -219,7 +219,7 @@ mod tests {
             assert!(has_string(&map, element, 1, b"")?);
         }
 
-        // What has no room is cut off, and so is what follows a NUL.
+        // Characters without room are cut off, and so are those after a NUL.
         element.write().ok_or(EBUSY)?.set_string(1, &long);
         assert!(has_string(&map, element, 1, &long[..255])?);
         element

@@ -23,7 +23,7 @@ mod tests {
 
         record[8..].copy_from_slice(b"ab\0.....");
         assert_eq!(hit(&hist, &Fake::new(&record))?, Some(0));
-        // What follows the end of the string is no part of the key.
+        // Bytes after the end of the string are not part of the key.
         record[11] = b'!';
         assert_eq!(hit(&hist, &Fake::new(&record))?, Some(0));
 
@@ -473,7 +473,7 @@ mod tests {
             last = hist_with(spec, &[last.clone()])?;
         }
 
-        // What somebody has still stays as it is.
+        // Objects with other references do not change.
         let mut middle = last.clone();
         for _ in 0..LENGTH / 2 {
             let other = middle.program.sources[0].hist.clone();
