@@ -74,6 +74,7 @@ def ask(where, *args):
 class Series:
     def __init__(self):
         self.manifest = lines(f'{STATE}/manifest')
+        self.removed = lines(f'{STATE}/removed.list')
         self.overlay = lines(f'{STATE}/overlay.list')
         self.stage = stage.Stage(LINUX, self.overlay)
         self.taken = set()
@@ -83,7 +84,7 @@ class Series:
         """The pristine versions of what the series touches."""
         shutil.rmtree(where, ignore_errors=True)
         os.makedirs(where)
-        for f in self.manifest + ['COPYING', 'rust/macros/lib.rs']:
+        for f in self.manifest + self.removed + ['COPYING', 'rust/macros/lib.rs']:
             if os.path.isfile(f'{SRC}/{f}'):
                 os.makedirs(os.path.dirname(f'{where}/{f}'), exist_ok=True)
                 shutil.copy2(f'{SRC}/{f}', f'{where}/{f}')
