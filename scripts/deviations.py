@@ -24,7 +24,7 @@ import sys
 
 top = sys.argv[1]
 rst = top + "/Documentation/trace/rust/deviations.rst"
-folders = [top + "/tools/testing/selftests/" + d for d in ("user_events_rust", "hist_rust", "rust_trace")]
+folders = [top + "/tools/testing/selftests/" + d for d in ("user_events_rust", "hist_rust", "rust_trace", "binder_trace")]
 problems = []
 
 
@@ -38,6 +38,8 @@ def cases_of(path):
     text = read(path)
     if path.endswith(".c"):
         return set(re.findall(r"^TEST_F(?:_TIMEOUT)?\(\w+, (\w+)", text, re.M))
+    if path.endswith(".py"):
+        return set(re.findall(r"^@rule\(.*?^def (\w+)\(", text, re.M | re.S))
     functions = set(re.findall(r"^(\w+)\(\) [{(]", text, re.M))
     # The names may go on in the next lines. "case:program" needs that program.
     run = re.findall(r"^run_tests ((?:.*\\\n)*.*)$", text, re.M)
@@ -71,7 +73,7 @@ for row in re.split(r"\n   \* - ", read(rst))[1:]:
 # The same file name may be in two folders.
 cases = {}
 for folder in folders:
-    for path in glob.glob(folder + "/*.c") + glob.glob(folder + "/*_test.sh"):
+    for path in glob.glob(folder + "/*.c") + glob.glob(folder + "/*_test.sh") + glob.glob(folder + "/compare.py"):
         cases.setdefault(os.path.basename(path), set()).update(cases_of(path))
 everywhere = set().union(*cases.values())
 

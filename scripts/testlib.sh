@@ -10,6 +10,8 @@ TESTS=$TOP/tools/testing/selftests/user_events_rust
 HIST_TESTS=$TOP/tools/testing/selftests/hist_rust
 # shellcheck disable=SC2034
 RUST_TRACE_TESTS=$TOP/tools/testing/selftests/rust_trace
+# shellcheck disable=SC2034
+BINDER_TESTS=$TOP/tools/testing/selftests/binder_trace
 # From the environment, where the scripts that are called have it as well.
 ARCH=${ARCH:-x86_64}
 OUT=$BUILD/test$([ "$ARCH" = x86_64 ] || printf '%s' "-$ARCH")
@@ -99,7 +101,7 @@ build_tests() {
 	quietly "$log" "$TOP/scripts/in-root" sh -ec "
 		make -s -C '$linux' O='$OUT/headers' $cross headers_install
 		$cross32
-		for t in user_events user_events_rust hist_rust; do
+		for t in user_events user_events_rust hist_rust binder_trace; do
 			mkdir -p '$OUT/'\$t
 			make -s -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t $cross \
 				KHDR_INCLUDES='-isystem $OUT/headers/usr/include' all
