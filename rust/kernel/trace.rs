@@ -340,7 +340,7 @@ mod tests;
 
 #[cfg(CONFIG_EVENT_TRACING)]
 pub use self::static_event::{
-    BpfArgument,
+    Argument,
     CArgument,
     CType,
     Scalar, //
@@ -349,7 +349,10 @@ pub use self::tracepoint_str::TracepointStr;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub use crate::impl_has_event;
 pub use crate::tracepoint_string;
-pub use macros::trace_event;
+pub use macros::{
+    trace_event,
+    TraceValue, //
+};
 
 /// Size of `struct trace_entry`, the header that C writes before the payload of every record.
 #[cfg(CONFIG_EVENT_TRACING)]

@@ -5,15 +5,18 @@
 //! [`parse`] has the grammar. What is made of a declaration is little, and the rest is in
 //! `kernel::trace::static_event`: [`class`] makes what a class consists of, [`event`] a tracepoint
 //! and an event, [`custom`] what there is instead if the tracepoint is somebody else's, [`print`]
-//! the print format and the code that prints, [`format`] takes a format apart.
+//! the print format and the code that prints, [`format`] takes a format apart. [`foreign`] declares
+//! tracepoints of C, and [`value`] is for the types of arguments and fields.
 
 mod c_args;
 mod class;
 mod custom;
 mod event;
+mod foreign;
 mod format;
 mod parse;
 mod print;
+mod value;
 
 use proc_macro2::{
     Span,
@@ -36,9 +39,10 @@ use self::parse::{
     Event,
     Item, //
 };
-pub(crate) use self::parse::{
-    Foreign,
-    Input, //
+pub(crate) use self::{
+    foreign::declare_trace,
+    parse::Input,
+    value::trace_value, //
 };
 
 /// Returns the path of the generic part, `kernel::trace::static_event`.
@@ -173,13 +177,4 @@ pub(crate) fn trace_event(input: Input) -> Result<TokenStream> {
         }
     }
     Ok(out)
-}
-
-/// Expands `foreign_tracepoint!`.
-pub(crate) fn foreign_tracepoint(input: Foreign) -> Result<TokenStream> {
-    input
-        .tracepoints
-        .iter()
-        .map(|tracepoint| with_attrs(&tracepoint.attrs, event::foreign(tracepoint)?))
-        .collect()
 }

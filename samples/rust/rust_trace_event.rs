@@ -87,7 +87,7 @@ trace_event! {
             "foo %s %d %s %s %s %s %s (%s) (%s) %s [%d]", foo, bar,
             symbolic(bar, [(0, "zero"), (FOO, "TWO"), (BAR, "FOUR"), (ZOO, "EIGHT"), (10, "TEN")]),
             flags(bar, "|", [(1, "BIT1"), (2, "BIT2"), (4, "BIT3"), (8, "BIT4")]),
-            array(list), str, lstr, cpus, cpum, vstr, len(cpus),
+            array(list), str, lstr, cpus, cpum, vstr, size(cpus),
         )
     }
 

@@ -30,12 +30,13 @@ use kernel::{
     task::Task,
     trace::{
         probe::{
-            foreign_tracepoint,
+            Probe,
             Registration, //
         },
         trace,
         trace_event, //
-    }, //
+    },
+    tracepoint::declare_trace, //
 };
 
 module! {
@@ -46,9 +47,10 @@ module! {
     license: "GPL",
 }
 
-foreign_tracepoint! {
-    // SAFETY: This is the prototype in `include/trace/events/sched.h`.
-    unsafe tracepoint sched_switch(preempt: bool, prev: &Task, next: &Task, state: u32);
+declare_trace! {
+    // SAFETY: Both tasks exist while the scheduler switches between them.
+    #[by_name]
+    unsafe fn sched_switch(preempt: bool, prev: &Task, next: &Task, state: u32);
 }
 
 trace_event! {
@@ -64,24 +66,25 @@ trace_event! {
     }
 }
 
-/// Names the type of a closure.
-type Probe = fn((bool, &Task, &Task, u32));
-
 static SWITCHES: Atomic<u64> = Atomic::new(0);
 
-/// Called for each switch, with preemption disabled and the lock of the run queue held.
-fn switched((_preempt, prev, next, _state): (bool, &Task, &Task, u32)) {
-    let switches = SWITCHES.fetch_add(1, Relaxed) + 1;
+struct Switched;
 
-    if next.pid() == 0 {
-        trace!(idle(prev, switches));
+impl Probe<sched_switch> for Switched {
+    /// Called for each switch, with preemption disabled and the lock of the run queue held.
+    fn hit(&self, (_preempt, prev, next, _state): (bool, &Task, &Task, u32)) {
+        let switches = SWITCHES.fetch_add(1, Relaxed) + 1;
+
+        if next.pid() == 0 {
+            trace!(idle(prev, switches));
+        }
     }
 }
 
 #[pin_data]
 struct Sample {
     #[pin]
-    probe: Registration<sched_switch, Probe>,
+    probe: Registration<sched_switch, Switched>,
     #[pin]
     switches: File<()>,
     _dir: Dir,
@@ -92,7 +95,7 @@ impl kernel::InPlaceModule for Sample {
         let dir = Dir::new(c"rust_trace_probe");
 
         try_pin_init!(Self {
-            probe <- Registration::new(switched as Probe),
+            probe <- Registration::new(Switched),
             switches <- dir.read_callback_file(c"switches", (), &|(), f| {
                 writeln!(f, "{}", SWITCHES.load(Relaxed))
             }),

@@ -52,11 +52,12 @@ use kernel::{
     trace::{
         event_file::EventFileRef,
         probe::{
-            foreign_tracepoint,
+            Probe,
             Registration, //
         },
         trace, //
     },
+    tracepoint::declare_trace,
     uaccess::UserSliceReader, //
 };
 
@@ -246,31 +247,30 @@ fn fire_task(counted: &Counted, reader: &mut UserSliceReader) -> Result {
     Ok(())
 }
 
-foreign_tracepoint! {
-    // SAFETY: This is the prototype in `include/trace/events/nmi.h`.
-    unsafe tracepoint nmi_handler(handler: *mut c_void, delta: i64, handled: i32);
+declare_trace! {
+    // SAFETY: There is no reference.
+    #[by_name]
+    unsafe fn nmi_handler(handler: *mut c_void, delta: i64, handled: i32);
 }
-
-/// Names the type of a closure.
-type Handled = fn((*mut c_void, i64, i32));
 
 /// The probe that hits `r_counted` in NMIs.
-type InNmi = Mutex<Option<Pin<KBox<Registration<nmi_handler, Handled>>>>>;
+struct HitInNmi;
 
-fn hit_in_nmi(_: (*mut c_void, i64, i32)) {
-    let task = current!();
+impl Probe<nmi_handler> for HitInNmi {
+    fn hit(&self, _: (*mut c_void, i64, i32)) {
+        let task = current!();
 
-    events::trace_r_counted(1, Some(task));
+        events::trace_r_counted(1, Some(task));
+    }
 }
+
+type InNmi = Mutex<Option<Pin<KBox<Registration<nmi_handler, HitInNmi>>>>>;
 
 /// Attaches the probe, or detaches it for 0.
 fn in_nmi(probe: &InNmi, reader: &mut UserSliceReader) -> Result {
     let new = match number(reader)? {
         0 => None,
-        _ => Some(KBox::pin_init(
-            Registration::new(hit_in_nmi as Handled),
-            GFP_KERNEL,
-        )?),
+        _ => Some(KBox::pin_init(Registration::new(HitInNmi), GFP_KERNEL)?),
     };
 
     *probe.lock() = new;
@@ -337,7 +337,7 @@ fn show_probe(_: &(), f: &mut fmt::Formatter<'_>) -> fmt::Result {
     PROBED.store(0, Relaxed);
     {
         let probe = KBox::pin_init(
-            Registration::<events::r_pair_first, _>::new(|(left, right)| {
+            Registration::<events::r_pair_first, _>::from_fn(|(left, right)| {
                 PROBED.fetch_add(1, Relaxed);
                 SUM.store(left + right, Relaxed);
             }),
@@ -355,7 +355,7 @@ fn show_probe(_: &(), f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// Attaches a probe that sleeps and fires, and tells how long that took, in milliseconds.
 fn show_sleep(_: &(), f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let probe = KBox::pin_init(
-        Registration::<events::r_faultable, _>::new(|_| fsleep(Delta::from_millis(20))),
+        Registration::<events::r_faultable, _>::from_fn(|_| fsleep(Delta::from_millis(20))),
         GFP_KERNEL,
     );
     if probe.is_err() {

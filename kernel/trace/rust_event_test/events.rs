@@ -86,7 +86,7 @@ trace_event! {
         }
         print(
             "%pM %s %s %pI4 %s %s len=%u %s %s",
-            mac, hex(mac), array(fixed), addr, array(list), hex_str(list), len(list), bits, cpus
+            mac, hex(mac), array(fixed), addr, array(list), hex_str(list), size(list), bits, cpus
         )
     }
 
@@ -253,7 +253,7 @@ trace_event! {
         fields {
             data: [u8] = data,
         }
-        print("len=%u", len(data))
+        print("len=%u", size(data))
     }
 
     /// An event without users.

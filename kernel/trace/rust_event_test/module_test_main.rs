@@ -31,11 +31,10 @@ use kernel::{
         event_mutex::Held,
         probe::{
             detach_all,
-            foreign_tracepoint,
+            Attached,
             Change,
             ModuleTracepoints,
             ModuleWatch,
-            Probe,
             Registration as ProbeRegistration, //
         },
         trace_event,
@@ -54,7 +53,8 @@ use kernel::{
             Registration,
             Trigger, //
         }, //
-    }, //
+    },
+    tracepoint::declare_trace, //
 };
 
 module! {
@@ -71,10 +71,13 @@ module! {
     },
 }
 
-foreign_tracepoint! {
-    // SAFETY: These are the prototypes in `event_test.h` and `events.rs`.
-    unsafe tracepoint c_pair_first(left: i32, right: i32);
-    unsafe tracepoint r_pair_first(left: i32, right: i32);
+declare_trace! {
+    // SAFETY: This is the prototype in `event_test.h`.
+    #[by_name(unchecked)]
+    unsafe fn c_pair_first(left: i32, right: i32);
+    // SAFETY: This is the prototype in `events.rs`.
+    #[by_name(unchecked)]
+    unsafe fn r_pair_first(left: i32, right: i32);
 }
 
 trace_event! {
@@ -191,7 +194,7 @@ struct ModuleTest {
 impl PinnedDrop for ModuleTest {
     fn drop(self: Pin<&mut Self>) {
         let this = self.project();
-        let probes: [Pin<&mut dyn Probe>; 2] = [this.c, this.rust];
+        let probes: [Pin<&mut dyn Attached>; 2] = [this.c, this.rust];
 
         detach_all(probes);
     }

@@ -31,41 +31,15 @@ pub use self::module_watch::{
     ModuleWatch, //
 };
 
-/// Declares tracepoints that are defined elsewhere, to attach probes to them.
-///
-/// Each is `unsafe tracepoint name(argument: Type, ..);`, with `faultable` in front of `tracepoint`
-/// if its probes may fault.
-///
-/// # Safety
-///
-/// The compiler cannot see what a tracepoint of C has for arguments. Who writes `unsafe` promises
-/// of every tracepoint that is found by this name, in the kernel proper or in whichever module has
-/// it when a probe is attached:
-///
-/// - It is one of C, or one of Rust that is declared with `export`.
-/// - Its prototype is that of C without the data in front: as many arguments, in this order, each
-///   of a type that is a [`CArgument`](super::CArgument) for the one in C. A pointer to `const`
-///   in C is a `const` reference: `name: const &Type`.
-/// - It is `faultable` if it is one in C (`TRACE_EVENT_SYSCALL()`), and not otherwise.
-/// - An argument that is a reference is never `NULL`, or it is an `Option`. What it refers to is a
-///   valid value of the type, and is there and shared for the whole of the call, or for good if the
-///   lifetime is `'static`.
-///
-/// The same goes for the arguments of an `unsafe custom event` in
-/// [`trace_event!`](super::trace_event).
-///
-/// With `CONFIG_CFI` the kernel stops if the types are not those of the prototype in C.
-pub use macros::foreign_tracepoint;
-
 /// A tracepoint whose arguments are known.
 ///
-/// Made by [`trace_event!`](super::trace_event) for what that declares, and by
-/// [`foreign_tracepoint!`] for what is defined elsewhere.
+/// [`trace_event!`](super::trace_event) creates such a type for what it declares, and
+/// [`declare_trace!`](crate::tracepoint::declare_trace) for a tracepoint of C.
 ///
 /// # Safety
 ///
 /// [`function`](Self::function) returns an `unsafe extern "C" fn` of the prototype that all probes
-/// of [`tracepoint`](Self::tracepoint) have, which takes its data for an `F` and calls it with the
+/// of [`tracepoint`](Self::tracepoint) have, which takes its data for a `P` and hits it with the
 /// arguments.
 pub unsafe trait Event: 'static {
     /// The arguments.
@@ -79,10 +53,81 @@ pub unsafe trait Event: 'static {
     /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
     fn tracepoint() -> Result<Found>;
 
-    /// The probe that calls an `F`.
-    fn function<F>() -> *const ()
+    /// The function that hits a `P`.
+    fn function<P: Probe<Self>>() -> *const ()
     where
-        F: for<'a> Fn(Self::Args<'a>) + Sync + 'static;
+        Self: Sized;
+}
+
+/// What is called when the tracepoint `E` is hit.
+///
+/// It is called with preemption disabled, in whatever context the tracepoint is hit: that can be an
+/// interrupt or an NMI, with locks held. It must not sleep, unless the tracepoint is declared as
+/// `faultable`: then it is called in a task, as a reader of Tasks Trace RCU. A probe that hits its
+/// own tracepoint is called again.
+///
+/// A closure that takes the arguments as a tuple is a probe as well.
+///
+/// # Examples
+///
+/// A structure of a driver with a probe that counts in it.
+///
+/// ```
+/// use kernel::{
+///     sync::atomic::{
+///         Atomic,
+///         Relaxed, //
+///     },
+///     task::Task,
+///     trace::probe::{
+///         Probe,
+///         Registration, //
+///     },
+///     tracepoint::declare_trace, //
+/// };
+///
+/// declare_trace! {
+///     // SAFETY: The task exists while it is woken up.
+///     #[by_name]
+///     unsafe fn sched_wakeup(task: &Task);
+/// }
+///
+/// struct Wakeups(Atomic<u64>);
+///
+/// impl Probe<sched_wakeup> for Wakeups {
+///     fn hit(&self, (_task,): (&Task,)) {
+///         self.0.fetch_add(1, Relaxed);
+///     }
+/// }
+///
+/// #[pin_data]
+/// struct Device {
+///     #[pin]
+///     wakeups: Registration<sched_wakeup, Wakeups>,
+/// }
+///
+/// let device = KBox::try_pin_init(
+///     try_pin_init!(Device {
+///         wakeups <- Registration::new(Wakeups(Atomic::new(0))),
+///     }),
+///     GFP_KERNEL,
+/// )?;
+/// assert!(device.wakeups.probe().0.load(Relaxed) < u64::MAX);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Probe<E: Event>: Send + Sync + 'static {
+    /// The tracepoint was hit.
+    fn hit(&self, args: E::Args<'_>);
+}
+
+impl<E: Event, F> Probe<E> for F
+where
+    F: for<'a> Fn(E::Args<'a>) + Send + Sync + 'static,
+{
+    #[inline(always)]
+    fn hit(&self, args: E::Args<'_>) {
+        self(args)
+    }
 }
 
 /// A tracepoint that a probe can be attached to.
@@ -124,12 +169,7 @@ impl Found {
 /// The priority that probes have if none is asked for.
 pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 
-/// A probe that is attached to the tracepoint `E`, and calls `F` each time this is hit.
-///
-/// The closure is called with preemption disabled, in whatever context the tracepoint is hit: it
-/// may be an interrupt or an NMI, with locks held. It must not sleep, unless the tracepoint is
-/// declared as `faultable`: then it is called in a task, as a reader of Tasks Trace RCU. A probe
-/// that hits its own tracepoint is called again.
+/// A [`Probe`] that is attached to the tracepoint `E`.
 ///
 /// Dropping it detaches the probe, and waits until it does not run any more. That sleeps, for two
 /// grace periods; [`detach_all`] waits once for several ones. A probe,
@@ -156,21 +196,20 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 ///         Relaxed, //
 ///     },
 ///     task::Task,
-///     trace::probe::{
-///         foreign_tracepoint,
-///         Registration, //
-///     },
+///     trace::probe::Registration,
+///     tracepoint::declare_trace, //
 /// };
 ///
-/// foreign_tracepoint! {
-///     // SAFETY: This is the prototype in `include/trace/events/sched.h`.
-///     unsafe tracepoint sched_wakeup(task: &Task);
+/// declare_trace! {
+///     // SAFETY: The task exists while it is woken up.
+///     #[by_name]
+///     unsafe fn sched_wakeup(task: &Task);
 /// }
 ///
 /// static WAKEUPS: Atomic<u64> = Atomic::new(0);
 ///
 /// let probe = KBox::pin_init(
-///     Registration::<sched_wakeup, _>::new(|(_task,)| {
+///     Registration::<sched_wakeup, _>::from_fn(|(_task,)| {
 ///         WAKEUPS.fetch_add(1, Relaxed);
 ///     }),
 ///     GFP_KERNEL,
@@ -182,30 +221,37 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 ///
 /// # Invariants
 ///
-/// If `attached` the function of `E` for `F` is attached to `tracepoint`, with the address of
-/// `closure`; or it was, and who has changed that is about to wait for it.
+/// If `attached` the function of `E` for `P` is attached to `tracepoint`, with the address of
+/// `probe`; or it was, and who has changed that is about to wait for it.
 #[pin_data(PinnedDrop)]
-pub struct Registration<E: Event, F> {
+pub struct Registration<E: Event, P> {
     tracepoint: Found,
     function: *const (),
-    closure: F,
+    probe: P,
     attached: bool,
     #[pin]
     _pin: PhantomPinned,
     _event: PhantomData<E>,
 }
 
-// SAFETY: The closure is dropped and called by other threads, which its own traits allow. The
-// pointer is that of a function.
-unsafe impl<E: Event, F: Send + Sync> Send for Registration<E, F> {}
-// SAFETY: There is nothing that a reference could be used for but the closure, which is `Sync`.
-unsafe impl<E: Event, F: Sync> Sync for Registration<E, F> {}
+// SAFETY: The probe is dropped and hit by other threads, which its own traits allow. The pointer is
+// that of a function.
+unsafe impl<E: Event, P: Send + Sync> Send for Registration<E, P> {}
+// SAFETY: A reference only gives access to the probe, which is `Sync`.
+unsafe impl<E: Event, P: Sync> Sync for Registration<E, P> {}
 
 impl<E: Event, F> Registration<E, F>
 where
     F: for<'a> Fn(E::Args<'a>) + Send + Sync + 'static,
 {
-    /// Attaches `closure`.
+    /// Attaches a closure, whose arguments need no types. Otherwise as [`new`](Self::new).
+    pub fn from_fn(closure: F) -> impl PinInit<Self, Error> {
+        Self::new(closure)
+    }
+}
+
+impl<E: Event, P: Probe<E>> Registration<E, P> {
+    /// Attaches `probe`.
     ///
     /// # Errors
     ///
@@ -214,21 +260,21 @@ where
     /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
     /// - `ENOMEM`.
     /// - What the tracepoint has to say when its first probe comes.
-    pub fn new(closure: F) -> impl PinInit<Self, Error> {
-        Self::with_priority(closure, DEFAULT_PRIORITY)
+    pub fn new(probe: P) -> impl PinInit<Self, Error> {
+        Self::with_priority(probe, DEFAULT_PRIORITY)
     }
 
-    /// Attaches `closure`, to be called before the probes of a lower priority and after those of
+    /// Attaches `probe`, to be called before the probes of a lower priority and after those of
     /// a higher one. Of the same priority, those that came first are called first.
     ///
     /// # Errors
     ///
     /// As for [`new`](Self::new).
-    pub fn with_priority(closure: F, priority: i32) -> impl PinInit<Self, Error> {
+    pub fn with_priority(probe: P, priority: i32) -> impl PinInit<Self, Error> {
         try_pin_init!(&this in Self {
             tracepoint: E::tracepoint()?,
-            function: E::function::<F>(),
-            closure,
+            function: E::function::<P>(),
+            probe,
             _pin: PhantomPinned,
             _event: PhantomData,
             // INVARIANT: It is attached if this succeeds. It comes last, as it can be called from
@@ -236,29 +282,29 @@ where
             attached: {
                 let this = this.as_ptr();
                 // SAFETY: All fields but this one were initialised.
-                let (tracepoint, function, closure) = unsafe {
-                    ((*this).tracepoint.tracepoint, (*this).function, &raw mut (*this).closure)
+                let (tracepoint, function, probe) = unsafe {
+                    ((*this).tracepoint.tracepoint, (*this).function, &raw mut (*this).probe)
                 };
 
                 // SAFETY: By the safety requirements of `Event` the function has the prototype of
-                // the tracepoint, and takes the closure, which is pinned and is only dropped when
-                // the probe was waited for.
+                // the tracepoint, and takes the probe, which is pinned and is only dropped after it
+                // was detached and waited for.
                 unsafe {
-                    tracepoint.add_probe_prio(function.cast_mut().cast(), closure.cast(), priority)
+                    tracepoint.add_probe_prio(function.cast_mut().cast(), probe.cast(), priority)
                 }?;
                 true
             },
         }? Error)
     }
 
-    /// Returns the closure that is called.
-    pub fn closure(&self) -> &F {
-        &self.closure
+    /// Returns the probe.
+    pub fn probe(&self) -> &P {
+        &self.probe
     }
 }
 
 #[pinned_drop]
-impl<E: Event, F> PinnedDrop for Registration<E, F> {
+impl<E: Event, P> PinnedDrop for Registration<E, P> {
     fn drop(self: Pin<&mut Self>) {
         if self.attached {
             // SAFETY: It is waited for below.
@@ -269,14 +315,14 @@ impl<E: Event, F> PinnedDrop for Registration<E, F> {
 }
 
 mod private {
-    /// Has others not implement [`Probe`](super::Probe).
+    /// Prevents other implementations of [`Attached`](super::Attached).
     pub trait Sealed {}
 }
 
-impl<E: Event, F> private::Sealed for Registration<E, F> {}
+impl<E: Event, P> private::Sealed for Registration<E, P> {}
 
-/// A [`Registration`], of whatever tracepoint and closure. Nothing else implements it.
-pub trait Probe: private::Sealed {
+/// A [`Registration`] of any tracepoint and probe. Nothing else implements it.
+pub trait Attached: private::Sealed {
     /// Detaches the probe, if it is attached.
     ///
     /// # Safety
@@ -286,7 +332,7 @@ pub trait Probe: private::Sealed {
     unsafe fn detach(self: Pin<&mut Self>);
 }
 
-impl<E: Event, F> Probe for Registration<E, F> {
+impl<E: Event, P> Attached for Registration<E, P> {
     unsafe fn detach(self: Pin<&mut Self>) {
         // SAFETY: Nothing is moved.
         let this = unsafe { self.get_unchecked_mut() };
@@ -296,7 +342,7 @@ impl<E: Event, F> Probe for Registration<E, F> {
             this.attached = false;
             this.tracepoint.tracepoint.remove_probe(
                 this.function.cast_mut().cast(),
-                (&raw mut this.closure).cast(),
+                (&raw mut this.probe).cast(),
             );
         }
     }
@@ -312,26 +358,29 @@ impl<E: Event, F> Probe for Registration<E, F> {
 ///     task::Task,
 ///     trace::probe::{
 ///         detach_all,
-///         foreign_tracepoint,
-///         Probe,
+///         Attached,
 ///         Registration, //
 ///     },
+///     tracepoint::declare_trace, //
 /// };
 ///
-/// foreign_tracepoint! {
-///     // SAFETY: These are the prototypes in `include/trace/events/sched.h`.
-///     unsafe tracepoint sched_wakeup(task: &Task);
-///     unsafe tracepoint sched_wakeup_new(task: &Task);
+/// declare_trace! {
+///     // SAFETY: The task exists while it is woken up.
+///     #[by_name]
+///     unsafe fn sched_wakeup(task: &Task);
+///     // SAFETY: As above.
+///     #[by_name]
+///     unsafe fn sched_wakeup_new(task: &Task);
 /// }
 ///
-/// let mut old = KBox::pin_init(Registration::<sched_wakeup, _>::new(|_| ()), GFP_KERNEL)?;
-/// let mut new = KBox::pin_init(Registration::<sched_wakeup_new, _>::new(|_| ()), GFP_KERNEL)?;
-/// let probes: [Pin<&mut dyn Probe>; 2] = [old.as_mut(), new.as_mut()];
+/// let mut old = KBox::pin_init(Registration::<sched_wakeup, _>::from_fn(|_| ()), GFP_KERNEL)?;
+/// let mut new = KBox::pin_init(Registration::<sched_wakeup_new, _>::from_fn(|_| ()), GFP_KERNEL)?;
+/// let probes: [Pin<&mut dyn Attached>; 2] = [old.as_mut(), new.as_mut()];
 ///
 /// detach_all(probes);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Probe>>) {
+pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Attached>>) {
     let mut any = false;
 
     for probe in probes {

@@ -5,20 +5,23 @@
 //! Nothing in here is to be used by hand. The macro makes a little code for each event; it is in
 //! here what that code does:
 //!
-//! - `hit` and `bpf`: at the place where the tracepoint is;
+//! - `hit` and `bpf`: at the place where the tracepoint is, and `argument` what it has;
 //! - `c_type`: arguments of tracepoints that C has as well;
 //! - `record` and `source`: the probes of ftrace and perf, which write records;
-//! - `scalar`: the types of fields;
-//! - `print`, `number` and `text`: what people and tools read;
+//! - `scalar` and `value`: the types of fields;
+//! - `print`, `names`, `number` and `text`: what people and tools read;
 //! - `object`: the static objects that C finds by their sections, and `custom` what differs for
 //!   events on tracepoints of somebody else.
 //!
 //! All of this can be inlined into modules, so it only uses what C exports.
 
+mod argument;
+#[cfg(CONFIG_BPF_EVENTS)]
 mod bpf;
 mod c_type;
 mod custom;
 mod hit;
+mod names;
 mod number;
 mod object;
 mod print;
@@ -26,16 +29,28 @@ mod record;
 mod scalar;
 mod source;
 mod text;
+mod value;
 
 #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
 mod tests;
 
 use crate::prelude::*;
 
+#[cfg(CONFIG_BPF_EVENTS)]
+pub use self::bpf::*;
 pub use self::{
-    bpf::*,
+    argument::*,
     c_type::*,
     hit::*,
+    names::{
+        labels_size,
+        Entry,
+        Label,
+        Labels,
+        Mask,
+        Name,
+        Named, //
+    },
     number::*,
     object::*,
     print::*,
@@ -79,6 +94,24 @@ pub use crate::{
     },
     str::as_char_ptr_in_const_context as c_str, //
 };
+
+/// A tracepoint of C that code is linked with.
+///
+/// # Safety
+///
+/// `tracepoint` must be the address of a static, of the kernel proper or of a module that the code
+/// which asks depends on.
+pub unsafe fn linked(tracepoint: *mut crate::bindings::tracepoint) -> Found {
+    // SAFETY: The caller promises a static. A module stays loaded as long as one that depends on it.
+    Found::own(unsafe { Tracepoint::from_raw(tracepoint) })
+}
+
+/// Finds a tracepoint of the kernel proper by its name.
+pub fn find_built_in(name: &CStr) -> crate::error::Result<Found> {
+    super::probe::find_built_in(name)
+        .map(Found::own)
+        .ok_or(ENOENT)
+}
 
 /// Finds a tracepoint by its name, for code of `owner`.
 pub fn find(name: &CStr, owner: &'static crate::ThisModule) -> crate::error::Result<Found> {

@@ -6,7 +6,7 @@
 
 #[cfg(CONFIG_EVENT_TRACING)]
 use super::static_event::{
-    BpfArgument,
+    Argument,
     Scalar, //
 };
 #[cfg(CONFIG_EVENT_TRACING)]
@@ -67,21 +67,27 @@ impl TracepointStr {
 // and checks that before it prints; there are no arrays of it.
 unsafe impl Scalar for TracepointStr {
     type Bits = *const c_char;
+    type Shown = Self;
     const NAME: &'static str = "const char *";
     const SIGNED: bool = false;
     const IN_ARRAYS: bool = false;
 
     #[inline(always)]
-    fn from_bits(bits: *const c_char) -> Self {
+    fn to_bits(self) -> *const c_char {
+        self.0
+    }
+
+    #[inline(always)]
+    fn shown(bits: *const c_char) -> Self {
         Self::look_up(bits)
     }
 }
 
 #[cfg(CONFIG_EVENT_TRACING)]
-impl BpfArgument for TracepointStr {
+impl Argument for TracepointStr {
     #[inline(always)]
-    fn to_bpf(self) -> u64 {
-        self.0.to_bpf()
+    fn to_word(self) -> u64 {
+        self.0.to_word()
     }
 }
 

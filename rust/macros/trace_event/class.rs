@@ -112,8 +112,11 @@ impl Field {
 
     /// The type of that.
     fn ty(&self) -> TokenStream {
+        let root = root();
+
         match &self.kind {
-            Kind::Value(ty) | Kind::Struct(ty) => quote!(#ty),
+            Kind::Value(ty) => quote_spanned!(ty.span()=> <#ty as #root::Scalar>::Bits),
+            Kind::Struct(ty) => quote!(#ty),
             Kind::Array(ty, len) => quote!([#ty; #len]),
             Kind::Chars(len) => quote!([u8; #len]),
             Kind::Dynamic { .. } => quote!(u32),
@@ -187,7 +190,7 @@ impl Field {
                 what: Dynamic::Array(ty),
                 ..
             } => (
-                quote!(::core::mem::size_of::<#ty>()),
+                quote!(::core::mem::size_of::<<#ty as #root::Scalar>::Bits>()),
                 quote!(<#ty as #root::Scalar>::SIGNED),
             ),
             Kind::Struct(ty) => (quote!(::core::mem::size_of::<#ty>()), quote!(false)),
@@ -259,7 +262,7 @@ impl Field {
                 (
                     vec![named(ty)],
                     quote_spanned!(ty.span()=>
-                        #root::Field::#make::<#ty>(TYPE.as_char_ptr(), #name, #filter)),
+                        #root::Field::#make::<#ty>(__TYPE.as_char_ptr(), #name, #filter)),
                 )
             }
             Kind::Struct(ty) => (
@@ -268,7 +271,7 @@ impl Field {
                     None => Piece::Text(format!("struct {}", structure(ty)?)),
                 }],
                 quote_spanned!(ty.span()=>
-                    #root::Field::structure::<#ty>(TYPE.as_char_ptr(), #name, #filter)),
+                    #root::Field::structure::<#ty>(__TYPE.as_char_ptr(), #name, #filter)),
             ),
             Kind::Array(ty, len) => (
                 vec![
@@ -278,7 +281,7 @@ impl Field {
                     Piece::Text("]".into()),
                 ],
                 quote_spanned!(ty.span()=> #root::Field::array::<#ty, { #len }>(
-                    TYPE.as_char_ptr(), #name, #root::element_signed::<#ty>(), #filter)),
+                    __TYPE.as_char_ptr(), #name, #root::element_signed::<#ty>(), #filter)),
             ),
             Kind::Chars(len) => (
                 vec![
@@ -288,7 +291,7 @@ impl Field {
                     Piece::Text("]".into()),
                 ],
                 quote!(#root::Field::array::<u8, { #len }>(
-                    TYPE.as_char_ptr(), #name, false, #filter)),
+                    __TYPE.as_char_ptr(), #name, false, #filter)),
             ),
             Kind::Dynamic { what, relative } => {
                 let prefix = if *relative {
@@ -312,14 +315,14 @@ impl Field {
                 }
                 (
                     pieces,
-                    quote!(#root::Field::span(TYPE.as_char_ptr(), #name, #signed, #filter)),
+                    quote!(#root::Field::span(__TYPE.as_char_ptr(), #name, #signed, #filter)),
                 )
             }
         };
         let text = print::text(&pieces);
 
         Ok(quote!({
-            static TYPE: #text;
+            static __TYPE: #text;
             #compare
             #make
         }))
@@ -332,7 +335,7 @@ fn write(class: &Class) -> TokenStream {
     let hidden = hidden();
     let write = name("write", &class.name);
     let record = name("record", &class.name);
-    let args = declared(&class.args);
+    let (args, names_of_args) = (declared(&class.args), passed(&class.args));
     let site = Span::mixed_site();
     let (layout, slot, entry, target, to) = (
         Ident::new("layout", site),
@@ -367,6 +370,15 @@ fn write(class: &Class) -> TokenStream {
                         };
                     }
                 }
+                Kind::Value(ty) => {
+                    let stored = field.ty();
+                    let bits = quote_spanned!(at=> #root::bits::<#ty>(#local));
+                    quote_spanned! { at=>
+                        let #local: #ty = #value;
+                        // SAFETY: This is the offset and the type of the field.
+                        unsafe { #entry.put::<#stored>(#offset, #bits) };
+                    }
+                }
                 _ => {
                     let ty = field.ty();
                     quote_spanned! { at=>
@@ -380,6 +392,11 @@ fn write(class: &Class) -> TokenStream {
         };
 
         let (source, len, put) = match what {
+            Dynamic::Array(ty) if field.each => (
+                quote_spanned!(at=> #root::each_source::<#ty, _>(#value)),
+                quote!(#root::each_len::<#ty>(&#local)),
+                quote!(put_each),
+            ),
             Dynamic::Array(ty) => (
                 quote_spanned!(at=> #root::array_source::<#ty>(#value)),
                 quote!(::core::mem::size_of_val(#local)),
@@ -434,10 +451,12 @@ fn write(class: &Class) -> TokenStream {
         #hidden
         #[inline(always)]
         fn #write<#to: #root::Target>(#target: #to, #args) {
-            const GAPS: bool = ::core::mem::size_of::<#record>()
+            const __GAPS: bool = ::core::mem::size_of::<#record>()
                 != ::core::mem::size_of::<#root::Header>()
                     #( + ::core::mem::size_of::<#types>() )*;
 
+            // Those that only probes and conditions use.
+            let _ = (#names_of_args,);
             #(#locals)*
 
             // A `match` keeps what the sources borrow from.
@@ -451,7 +470,7 @@ fn write(class: &Class) -> TokenStream {
                     let Some(mut #entry) = #layout.reserve(#target, &mut #slot) else {
                         return;
                     };
-                    if GAPS {
+                    if __GAPS {
                         #entry.clear();
                     }
                     #(#puts)*

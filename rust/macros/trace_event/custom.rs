@@ -23,7 +23,7 @@ pub(super) fn custom(event: &Event, call: &Ident) -> Result<TokenStream> {
     Ok(quote! {
         #(#attrs)*
         #[allow(non_camel_case_types)]
-        #vis struct #of;
+        #vis enum #of {}
 
         #[allow(dead_code)]
         impl #of {

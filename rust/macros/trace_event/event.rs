@@ -83,18 +83,19 @@ fn tuple(args: &[Arg]) -> TokenStream {
 }
 
 /// The implementation of `Event` for `name`.
-fn implementation(
+pub(super) fn implementation(
     name: &Ident,
     args: &[Arg],
     c_args: &CArgs<'_>,
-    options: &Options,
+    faultable: bool,
     tracepoint: TokenStream,
 ) -> TokenStream {
     let root = root();
     let tuple = tuple(args);
-    let (declared, taken, passed) = (c_args.declared(), c_args.taken(), passed(args));
+    let (declared, taken) = (c_args.declared(), c_args.taken());
+    let names = args.iter().map(|arg| &arg.name);
     let data = Ident::new("data", Span::mixed_site());
-    let guard = (!options.faultable).then(|| {
+    let guard = (!faultable).then(|| {
         let guard = Ident::new("_guard", Span::mixed_site());
 
         quote!(let #guard = #root::ProbeGuard::new();)
@@ -107,27 +108,24 @@ fn implementation(
         unsafe impl ::kernel::trace::probe::Event for #name {
             type Args<'a> = #tuple;
 
+            #[inline]
             fn tracepoint() -> ::kernel::error::Result<#root::Found> {
                 #tracepoint
             }
 
-            fn function<F>() -> *const ()
-            where
-                F: for<'a> ::core::ops::Fn(Self::Args<'a>) + ::core::marker::Sync + 'static,
-            {
-                unsafe extern "C" fn call<F>(#data: *mut #root::c_void, #declared)
-                where
-                    F: for<'a> ::core::ops::Fn(
-                            <#name as ::kernel::trace::probe::Event>::Args<'a>,
-                        ) + ::core::marker::Sync + 'static,
-                {
+            fn function<P: ::kernel::trace::probe::Probe<Self>>() -> *const () {
+                unsafe extern "C" fn call<P: ::kernel::trace::probe::Probe<#name>>(
+                    #data: *mut #root::c_void,
+                    #declared
+                ) {
                     #guard
                     #taken
 
-                    // SAFETY: A registration registers this with its closure, which it keeps.
-                    unsafe { (*#data.cast_const().cast::<F>())((#passed,)) };
+                    // SAFETY: A registration registers this with its probe, which it keeps.
+                    let #data = unsafe { &*#data.cast_const().cast::<P>() };
+                    #data.hit((#(#names,)*));
                 }
-                call::<F> as *const ()
+                call::<P> as *const ()
             }
         }
     }
@@ -248,7 +246,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         #hidden
         #[allow(dead_code)]
         fn #arguments(#declared_args) {
-            #(#root::bpf_argument(#names);)*
+            #(#root::argument_word(#names);)*
         }
 
         #[cfg(CONFIG_BPF_EVENTS)]
@@ -256,7 +254,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         unsafe extern "C" fn #run(#data: *mut #root::c_void, #declared_c) {
             #taken_c
             // SAFETY: C registers this with the link of a program.
-            unsafe { #root::run_bpf(#data, [#(#root::bpf_argument(#names)),*]) };
+            unsafe { #root::run_bpf(#data, [#(#root::argument_word(#names)),*]) };
         }
 
         #[cfg(CONFIG_BPF_EVENTS)]
@@ -293,7 +291,7 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         of,
         args,
         &c_args,
-        options,
+        options.faultable,
         quote!(Ok(#root::Found::own(&#tracepoint))),
     );
     let static_call = quote!(#[cfg(CONFIG_HAVE_STATIC_CALL)]);
@@ -386,8 +384,9 @@ fn hit(public: Public<'_>) -> Result<TokenStream> {
         #bpf
 
         #(#attrs)*
+        // It has no values, so a variable can have the same name.
         #[allow(non_camel_case_types)]
-        #vis struct #of;
+        #vis enum #of {}
 
         #[allow(dead_code, clippy::too_many_arguments)]
         impl #of {
@@ -538,37 +537,5 @@ pub(super) fn tracepoint(system: &str, tracepoint: &Tracepoint) -> Result<TokenS
         args: &tracepoint.args,
         options: &tracepoint.options,
         of_c: tracepoint.options.export,
-    })
-}
-
-/// Generates a type for a tracepoint that is defined elsewhere.
-pub(super) fn foreign(tracepoint: &Tracepoint) -> Result<TokenStream> {
-    let root = root();
-    let Tracepoint {
-        attrs,
-        vis,
-        name: of,
-        args,
-        options,
-    } = tracepoint;
-    let attrs = docs(attrs);
-    let text = of.to_string();
-    let string = c_string(text.trim_start_matches("r#"), of.span())?;
-    let implementation = implementation(
-        of,
-        args,
-        &CArgs::new(args, true)?,
-        options,
-        quote! {
-            #root::find(#string, ::kernel::module::this_module::<crate::LocalModule>())
-        },
-    );
-
-    Ok(quote! {
-        #(#attrs)*
-        #[allow(non_camel_case_types)]
-        #vis struct #of;
-
-        #implementation
     })
 }

@@ -126,6 +126,8 @@ pub(super) struct Field {
     /// The type for C, if it is not that of the Rust type.
     pub(super) ty: Option<LitStr>,
     pub(super) filter: Option<Ident>,
+    /// Whether the value is an iterator of elements.
+    pub(super) each: bool,
     pub(super) value: Expr,
 }
 
@@ -150,6 +152,9 @@ pub(super) struct Print {
     pub(super) args: Vec<Expr>,
 }
 
+/// BPF has functions for as many.
+pub(super) const MAX_ARGS: usize = 12;
+
 fn args(input: ParseStream<'_>) -> Result<Vec<Arg>> {
     let inside;
     let paren = parenthesized!(inside in input);
@@ -161,7 +166,7 @@ fn args(input: ParseStream<'_>) -> Result<Vec<Arg>> {
             "a tracepoint has one argument at least",
         ));
     }
-    if args.len() > 12 {
+    if args.len() > MAX_ARGS {
         return Err(Error::new(
             paren.span.join(),
             "a tracepoint has twelve arguments at most",
@@ -428,12 +433,31 @@ impl Parse for Field {
         } else {
             None
         };
-        input.parse::<Token![=]>()?;
+        let each = input.peek(Token![in]);
+        if each {
+            let at = input.parse::<Token![in]>()?.span;
+            let is_list = matches!(
+                kind,
+                Kind::Dynamic {
+                    what: Dynamic::Array(_),
+                    ..
+                }
+            );
+            if !is_list {
+                return Err(Error::new(
+                    at,
+                    "only a list like `[u32]` is filled by an iterator: `=` is wanted",
+                ));
+            }
+        } else {
+            input.parse::<Token![=]>()?;
+        }
         Ok(Self {
             name,
             kind,
             ty,
             filter,
+            each,
             value: input.parse()?,
         })
     }
@@ -516,35 +540,5 @@ impl Parse for Print {
             input.parse::<Token![;]>()?;
         }
         Ok(Self { format, args })
-    }
-}
-
-/// Tracepoints that are defined elsewhere.
-pub(crate) struct Foreign {
-    pub(super) tracepoints: Vec<Tracepoint>,
-}
-
-impl Parse for Foreign {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let mut tracepoints = Vec::new();
-
-        while !input.is_empty() {
-            let attrs = attributes(input)?;
-            let vis = input.parse()?;
-            input.parse::<Token![unsafe]>()?;
-            let options = words(input)?;
-            input.parse::<kw::tracepoint>()?;
-            let name = input.parse()?;
-            let args = args(input)?;
-            input.parse::<Token![;]>()?;
-            tracepoints.push(Tracepoint {
-                attrs,
-                vis,
-                name,
-                args,
-                options,
-            });
-        }
-        Ok(Self { tracepoints })
     }
 }

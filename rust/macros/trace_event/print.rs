@@ -29,6 +29,7 @@ use syn::{
 
 use self::literal::{
     c_number,
+    given,
     quoted,
     quoted_plain, //
 };
@@ -62,6 +63,8 @@ pub(super) enum Piece {
     Str(TokenStream),
     /// A constant number, of type `i128`.
     Num(TokenStream),
+    /// The entries of a table.
+    Names(TokenStream),
 }
 
 /// A static of a text, without its name: the type and the value.
@@ -71,6 +74,7 @@ pub(super) fn text(pieces: &[Piece]) -> TokenStream {
         Piece::Text(text) => quote!(#root::Piece::Text(#text)),
         Piece::Str(text) => quote!(#root::Piece::Text(#text)),
         Piece::Num(value) => quote!(#root::Piece::Num(#value)),
+        Piece::Names(entries) => quote!(#root::Piece::Names(#entries)),
     });
     let pieces = quote!(&[#(#pieces),*]);
 
@@ -80,7 +84,7 @@ pub(super) fn text(pieces: &[Piece]) -> TokenStream {
 /// An expression in generated code.
 enum Code {
     Number(TokenStream),
-    /// The result of a comparison.
+    /// A `bool`: a field, or the result of a comparison.
     Truth(TokenStream),
     /// A pointer to a string.
     Str(TokenStream),
@@ -94,6 +98,8 @@ struct Value {
     code: Code,
     /// `true` if the text needs parentheses inside of another expression.
     open: bool,
+    /// The text was given, and stays as it is.
+    given: bool,
 }
 
 fn plain(text: impl Into<String>) -> Piece {
@@ -106,6 +112,7 @@ impl Value {
             text,
             code: Code::Number(code),
             open: false,
+            given: false,
         }
     }
 
@@ -114,6 +121,7 @@ impl Value {
             text,
             code: Code::Str(code),
             open: false,
+            given: false,
         }
     }
 
@@ -164,10 +172,21 @@ impl<'a> Printer<'a> {
         let record = format!("REC->{name}");
 
         Ok(match &field.kind {
-            Kind::Value(ty) => Value::number(
-                vec![plain(record)],
-                quote_spanned!(at=> #line.get::<#ty>(#offset)),
-            ),
+            Kind::Value(ty) => {
+                let code = quote_spanned!(at=> #line.get::<#ty>(#offset));
+                let is_bool = matches!(ty, syn::Type::Path(path) if path.path.is_ident("bool"));
+
+                Value {
+                    text: vec![plain(record)],
+                    code: if is_bool {
+                        Code::Truth(code)
+                    } else {
+                        Code::Number(code)
+                    },
+                    open: false,
+                    given: false,
+                }
+            }
             Kind::Struct(_) => {
                 return Err(Error::new(at, "a structure cannot be printed"));
             }
@@ -182,6 +201,7 @@ impl<'a> Printer<'a> {
                     quote!(::core::mem::size_of::<[#ty; #len]>()),
                 ),
                 open: false,
+                given: false,
             },
             Kind::Dynamic { what, relative } => {
                 let rel = if *relative { "rel_" } else { "" };
@@ -250,7 +270,10 @@ impl<'a> Printer<'a> {
                 Code::Truth(quote!((#a #operator #b)))
             }
             (_, _, BinOp::And(_) | BinOp::Or(_)) => {
-                return Err(Error::new(at, "comparisons are wanted on both sides"))
+                return Err(Error::new(
+                    at,
+                    "a comparison or a `bool` field is wanted on both sides",
+                ))
             }
             (
                 Code::Number(a),
@@ -261,7 +284,10 @@ impl<'a> Printer<'a> {
                 | BinOp::Le(_)
                 | BinOp::Gt(_)
                 | BinOp::Ge(_),
-            ) => Code::Truth(quote_spanned!(at=> (#a #operator #b))),
+            )
+            | (Code::Truth(a), Code::Truth(b), BinOp::Eq(_) | BinOp::Ne(_)) => {
+                Code::Truth(quote_spanned!(at=> (#a #operator #b)))
+            }
             (Code::Number(a), Code::Number(b), _) => Code::Number(match method {
                 Some(method) => {
                     let method = Ident::new(method, at);
@@ -275,6 +301,7 @@ impl<'a> Printer<'a> {
             text,
             code,
             open: true,
+            given: false,
         })
     }
 
@@ -320,6 +347,7 @@ impl<'a> Printer<'a> {
                     },
                     code: value.code,
                     open: false,
+                    given: false,
                 }
             }
             Expr::Group(group) => self.value(&group.expr)?,
@@ -343,6 +371,7 @@ impl<'a> Printer<'a> {
                     text,
                     code,
                     open: true,
+                    given: false,
                 }
             }
             Expr::Cast(cast) => {
@@ -358,13 +387,17 @@ impl<'a> Printer<'a> {
                     text,
                     code: Code::Number(quote_spanned!(at=> (#code as #ty))),
                     open: false,
+                    given: false,
                 }
             }
             Expr::Binary(binary) => self.binary(binary)?,
             Expr::If(branch) => {
                 let condition = self.value(&branch.cond)?;
                 let Code::Truth(truth) = &condition.code else {
-                    return Err(Error::new(branch.cond.span(), "a comparison is wanted"));
+                    return Err(Error::new(
+                        branch.cond.span(),
+                        "a comparison or a `bool` field is wanted",
+                    ));
                 };
                 let yes = self.value(self.branch(&branch.then_branch)?)?;
                 let no = match branch.else_branch.as_ref().map(|(_, expr)| &**expr) {
@@ -398,6 +431,7 @@ impl<'a> Printer<'a> {
                     text,
                     code,
                     open: true,
+                    given: false,
                 }
             }
             Expr::Call(call) => match &*call.func {
@@ -450,6 +484,9 @@ impl<'a> Printer<'a> {
                 } else {
                     value.text
                 });
+                if value.given {
+                    text.remove(0);
+                }
                 return Ok((text, quote_spanned!(at=> #root::address(#code))));
             }
             (Takes::Int | Takes::Long | Takes::LongLong, Code::Number(code)) => {

@@ -85,8 +85,8 @@ impl Field {
         Self::new(
             ty,
             name,
-            size_of::<T>(),
-            align_of::<T>(),
+            size_of::<T::Bits>(),
+            align_of::<T::Bits>(),
             T::SIGNED,
             filter,
             0,
@@ -100,7 +100,7 @@ impl Field {
         filter: Filter,
     ) -> Self {
         assert!(
-            size_of::<T>() == size_of::<usize>(),
+            size_of::<T::Bits>() == size_of::<usize>(),
             "a field that is a pointer in C has the size of one"
         );
         Self::value::<T>(ty, name, filter)

@@ -9,7 +9,14 @@
 //! C header:
 //! [`stage3_trace_output.h`](srctree/include/trace/stages/stage3_trace_output.h).
 
-use super::Scalar;
+use super::{
+    names::{
+        self,
+        Name,
+        Named, //
+    },
+    Scalar, //
+};
 use crate::{
     bindings,
     prelude::*,
@@ -120,50 +127,6 @@ impl<T> Address for *mut T {
 #[inline(always)]
 pub fn address<T: Address>(value: T) -> *const c_void {
     value.address()
-}
-
-/// A number by which flags and symbols are looked up.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a number that has names",
-    note = "names are for integers of at most the size of `usize`"
-)]
-pub trait Named {
-    /// As C takes it.
-    fn named(self) -> usize;
-}
-
-macro_rules! named {
-    ($($ty:ty)*) => {$(
-        impl Named for $ty {
-            #[inline(always)]
-            fn named(self) -> usize {
-                // CAST: As C does: the sign is extended.
-                self as usize
-            }
-        }
-    )*};
-}
-
-named! { u8 i8 u16 i16 u32 i32 usize isize }
-#[cfg(CONFIG_64BIT)]
-named! { u64 i64 }
-
-/// A number and its name.
-#[repr(transparent)]
-pub struct Name(bindings::trace_print_flags);
-
-// SAFETY: It is not written to.
-unsafe impl Sync for Name {}
-
-impl Name {
-    /// A number and its name.
-    pub const fn new(value: i128, name: &'static CStr) -> Self {
-        // CAST: As C does: what is too large loses its high bits, and a sign is extended.
-        Self(bindings::trace_print_flags {
-            mask: value as usize,
-            name: crate::str::as_char_ptr_in_const_context(name),
-        })
-    }
 }
 
 /// Returns the first `count` elements of `size` bytes, or all if `bytes` has fewer.
@@ -303,11 +266,11 @@ impl<'a, const END: usize> Line<'a, END> {
 
     /// The value of a field.
     #[inline(always)]
-    pub fn get<T: Scalar>(&self, offset: usize) -> T {
-        build_assert!(offset + size_of::<T>() <= END);
+    pub fn get<T: Scalar>(&self, offset: usize) -> T::Shown {
+        build_assert!(offset + size_of::<T::Bits>() <= END);
         // SAFETY: By the type invariant there is a record, which has these bytes as just checked.
         // All of them are a value by the safety requirements of the trait.
-        T::from_bits(unsafe { self.entry.add(offset).cast::<T::Bits>().read_unaligned() })
+        T::shown(unsafe { self.entry.add(offset).cast::<T::Bits>().read_unaligned() })
     }
 
     /// The bytes of a field that is an array.
@@ -357,29 +320,14 @@ impl<'a, const END: usize> Line<'a, END> {
         delimiter: &CStr,
         names: &'static [Name],
     ) -> *const c_char {
-        // SAFETY: By the type invariant the buffer is valid and ours. A `Name` is what C has.
-        unsafe {
-            bindings::trace_print_flags_seq(
-                self.scratch(),
-                delimiter.as_char_ptr(),
-                value.named(),
-                names.as_ptr().cast(),
-                names.len(),
-            )
-        }
+        // SAFETY: By the type invariant the buffer is valid and ours.
+        unsafe { names::print_flags(self.scratch(), delimiter, value.named(), names) }
     }
 
     /// The name of a number.
     pub fn symbol(&self, value: impl Named, names: &'static [Name]) -> *const c_char {
-        // SAFETY: By the type invariant the buffer is valid and ours. A `Name` is what C has.
-        unsafe {
-            bindings::trace_print_symbols_seq(
-                self.scratch(),
-                value.named(),
-                names.as_ptr().cast(),
-                names.len(),
-            )
-        }
+        // SAFETY: By the type invariant the buffer is valid and ours.
+        unsafe { names::print_symbol(self.scratch(), value.named(), names) }
     }
 
     /// Bytes in hexadecimal, with spaces between them or not.

@@ -19,7 +19,8 @@ use super::{
         },
         tracepoint::ProbeGuard, //
     },
-    source::Bits, //
+    source::Bits,
+    Scalar, //
 };
 use crate::{
     bindings,
@@ -393,6 +394,29 @@ impl<R, M: Room> Entry<R, M> {
             ptr::copy_nonoverlapping(source.as_ptr().cast::<u8>(), data, len);
             if span.len > len {
                 data.add(len).write(0);
+            }
+        }
+    }
+
+    /// Writes the elements of `source` to `span`, or zeroes if it has less than it said.
+    ///
+    /// # Safety
+    ///
+    /// `span` must be one of the layout that this was reserved for.
+    #[inline(always)]
+    pub unsafe fn put_each<T: Scalar>(&mut self, span: Span, source: impl Iterator<Item = T>) {
+        let size = size_of::<T::Bits>();
+        let count = span.len.checked_div(size).unwrap_or(0);
+        let mut source = source.fuse();
+
+        for i in 0..count {
+            // SAFETY: By the type invariant and as the caller promises this is in the record.
+            unsafe {
+                let element = self.base.add(span.start).cast::<T::Bits>().add(i);
+                match source.next() {
+                    Some(value) => element.write_unaligned(value.to_bits()),
+                    None => ptr::write_bytes(element.cast::<u8>(), 0, size),
+                }
             }
         }
     }

@@ -4,19 +4,24 @@
 
 /// A type that a field can have.
 ///
+/// `#[derive(TraceValue)]` implements it for enumerations and for structures with one field.
+///
 /// # Safety
 ///
-/// Every bit pattern is a value of [`Bits`](Self::Bits), which has the size and the alignment of
-/// this type and no padding, and this type has no padding. [`NAME`](Self::NAME) does not make C
-/// take it for something else: it has no `[`, no `char` if there are arrays of it, and is a pointer
-/// only if this has its size.
+/// Every bit pattern is a value of [`Bits`](Self::Bits), which has no padding. If there are
+/// [arrays](Self::IN_ARRAYS) of this type, it has the layout of `Bits`. [`NAME`](Self::NAME) does
+/// not make C take the field for something else: it has no `[`, no `char` if there are arrays, and
+/// is a pointer only if `Bits` has its size.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a field",
-    note = "a field has an integer, `bool`, a raw pointer, or a `struct` that has no padding"
+    note = "a field has an integer, `bool`, a raw pointer, or a `struct` that has no padding",
+    note = "for an enumeration or a structure with one field use `#[derive(TraceValue)]`"
 )]
 pub unsafe trait Scalar: Copy {
-    /// The type that is read from a record.
+    /// The type that a record has for the field.
     type Bits: Copy;
+    /// The type that a print format has for the field.
+    type Shown: Copy;
     /// The type in C.
     const NAME: &'static str;
     /// `true` if the type is signed.
@@ -24,13 +29,22 @@ pub unsafe trait Scalar: Copy {
     /// `true` if arrays of the type are valid.
     const IN_ARRAYS: bool = true;
 
-    /// The value of what was read.
-    fn from_bits(bits: Self::Bits) -> Self;
+    /// Returns the value that is written to a record.
+    fn to_bits(self) -> Self::Bits;
+
+    /// Returns the printed value of what was read from a record.
+    fn shown(bits: Self::Bits) -> Self::Shown;
+}
+
+/// Returns the value that is written to a record.
+#[inline(always)]
+pub fn bits<T: Scalar>(value: T) -> T::Bits {
+    value.to_bits()
 }
 
 /// Returns `true` if the elements of an array are signed.
 pub const fn element_signed<T: Scalar>() -> bool {
-    assert!(T::IN_ARRAYS, "C would take an array of these for a string");
+    assert!(T::IN_ARRAYS, "an array has integers, `bool` or pointers");
     T::SIGNED
 }
 
@@ -53,11 +67,17 @@ macro_rules! scalar {
         // itself.
         unsafe impl Scalar for $ty {
             type Bits = Self;
+            type Shown = Self;
             const NAME: &'static str = $name;
             const SIGNED: bool = $signed;
 
             #[inline(always)]
-            fn from_bits(bits: Self) -> Self {
+            fn to_bits(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn shown(bits: Self) -> Self {
                 bits
             }
         }
@@ -80,11 +100,17 @@ scalar! {
 // SAFETY: A byte, none of which has padding.
 unsafe impl Scalar for bool {
     type Bits = u8;
+    type Shown = Self;
     const NAME: &'static str = "bool";
     const SIGNED: bool = false;
 
     #[inline(always)]
-    fn from_bits(bits: u8) -> Self {
+    fn to_bits(self) -> u8 {
+        u8::from(self)
+    }
+
+    #[inline(always)]
+    fn shown(bits: u8) -> Self {
         bits != 0
     }
 }
@@ -92,11 +118,17 @@ unsafe impl Scalar for bool {
 // SAFETY: A pointer, which may have any value.
 unsafe impl<T> Scalar for *const T {
     type Bits = Self;
+    type Shown = Self;
     const NAME: &'static str = "const void *";
     const SIGNED: bool = false;
 
     #[inline(always)]
-    fn from_bits(bits: Self) -> Self {
+    fn to_bits(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn shown(bits: Self) -> Self {
         bits
     }
 }
@@ -104,11 +136,17 @@ unsafe impl<T> Scalar for *const T {
 // SAFETY: A pointer, which may have any value.
 unsafe impl<T> Scalar for *mut T {
     type Bits = Self;
+    type Shown = Self;
     const NAME: &'static str = "void *";
     const SIGNED: bool = false;
 
     #[inline(always)]
-    fn from_bits(bits: Self) -> Self {
+    fn to_bits(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn shown(bits: Self) -> Self {
         bits
     }
 }

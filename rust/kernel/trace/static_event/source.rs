@@ -79,6 +79,21 @@ pub fn array_source<T: Scalar>(source: &[T]) -> &[T] {
     source
 }
 
+/// The iterator that an array of variable size is filled from.
+#[inline(always)]
+pub fn each_source<T: Scalar, I>(source: I) -> I::IntoIter
+where
+    I: IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+{
+    source.into_iter()
+}
+
+/// The size of an array of what `source` returns.
+#[inline(always)]
+pub fn each_len<T: Scalar>(source: &impl ExactSizeIterator<Item = T>) -> usize {
+    source.len().saturating_mul(size_of::<T::Bits>())
+}
+
 /// The text that a `text` field is written from.
 #[inline(always)]
 pub fn text_source(source: fmt::Arguments<'_>) -> fmt::Arguments<'_> {

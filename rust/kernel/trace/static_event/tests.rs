@@ -5,7 +5,7 @@
 use super::{
     part,
     text_size,
-    BpfArgument,
+    Argument,
     Call,
     Piece,
     RawEvent,
@@ -33,15 +33,15 @@ use crate::{
     trace::{
         probe::{
             detach_all,
-            foreign_tracepoint,
+            Attached,
             Event,
-            Probe,
             Registration, //
         },
         ring_buffer::Slot,
         trace_event,
         tracepoint_string, //
-    }, //
+    },
+    tracepoint::declare_trace, //
 };
 
 mod declared;
@@ -202,9 +202,10 @@ fn detach() {
     DETACHED.fetch_add(1, Relaxed);
 }
 
-foreign_tracepoint! {
-    // There is none.
-    unsafe tracepoint rust_kunit_nowhere(number: u32);
+declare_trace! {
+    // SAFETY: There is none.
+    #[by_name(unchecked)]
+    unsafe fn rust_kunit_nowhere(number: u32);
 }
 
 /// Attaches `f` to `E`.
@@ -212,7 +213,7 @@ fn probe<E: Event, F>(f: F) -> Result<Pin<KBox<Registration<E, F>>>>
 where
     F: for<'a> Fn(E::Args<'a>) + Send + Sync + 'static,
 {
-    KBox::pin_init(Registration::new(f), GFP_KERNEL)
+    KBox::pin_init(Registration::from_fn(f), GFP_KERNEL)
 }
 
 #[macros::kunit_tests(rust_kernel_static_event)]
@@ -296,7 +297,7 @@ mod suite {
 
         assert_eq!(state.as_c_str(), c"listed by a test");
         __write_rust_kunit_listed(Memory(&mut record), state);
-        assert_eq!(record[8..16], (state.to_bpf() as usize).to_ne_bytes());
+        assert_eq!(record[8..16], (state.to_word() as usize).to_ne_bytes());
         // The padding after the last field may be missing.
         for size in [24, 20] {
             // SAFETY: This is a record and the function of the event.
@@ -318,10 +319,10 @@ mod suite {
 
     #[test]
     fn other_addresses_are_no_listed_strings() {
-        let bits = tracepoint_string!(c"listed by a test").to_bpf() as usize;
+        let bits = tracepoint_string!(c"listed by a test").to_word() as usize;
 
         for address in [0, 1, bits - 1, bits + 1, usize::MAX] {
-            let found = TracepointStr::from_bits(core::ptr::with_exposed_provenance(address));
+            let found = TracepointStr::shown(core::ptr::with_exposed_provenance(address));
             assert_eq!(found.as_c_str(), c"(broken)");
         }
     }
@@ -564,7 +565,7 @@ mod suite {
         assert_eq!(HITS.load(Relaxed), 11);
         // Once is enough.
         for _ in 0..2 {
-            let probes: [Pin<&mut dyn Probe>; 2] = [bare.as_mut(), hit.as_mut()];
+            let probes: [Pin<&mut dyn Attached>; 2] = [bare.as_mut(), hit.as_mut()];
 
             detach_all(probes);
             assert!(!trace_rust_kunit_hit_enabled());

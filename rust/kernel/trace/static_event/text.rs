@@ -6,6 +6,7 @@
 //! to appear: the length of an array, the number of a flag. A constant has no spelling that a macro
 //! could know, so the macro leaves pieces, and the compiler makes the string.
 
+use super::names::Entry;
 use crate::ffi::c_char;
 use core::cell::UnsafeCell;
 
@@ -16,6 +17,8 @@ pub enum Piece {
     Text(&'static str),
     /// A number, in decimal.
     Num(i128),
+    /// The entries of a table, as C has them in a print format.
+    Names(&'static [Entry]),
 }
 
 /// Returns the decimal digits of a number, starting with the last one, and their number including
@@ -42,6 +45,75 @@ const fn digits(value: i128) -> ([u8; 40], usize) {
     (buf, len)
 }
 
+/// Between the parts of a table's entry, and between entries.
+const OPEN: &str = "{ ";
+const COMMA: &str = ", ";
+const QUOTE: &str = "\"";
+const CLOSE: &str = " }";
+
+/// Size of a table in a print format.
+const fn names_size(entries: &[Entry]) -> usize {
+    let (mut size, mut i) = (0, 0);
+
+    while i < entries.len() {
+        if i > 0 {
+            size += COMMA.len();
+        }
+        size += OPEN.len() + digits(entries[i].value).1 + COMMA.len();
+        size += QUOTE.len() * 2 + entries[i].label.len() + CLOSE.len();
+        i += 1;
+    }
+    size
+}
+
+/// A text of which the start is written.
+struct Writer<const N: usize> {
+    text: [u8; N],
+    at: usize,
+}
+
+impl<const N: usize> Writer<N> {
+    const fn text(&mut self, part: &str) {
+        let part = part.as_bytes();
+        let mut i = 0;
+
+        while i < part.len() {
+            assert!(part[i] != 0, "a NUL in a text of an event");
+            self.text[self.at] = part[i];
+            self.at += 1;
+            i += 1;
+        }
+    }
+
+    const fn number(&mut self, value: i128) {
+        let (digits, mut len) = digits(value);
+
+        while len > 0 {
+            len -= 1;
+            self.text[self.at] = digits[len];
+            self.at += 1;
+        }
+    }
+
+    const fn names(&mut self, entries: &[Entry]) {
+        let mut i = 0;
+
+        while i < entries.len() {
+            if i > 0 {
+                self.text(COMMA);
+            }
+            self.text(OPEN);
+            self.number(entries[i].value);
+            self.text(COMMA);
+            self.text(QUOTE);
+            self.text(entries[i].label);
+            self.text(QUOTE);
+            self.text(CLOSE);
+            i += 1;
+        }
+    }
+}
+
 /// Size of a text with its NUL.
 pub const fn size(pieces: &[Piece]) -> usize {
     let mut size = 1;
@@ -51,6 +123,7 @@ pub const fn size(pieces: &[Piece]) -> usize {
         size += match pieces[i] {
             Piece::Text(text) => text.len(),
             Piece::Num(value) => digits(value).1,
+            Piece::Names(entries) => names_size(entries),
         };
         i += 1;
     }
@@ -73,37 +146,24 @@ unsafe impl<const N: usize> Sync for Text<N> {}
 impl<const N: usize> Text<N> {
     /// Concatenates the pieces. `N` must be their [`size`].
     pub const fn new(pieces: &[Piece]) -> Self {
-        let mut text = [0; N];
-        let mut at = 0;
+        let mut writer = Writer {
+            text: [0; N],
+            at: 0,
+        };
         let mut i = 0;
 
         while i < pieces.len() {
             match pieces[i] {
-                Piece::Text(part) => {
-                    let part = part.as_bytes();
-                    let mut j = 0;
-                    while j < part.len() {
-                        assert!(part[j] != 0, "a NUL in a text of an event");
-                        text[at] = part[j];
-                        at += 1;
-                        j += 1;
-                    }
-                }
-                Piece::Num(value) => {
-                    let (digits, mut len) = digits(value);
-                    while len > 0 {
-                        len -= 1;
-                        text[at] = digits[len];
-                        at += 1;
-                    }
-                }
+                Piece::Text(text) => writer.text(text),
+                Piece::Num(value) => writer.number(value),
+                Piece::Names(entries) => writer.names(entries),
             }
             i += 1;
         }
-        assert!(at + 1 == N);
+        assert!(writer.at + 1 == N);
 
         // INVARIANT: There is one byte more than was put.
-        Self(UnsafeCell::new(text))
+        Self(UnsafeCell::new(writer.text))
     }
 
     /// The string.

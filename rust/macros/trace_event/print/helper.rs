@@ -33,6 +33,7 @@ use super::{
     },
     c_number,
     format::Conversion,
+    given,
     plain,
     quoted,
     quoted_plain,
@@ -177,11 +178,52 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The names in `[(1, "a"), (2, "b")]`.
+    /// The names of a table that is a constant.
+    fn table(&self, path: &syn::ExprPath) -> (Vec<Piece>, TokenStream) {
+        let at = path.span();
+        let root = root_at(at);
+        // The names begin with underscores, as the constant may have any other.
+        let entries = quote_spanned! { at=>
+            const __ENTRIES: [#root::Entry; (#path).len()] = {
+                let mut entries = [#root::Entry::UNSET; (#path).len()];
+                let mut i = 0;
+
+                while i < entries.len() {
+                    let (value, label) = (#path)[i];
+                    entries[i] =
+                        #root::Entry::new(value as i128, #root::Label(label).label());
+                    i += 1;
+                }
+                entries
+            };
+        };
+        let names = quote!({
+            #entries
+            static __LABELS: #root::Labels<{ #root::labels_size(&__ENTRIES) }> =
+                #root::Labels::new(&__ENTRIES);
+            static __NAMES: [#root::Name; __ENTRIES.len()] =
+                #root::Name::table(&__ENTRIES, &__LABELS);
+            &__NAMES
+        });
+
+        (vec![Piece::Names(quote!({ #entries &__ENTRIES }))], names)
+    }
+
+    /// The names in `[(1, "a"), (2, "b")]`, or those of a table.
     fn names(&self, expr: &Expr) -> Result<(Vec<Piece>, TokenStream)> {
-        let wrong =
-            |at: Span| Error::new(at, "a list like `[(1, \"one\"), (2, \"two\")]` is wanted");
+        let wrong = |at: Span| {
+            Error::new(
+                at,
+                "a list like `[(1, \"one\"), (2, \"two\")]` or a constant array of such pairs is wanted",
+            )
+        };
         let root = root();
+        if let Expr::Path(path) = expr {
+            return match path.path.get_ident().and_then(|ident| self.field(ident)) {
+                Some(_) => Err(wrong(expr.span())),
+                None => Ok(self.table(path)),
+            };
+        }
         let Expr::Array(array) = expr else {
             return Err(wrong(expr.span()));
         };
@@ -220,8 +262,8 @@ impl<'a> Printer<'a> {
         }
         let count = names.len();
         let table = quote!({
-            static NAMES: [#root::Name; #count] = [#(#names),*];
-            &NAMES
+            static __NAMES: [#root::Name; #count] = [#(#names),*];
+            &__NAMES
         });
         Ok((pieces, table))
     }
@@ -338,7 +380,18 @@ impl<'a> Printer<'a> {
                     quote!(#line.hex_dump(#prefix, #kind, #row, #group, #bytes, #ascii)),
                 )
             }
-            ("len", [field]) => {
+            ("as_c", [Expr::Lit(text), value]) => {
+                let Lit::Str(text) = &text.lit else {
+                    return Err(wants("as_c(\"text in C\", value)"));
+                };
+                Value {
+                    text: vec![plain(given(text)?)],
+                    code: self.value(value)?.code,
+                    open: false,
+                    given: true,
+                }
+            }
+            ("size", [field]) => {
                 let (field, bytes) = self.array_field(field)?;
                 // CAST: It is a part of a record.
                 Value::number(
@@ -362,6 +415,7 @@ impl<'a> Printer<'a> {
                     text,
                     code: Code::Number(code),
                     open: true,
+                    given: false,
                 }
             }
             (kind @ ("in_hardirq" | "in_softirq" | "in_irq"), []) => {
@@ -382,11 +436,25 @@ impl<'a> Printer<'a> {
                     "{helper}(field)` or `{helper}(field, count)"
                 )))
             }
-            ("len", _) => return Err(wants("len(field)")),
+            ("as_c", _) => return Err(wants("as_c(\"text in C\", value)")),
+            ("size", _) => return Err(wants("size(field)")),
+            ("len", _) => {
+                return Err(Error::new(
+                    at,
+                    "there is no `len`: `size(field)` is the size in bytes",
+                ))
+            }
             ("hex_dump", _) => {
                 return Err(wants("hex_dump(field, \"prefix\", none, 16, 1, false)"))
             }
-            _ => return Err(Error::new(at, "there is no such helper for print formats")),
+            _ => {
+                return Err(Error::new(
+                    at,
+                    "a print format can call `flags`, `symbolic`, `hex`, `hex_str`, `array`, \
+                     `hex_dump`, `size`, `ns_to_secs`, `ns_without_secs`, `in_hardirq`, \
+                     `in_softirq`, `in_irq` and `as_c`",
+                ))
+            }
         })
     }
 }

@@ -47,6 +47,19 @@ pub(super) fn quoted_plain(literal: &LitStr) -> Result<Piece> {
     quoted(literal)
 }
 
+/// A text that is C already.
+pub(super) fn given(literal: &LitStr) -> Result<String> {
+    let text = literal.value();
+
+    if text.is_empty() || !text.chars().all(|c| c == ' ' || c.is_ascii_graphic()) {
+        return Err(Error::new(
+            literal.span(),
+            "a text in C is one line of ASCII characters",
+        ));
+    }
+    Ok(text)
+}
+
 /// A number of Rust for C.
 pub(super) fn c_number(text: &str, suffix: &str) -> String {
     let digits = text.strip_suffix(suffix).unwrap_or(text).replace('_', "");

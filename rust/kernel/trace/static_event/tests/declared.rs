@@ -3,6 +3,7 @@
 //! Tests of what a declaration can have: attributes, and fields without a size.
 
 use super::{
+    printed,
     probe,
     Memory, //
 };
@@ -12,7 +13,10 @@ use crate::{
         Atomic,
         Relaxed, //
     },
-    trace::trace_event,
+    trace::{
+        trace_event,
+        TraceValue, //
+    },
     transmute::AsBytes, //
 };
 
@@ -24,8 +28,79 @@ struct Aligned;
 // SAFETY: There is no byte.
 unsafe impl AsBytes for Aligned {}
 
+/// A number that has names.
+#[derive(Clone, Copy, TraceValue)]
+#[repr(u8)]
+enum State {
+    Idle,
+    Busy = 5,
+}
+
+/// A structure with one field.
+#[derive(Clone, Copy, TraceValue)]
+struct Id(u64);
+
+const STATES: [(State, &CStr); 2] = [(State::Idle, c"idle"), (State::Busy, c"busy")];
+const FLAGS: &[(u32, &str)] = &[(1, "read"), (0x8000_0000, "write")];
+
+/// An iterator that returns fewer elements than it says.
+struct Few(u32);
+
+impl Iterator for Few {
+    type Item = u16;
+
+    fn next(&mut self) -> Option<u16> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(7)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (3, Some(3))
+    }
+}
+
+impl ExactSizeIterator for Few {}
+
 trace_event! {
     system: "rust_kunit";
+
+    /// With types of the kernel crate and of its own, tables of names, a condition that is a field,
+    /// a list that is filled in place, and an argument without use.
+    event rust_kunit_values(
+        state: State,
+        id: Id,
+        result: Result,
+        list: &[u32],
+        ready: bool,
+        unused: u32,
+    ) {
+        fields {
+            state: State = state,
+            id: Id = id,
+            result: Result as "int" = result,
+            ready: bool = ready,
+            list: [u64] in list.iter().map(|number| u64::from(*number) + 1),
+        }
+        print(
+            "%s %s %s %u %d %s %u",
+            symbolic(state, STATES),
+            flags(id, "|", FLAGS),
+            if ready { "ready" } else { "not" },
+            size(list),
+            result,
+            array(list),
+            as_c("(REC->state) >> 1", state as u32 >> 1)
+        )
+    }
+
+    /// With a table of another event, and a list that has less than it says.
+    event rust_kunit_few(number: u32) {
+        fields {
+            number: u32 = number,
+            list: [u16] in Few(number),
+        }
+        print("%s %s", flags(number, "|", FLAGS), array(list))
+    }
 
     /// An event whose payload consists only of padding for the alignment.
     event rust_kunit_aligned(_number: u32) {
@@ -137,5 +212,57 @@ mod suite {
         other::trace_rust_kunit_configured(2);
         assert_eq!(SUM.load(Relaxed), 201);
         Ok(())
+    }
+
+    #[test]
+    fn values_names_and_lists() -> Result {
+        let mut record = [0; 128];
+        // The name of the event is free for variables.
+        let rust_kunit_values = [1, 2];
+
+        __write_rust_kunit_values(
+            Memory(&mut record),
+            State::Busy,
+            Id(0x8000_0001),
+            Err(EINVAL),
+            &rust_kunit_values,
+            true,
+            0,
+        );
+        // SAFETY: This is a record and the function of the event.
+        let text = unsafe {
+            printed(
+                __output_rust_kunit_values,
+                &__event_rust_kunit_values,
+                &mut record,
+                128,
+            )?
+        };
+        assert_eq!(
+            &*text,
+            b"rust_kunit_values: busy read|write ready 16 -22 {0x2,0x3} 2\n"
+        );
+        // SAFETY: It is a string.
+        let format = unsafe { CStr::from_char_ptr(__print_fmt_rust_kunit_values.as_char_ptr()) };
+        assert_eq!(
+            format.to_bytes(),
+            b"\"%s %s %s %u %d %s %u\", \
+              __print_symbolic(REC->state, { 0, \"idle\" }, { 5, \"busy\" }), \
+              __print_flags(REC->id, \"|\", { 1, \"read\" }, { 2147483648, \"write\" }), \
+              REC->ready ? \"ready\" : \"not\", __get_dynamic_array_len(list), REC->result, \
+              __print_array(__get_dynamic_array(list), __get_dynamic_array_len(list) / 8, 8), \
+              (REC->state) >> 1"
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn missing_elements_are_zero() {
+        let mut record = [0xff; 32];
+
+        __write_rust_kunit_few(Memory(&mut record), 1);
+        assert_eq!(record[12..16], (6u32 << 16 | 16).to_ne_bytes());
+        assert_eq!(record[16..18], 7u16.to_ne_bytes());
+        assert_eq!(record[18..22], [0; 4]);
     }
 }

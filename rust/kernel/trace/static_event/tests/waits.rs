@@ -29,8 +29,8 @@ use crate::{
     trace::{
         probe::{
             detach_all,
-            Event,
-            Probe, //
+            Attached,
+            Event, //
         },
         tracepoint::synchronize, //
     },
@@ -192,7 +192,7 @@ mod suite {
     fn detaching_all_waits() -> Result {
         let mut probe = probe::<rust_kunit_bare_faultable, _>(slowly)?;
         let state = state_behind(|| {
-            let probes: [Pin<&mut dyn Probe>; 1] = [probe.as_mut()];
+            let probes: [Pin<&mut dyn Attached>; 1] = [probe.as_mut()];
 
             detach_all(probes);
         })?;
