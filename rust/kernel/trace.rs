@@ -12,29 +12,40 @@
 //! [`trace_event!`] does what `TRACE_EVENT()` does in C: a tracepoint that costs nothing when it
 //! is off, a record with typed fields, and a print format that is checked against them.
 //!
-//! ```ignore
-//! use kernel::trace::{
-//!     trace,
-//!     trace_event, //
-//! };
+//! ```
+//! mod events {
+//!     use kernel::{
+//!         prelude::*,
+//!         trace::trace_event, //
+//!     };
 //!
-//! trace_event! {
-//!     system: "my_driver";
+//!     trace_event! {
+//!         system: "my_driver";
 //!
-//!     /// A request has come.
-//!     pub event request(id: u32, name: &CStr) {
-//!         fields {
-//!             id: u32 = id,
-//!             name: str = name,
+//!         /// A request has come.
+//!         pub(super) event request(id: u32, name: &CStr) {
+//!             fields {
+//!                 id: u32 = id,
+//!                 name: str = name,
+//!             }
+//!             print("id=%u name=%s", id, name)
 //!         }
-//!         print("id=%u name=%s", id, name)
 //!     }
 //! }
 //!
+//! use events::{
+//!     request,
+//!     trace_request, //
+//! };
+//! use kernel::trace::trace;
+//!
+//! # fn next_name() -> &'static CStr { c"second" }
 //! trace_request(1, c"first");
 //! // Does not evaluate the arguments if the event is off.
 //! trace!(request(2, next_name()));
 //! ```
+//!
+//! The macro stands in a module: a function cannot declare an event.
 //!
 //! `Documentation/trace/rust/static_events.rst` is a guide, with the macros of C beside each step.
 //!
@@ -362,8 +373,26 @@ pub const HEADER_SIZE: usize = size_of::<crate::bindings::trace_entry>();
 ///
 /// # Examples
 ///
-/// ```ignore
-/// trace!(events::request(queue, describe(&request)));
+/// ```
+/// mod events {
+///     use kernel::trace::trace_event;
+///
+///     trace_event! {
+///         system: "my_queue";
+///
+///         pub(super) event queued(id: u32, len: usize) {
+///             fields {
+///                 id: u32 = id,
+///                 len: usize = len,
+///             }
+///             print("id=%u len=%lu", id, len)
+///         }
+///     }
+/// }
+///
+/// let queue = [1, 2, 3];
+/// // The length is only counted if the event is on.
+/// kernel::trace!(events::queued(7, queue.iter().count()));
 /// ```
 #[macro_export]
 macro_rules! trace {
