@@ -51,7 +51,7 @@
 //!
 //! # Probes
 //!
-//! A [`probe::Registration`] attaches a closure to a tracepoint, of Rust or of C.
+//! A [`probe::Registration`] attaches a [`probe::Probe`] to a tracepoint, of Rust or of C.
 //!
 //! # Making an event at run time
 //!
