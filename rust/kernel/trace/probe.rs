@@ -59,7 +59,7 @@ pub unsafe trait Event: 'static {
         Self: Sized;
 }
 
-/// What is called when the tracepoint `E` is hit.
+/// The function that is called when the tracepoint `E` is hit.
 ///
 /// It is called with preemption disabled, in whatever context the tracepoint is hit: that can be an
 /// interrupt or an NMI, with locks held. It must not sleep, unless the tracepoint is declared as

@@ -37,7 +37,7 @@ use super::{
     root, //
 };
 
-/// How a tracepoint is found when a probe is attached.
+/// The method of finding a tracepoint when a probe is attached.
 #[derive(PartialEq, Eq)]
 enum Lookup {
     /// By its symbol.

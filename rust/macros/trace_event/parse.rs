@@ -126,7 +126,7 @@ pub(super) struct Field {
     /// The type for C, if it is not that of the Rust type.
     pub(super) ty: Option<LitStr>,
     pub(super) filter: Option<Ident>,
-    /// Whether the value is an iterator of elements.
+    /// `true` if the value is an iterator of elements.
     pub(super) each: bool,
     pub(super) value: Expr,
 }

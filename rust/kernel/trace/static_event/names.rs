@@ -12,7 +12,7 @@ use crate::{
     prelude::*, //
 };
 
-/// What flags and symbols are looked up by.
+/// A number by which flags and symbols are looked up.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number that has names",
     note = "names are for integers"
