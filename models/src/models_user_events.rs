@@ -63,6 +63,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("mm_copy_less", All(3), mm_copy_less),
     Model::new("mm_unregister", All(4), mm_unregister),
     Model::new("mm_exit", All(4), mm_exit),
+    Model::new("mm_shrink", All(2), mm_shrink),
     Model::new("mm_storm", Random(20_000), mm_storm),
 ];
 
@@ -412,6 +413,34 @@ fn mm_copy_less() {
     switch(&event, true);
     other.join();
     check(&event, &[&process, &child]);
+}
+
+/// The table of a set shrinks while another thread registers more bits than it has room for then.
+fn mm_shrink() {
+    let event = new_event();
+    let process = Process::new();
+
+    // More than a table that does not shrink can have; one more has to go for that.
+    for nr in 0..13 {
+        process.register_bit(&event, nr);
+    }
+    for nr in 4..13 {
+        process.unregister_bit(nr);
+    }
+    let its_process = process.clone();
+    let less = spawn(1, move || its_process.unregister_bit(3));
+    let (its_process, its_event) = (process.clone(), event.clone());
+    let more = spawn(2, move || {
+        for nr in 20..24 {
+            its_process.register_bit(&its_event, nr);
+        }
+    });
+
+    less.join();
+    more.join();
+    process.exit();
+    // Nothing is left of a bit that is in the list of its event, and in no table.
+    assert!(!event.is_used());
 }
 
 /// Switches, forks, registrations, faults and work, at random.

@@ -190,7 +190,7 @@ struct Inner {
     /// The address spaces that use the set, by number.
     mms: RBTree<u64, Arc<MmState>>,
     users: usize,
-    /// Number of bits that were added or removed.
+    /// Number of times that a bit was added or removed, or the table has become smaller.
     changes: u64,
 }
 
@@ -420,10 +420,17 @@ impl EnablerSet {
         Slots::new(count, GFP_KERNEL_ACCOUNT).ok()
     }
 
-    /// Moves the table to `slots` if these are enough, and returns the memory to be freed without a
-    /// lock.
-    pub(crate) fn resize(&self, slots: Slots<Arc<Site>>) -> Slots<Arc<Site>> {
-        self.inner.lock().enablers.resize(slots)
+    /// Moves the table to `slots` if it is still too large and they are enough. Returns the memory
+    /// to be freed without a lock. The caller is the only one who may change the set.
+    pub(crate) fn shrink(&self, slots: Slots<Arc<Site>>) -> Slots<Arc<Site>> {
+        let mut inner = self.inner.lock();
+
+        if inner.enablers.surplus().is_none() {
+            return slots;
+        }
+        // A change that has been prepared may rely on room that is gone now.
+        inner.changes += 1;
+        inner.enablers.resize(slots)
     }
 
     /// Allocates the place of `mm` in a set that it will use.
@@ -462,7 +469,10 @@ impl EnablerSet {
             .growth(len.saturating_add(additional))?;
 
         if let Some(count) = growth {
-            drop(set.resize(Slots::new(count, flags)?));
+            let slots = Slots::new(count, flags)?;
+            let rest = set.inner.lock().enablers.resize(slots);
+
+            drop(rest);
         }
         for at in 0..slots {
             let Some(origin) = self.inner.lock().enablers.slot(at).cloned() else {

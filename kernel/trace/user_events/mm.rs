@@ -353,7 +353,7 @@ impl MmState {
 
             // Only then it may change.
             if inner.set.as_ref().is_some_and(|own| Arc::ptr_eq(own, &set)) && !set.is_shared() {
-                set.resize(slots)
+                set.shrink(slots)
             } else {
                 slots
             }

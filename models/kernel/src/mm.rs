@@ -149,7 +149,7 @@ impl MmapReadGuard<'_> {
         let present = self.space.present.get();
 
         if present {
-            self.space.words[bit as usize].store(on.into(), Relaxed);
+            self.space.words[bit as usize % 2].store(on.into(), Relaxed);
         }
         present
     }
@@ -173,7 +173,7 @@ pub mod gup {
         /// Sets one of the two bits of the word.
         #[track_caller]
         pub fn set_bit(&mut self, _: usize, bit: u32, on: bool) -> Result {
-            self.0.words[bit as usize].store(on.into(), Relaxed);
+            self.0.words[bit as usize % 2].store(on.into(), Relaxed);
             Ok(())
         }
 
