@@ -27,7 +27,7 @@ use crate::{
     }, //
 };
 
-/// Queues a work item on the [unbound system workqueue](workqueue::system_unbound) from any
+/// Queues a work item on the [default system workqueue](workqueue::system_dfl) from any
 /// context. The item thus runs even if the current CPU is busy with a real-time task.
 ///
 /// It has to be dropped where sleeping is allowed: that waits for the interrupt, though not for the
@@ -140,7 +140,7 @@ where
         let this = unsafe { &*container_of!(Opaque::cast_from(work), Self, work) };
 
         // A queued item is returned and dropped. That is not the last reference.
-        let _ = workqueue::system_unbound().enqueue(this.item.clone());
+        let _ = workqueue::system_dfl().enqueue(this.item.clone());
     }
 }
 

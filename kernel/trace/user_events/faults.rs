@@ -40,7 +40,7 @@ pub(super) fn queue() -> &'static Queue {
     QUEUE
         .as_ref()
         .copied()
-        .unwrap_or(workqueue::system_unbound())
+        .unwrap_or(workqueue::system_dfl())
 }
 
 /// Returns `true` if a message that a process can cause is to be logged now.

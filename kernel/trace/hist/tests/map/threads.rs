@@ -97,7 +97,7 @@ fn together(
 
     for n in 0..THREADS {
         let (its_team, job) = (team.clone(), job.clone());
-        let spawned = workqueue::system_unbound().try_spawn(GFP_KERNEL, move || {
+        let spawned = workqueue::system_dfl().try_spawn(GFP_KERNEL, move || {
             its_team.come();
             its_team.go(job(n));
         });
