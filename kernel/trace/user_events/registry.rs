@@ -166,7 +166,9 @@ pub(crate) fn reap_later(event: Arc<UserEvent>) {
         registry.unused.lock().events.push_back(event);
     }
     // If it is queued already that run looks at the list.
-    let _ = workqueue::system_percpu().enqueue::<_, REAP>(registry.clone());
+    //
+    // It waits for `event_mutex`, and there may be many events, so no CPU is occupied with it.
+    let _ = workqueue::system_dfl().enqueue::<_, REAP>(registry.clone());
 }
 
 impl WorkItem<REAP> for Registry {
@@ -176,24 +178,20 @@ impl WorkItem<REAP> for Registry {
         let mut refused = false;
 
         loop {
-            let Some(event) = this.unused.lock().events.pop_front() else {
-                break;
-            };
-            let event = event.into_arc();
+            let mut events = List::new();
 
-            // The event has left the list before its uses are looked at. Pairs with the decrement
-            // in `UserEvent::release()`, which comes before the attempt to add it to the list.
-            smp_mb(Full);
-            if this.reap(&event) {
-                // It may be on the list again.
-                if let Some(event) = ListArc::try_from_arc_or_drop(event) {
-                    this.unused.lock().refused.push_back(event);
-                    refused = true;
-                }
+            events.push_all_back(&mut this.unused.lock().events);
+            if events.is_empty() {
+                break;
+            }
+            // The newest first: of an event that is removed, tracing searches the files in lists
+            // that begin with those of the newest event.
+            while let Some(event) = events.pop_back() {
+                refused |= this.look_at(event);
             }
         }
         if refused {
-            let _ = workqueue::system_percpu()
+            let _ = workqueue::system_dfl()
                 .enqueue_delayed::<_, SWEEP>(this, msecs_to_jiffies(SWEEP_MS));
         }
     }
@@ -209,7 +207,7 @@ impl WorkItem<SWEEP> for Registry {
 
             events.push_all_back(refused);
         }
-        let _ = workqueue::system_percpu().enqueue::<_, REAP>(this);
+        let _ = workqueue::system_dfl().enqueue::<_, REAP>(this);
     }
 }
 
@@ -375,6 +373,25 @@ impl Registry {
     /// Deletes one event, as its entry in `dynamic_events` is deleted.
     pub(crate) fn delete_one(&self, event: &UserEvent, held: Held<'_>) -> Result {
         self.remove_if(event, held, Self::check_deletable)
+    }
+
+    /// Removes an event that was on the list of unused ones, or lists it as refused. Returns `true`
+    /// for the latter.
+    fn look_at(&self, event: ListArc<UserEvent>) -> bool {
+        let event = event.into_arc();
+
+        // The event has left the list before its uses are looked at. Pairs with the decrement in
+        // `UserEvent::release()`, which comes before the attempt to add it to the list.
+        smp_mb(Full);
+        if !self.reap(&event) {
+            return false;
+        }
+        match ListArc::try_from_arc_or_drop(event) {
+            Some(event) => self.unused.lock().refused.push_back(event),
+            // It is on the list again.
+            None => return false,
+        }
+        true
     }
 
     /// Removes an event that has lost its last use, unless it has been taken up again or stays

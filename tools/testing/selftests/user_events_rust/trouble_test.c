@@ -538,21 +538,31 @@ static uint64_t make_events(int from, int to, int *error)
 	return ue_now() - began;
 }
 
+/* Milliseconds until all dynamic events are deleted. */
+static uint64_t delete_events(void)
+{
+	uint64_t began = ue_now();
+
+	if (!ue_poll(ue_trunc(UE_DYN) != -EBUSY))
+		return UINT64_MAX;
+	return (ue_now() - began) / 1000000;
+}
+
 /*
- * Fails if making events is quadratic, if the lists lack one, or if their memory does not come
- * back. UE_EVENTS_N is their number. The time of deleting them is printed and has no limit:
- * trace_remove_event_call() searches the files of all events for each one.
+ * Fails if making or deleting events is quadratic, if the lists lack one, or if their memory does
+ * not come back. UE_EVENTS_N is their number.
  */
 TEST_F_TIMEOUT(trouble, many_events, 1200)
 {
 	const char *n_text = getenv("UE_EVENTS_N");
 	int n = n_text ? atoi(n_text) : 30000, error = 0;
-	uint64_t first, second, began;
+	uint64_t first, second, few, many;
 	long before, with, after;
 
 	/* The allocations of the first events stay. */
-	make_events(0, 200, &error);
+	make_events(0, n / 15, &error);
 	ASSERT_EQ(0, error);
+	few = delete_events();
 	ASSERT_TRUE(ue_reset());
 	before = kernel_memory();
 	first = make_events(0, n / 2, &error);
@@ -561,12 +571,13 @@ TEST_F_TIMEOUT(trouble, many_events, 1200)
 	with = kernel_memory();
 	EXPECT_EQ(n, ue_count(ue_slurp(UE_DYN), "u:trouble_n"));
 	EXPECT_EQ(n, ue_count(ue_slurp(UE_STATUS), "trouble_n"));
-	began = ue_now();
-	EXPECT_TRUE(ue_poll(ue_trunc(UE_DYN) != -EBUSY));
-	TH_LOG("%d events: %lu + %lu ms to make, %lu ms to delete", n, (unsigned long)(first / 1000000),
-	       (unsigned long)(second / 1000000), (unsigned long)((ue_now() - began) / 1000000));
+	many = delete_events();
+	TH_LOG("%d events: %lu + %lu ms to make, %lu ms to delete; %d: %lu ms to delete", n,
+	       (unsigned long)(first / 1000000), (unsigned long)(second / 1000000), (unsigned long)many,
+	       n / 15, (unsigned long)few);
 	EXPECT_EQ(0, ue_count(ue_slurp(UE_DYN), "u:trouble_n"));
 	EXPECT_GT(3 * first, second);
+	EXPECT_GT(3 * 15 * (few + 10), many);
 	/* Nine tenths of it, some time after: it is freed after grace periods. */
 	EXPECT_TRUE(ue_poll_ms((after = kernel_memory()) - before < (with - before) / 10, 30000));
 	TH_LOG("KiB before, with and after them: %ld %ld %ld", before, with, after);
