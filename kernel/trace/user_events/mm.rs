@@ -581,6 +581,9 @@ impl MmState {
 
     /// Writes the state of its event to the bit with this key, if neither its page nor the
     /// `mmap_lock` has to be waited for. Returns `false` if it has.
+    ///
+    /// A bit that has that state already is not written: a child that writes all its words keeps
+    /// sharing their pages with its parent.
     fn write_present(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> bool {
         let Some(guard) = mm.mmap_read_trylock() else {
             return false;
@@ -588,7 +591,9 @@ impl MmState {
         let inner = this.inner.lock();
         // Dropped without the lock.
         let site = inner.set.as_ref().and_then(|set| set.get(key));
-        let is_done = site.as_ref().is_none_or(|site| write_now(&guard, site));
+        let is_done = site
+            .as_ref()
+            .is_none_or(|site| is_right(&guard, site) || write_now(&guard, site));
 
         drop(inner);
         is_done
@@ -660,6 +665,13 @@ impl WorkItem for MmState {
             }
         }
     }
+}
+
+/// Returns `true` if the bit of `site` is known to have the state of its event.
+fn is_right(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
+    let (addr, nr) = EnableBit::from_key(site.key()).target();
+
+    guard.test_bit_nofault(addr, nr) == Some(site.event().is_on())
 }
 
 /// Writes the state of its event to the bit of `site`, if neither its page nor the lock of that has

@@ -29,10 +29,21 @@ use std::{
 struct Space {
     mmap_lock: RwLock,
     words: [Atomic<u64>; 2],
+    /// The last values of the words. Reading them is no step of the model: all writes are under the
+    /// lock under which they are read.
+    last: [Cell<bool>; 2],
     /// The page is there, and can be written.
     present: Cell<bool>,
     /// The page can be faulted in.
     mapped: Cell<bool>,
+}
+
+impl Space {
+    #[track_caller]
+    fn write(&self, bit: u32, on: bool) {
+        self.words[bit as usize % 2].store(on.into(), Relaxed);
+        self.last[bit as usize % 2].set(on);
+    }
 }
 
 /// An address space, which may be on its way out.
@@ -50,6 +61,7 @@ impl Mm {
         ARef::new(MmWithUser(Self(Arc::new(Space {
             mmap_lock: RwLock::new(),
             words: [Atomic::new(0), Atomic::new(0)],
+            last: [Cell::new(false), Cell::new(false)],
             present: Cell::new(true),
             mapped: Cell::new(true),
         }))))
@@ -86,6 +98,9 @@ impl Mm {
 
         for (from, to) in self.0.words.iter().zip(&to.0.words) {
             to.store(from.load(Relaxed), Relaxed);
+        }
+        for (from, to) in self.0.last.iter().zip(&to.0.last) {
+            to.set(from.get());
         }
         to.0.present.set(self.0.present.get());
         result
@@ -149,9 +164,16 @@ impl MmapReadGuard<'_> {
         let present = self.space.present.get();
 
         if present {
-            self.space.words[bit as usize % 2].store(on.into(), Relaxed);
+            self.space.write(bit, on);
         }
         present
+    }
+
+    pub fn test_bit_nofault(&self, _: usize, bit: u32) -> Option<bool> {
+        self.space
+            .present
+            .get()
+            .then(|| self.space.last[bit as usize % 2].get())
     }
 
     pub fn fault_in_writeable(&mut self, _: usize) -> Result {
@@ -173,7 +195,7 @@ pub mod gup {
         /// Sets one of the two bits of the word.
         #[track_caller]
         pub fn set_bit(&mut self, _: usize, bit: u32, on: bool) -> Result {
-            self.0.words[bit as usize % 2].store(on.into(), Relaxed);
+            self.0.write(bit, on);
             Ok(())
         }
 

@@ -6,7 +6,7 @@
 //! current task. They come in pairs: [`pin_page_nofault`] finds a page only when it is present and
 //! writeable already, and so does not wait for I/O; when it finds none, [`fault_in_writeable`] gets
 //! it there, which may take long and may release the lock in between. [`set_bit_nofault`] is a
-//! faster way than the former for a bit in anonymous memory.
+//! faster way than the former for a bit in anonymous memory, and [`test_bit_nofault`] reads one.
 //!
 //! C header: [`include/linux/mm.h`](srctree/include/linux/mm.h).
 //!
@@ -14,10 +14,14 @@
 //!
 //! [`pin_page_nofault`]: MmapReadGuard::pin_page_nofault
 //! [`set_bit_nofault`]: MmapReadGuard::set_bit_nofault
+//! [`test_bit_nofault`]: MmapReadGuard::test_bit_nofault
 //! [`fault_in_writeable`]: MmapReadGuard::fault_in_writeable
 
 use super::{
-    virt::flags as vma_flags,
+    virt::{
+        flags as vma_flags,
+        VmaRef, //
+    },
     MmapReadGuard, //
 };
 use crate::{
@@ -120,37 +124,26 @@ impl MmapReadGuard<'_> {
             return false;
         };
         let flags = vma.flags();
-        let vma = vma.as_ptr();
 
         // As `get_user_pages()` refuses: no memory of devices. A page of a shadow stack looks
         // writeable.
         if flags & vma_flags::WRITE == 0
             || flags & (vma_flags::IO | vma_flags::PFNMAP) != 0
             // SAFETY: The mmap lock is held, so `vma` is valid and its flags do not change.
-            || unsafe { bindings::vma_is_shadow_stack(vma) }
+            || unsafe { bindings::vma_is_shadow_stack(vma.as_ptr()) }
         {
             return false;
         }
 
-        let mut walk = bindings::folio_walk::default();
+        let set = |walk: &mut bindings::folio_walk, folio: *mut bindings::folio| {
+            // SAFETY: `walk` is that of a folio that was found.
+            if !unsafe { bindings::folio_walk_pte_write(walk) } {
+                return false;
+            }
 
-        // SAFETY: `vma` is valid and contains `addr`, and the mmap lock is held.
-        let folio = unsafe { bindings::folio_walk_start(&mut walk, vma, addr, 0) };
-        if folio.is_null() {
-            return false;
-        }
-
-        // The page is mapped and stays so until `folio_walk_end()` releases the lock of the page
-        // table.
-        //
-        // SAFETY: `folio_walk_start()` has filled `walk` in and returned a valid folio.
-        let is_ours = unsafe {
-            bindings::folio_walk_pte_write(&mut walk) && bindings::folio_test_anon(folio)
-        };
-
-        if is_ours {
-            // SAFETY: `walk.page` is the page at `addr`. It is not the shared zeropage, which was
-            // not asked for.
+            // SAFETY: `walk.page` is the page at `addr`, which is mapped writeable and in no memory
+            // of devices. It is not the shared zeropage, which was not asked for. The alignment
+            // and the bit have been checked.
             unsafe { change_bit(walk.page, addr % PAGE_SIZE, bit, on) };
 
             // Only a mapped page may be marked dirty without the lock of its folio.
@@ -161,11 +154,40 @@ impl MmapReadGuard<'_> {
                     bindings::folio_mark_dirty(folio);
                 }
             }
+            true
+        };
+
+        // SAFETY: `vma` was looked up for `addr`.
+        unsafe { with_anon_page(vma, addr, set) }.unwrap_or(false)
+    }
+
+    /// Returns the state of a bit of an `unsigned long`, if that is in anonymous memory whose page
+    /// is present.
+    ///
+    /// The page may be one that a write would have to copy first.
+    ///
+    /// Returns [`None`] if it is not, if `addr` is not a multiple of the size of an `unsigned
+    /// long`, or if that has no such bit.
+    ///
+    /// # Context
+    ///
+    /// Does not sleep.
+    pub fn test_bit_nofault(&self, addr: usize, bit: u32) -> Option<bool> {
+        if addr % size_of::<c_ulong>() != 0 || bit >= c_ulong::BITS {
+            return None;
         }
 
-        // SAFETY: Ends the walk that has begun above, once.
-        unsafe { bindings::folio_walk_end(&mut walk, vma) };
-        is_ours
+        let vma = self.vma_lookup(addr)?;
+        let test = |walk: &mut bindings::folio_walk, _| {
+            // SAFETY: `walk.page` is the page at `addr`, which is mapped. The alignment has been
+            // checked.
+            let word = unsafe { read_word(walk.page, addr % PAGE_SIZE) };
+
+            word & (1 << bit) != 0
+        };
+
+        // SAFETY: `vma` was looked up for `addr`.
+        unsafe { with_anon_page(vma, addr, test) }
     }
 
     /// Faults in the page at `addr` as writeable, as a write by a task of that address space would.
@@ -199,6 +221,39 @@ impl MmapReadGuard<'_> {
     }
 }
 
+/// Calls `f` with the page at `addr` and its folio, if it is present and anonymous.
+///
+/// The page is mapped while `f` runs, under the lock of its page table.
+///
+/// # Safety
+///
+/// `vma` must contain `addr`.
+unsafe fn with_anon_page<R>(
+    vma: &VmaRef,
+    addr: usize,
+    f: impl FnOnce(&mut bindings::folio_walk, *mut bindings::folio) -> R,
+) -> Option<R> {
+    let vma = vma.as_ptr();
+    let mut walk = bindings::folio_walk::default();
+
+    // SAFETY: A `VmaRef` is valid and the mmap lock is held. The caller guarantees that it contains
+    // `addr`.
+    let folio = unsafe { bindings::folio_walk_start(&mut walk, vma, addr, 0) };
+    if folio.is_null() {
+        return None;
+    }
+
+    // The page is mapped and stays so until `folio_walk_end()` releases the lock of the page table.
+    //
+    // SAFETY: `folio_walk_start()` has returned a valid folio.
+    let is_anon = unsafe { bindings::folio_test_anon(folio) };
+    let result = is_anon.then(|| f(&mut walk, folio));
+
+    // SAFETY: Ends the walk that has begun above, once.
+    unsafe { bindings::folio_walk_end(&mut walk, vma) };
+    result
+}
+
 /// Atomically sets (`on`) or clears a bit of the `unsigned long` at `offset` of a page.
 ///
 /// # Safety
@@ -229,6 +284,25 @@ unsafe fn change_bit(page: *mut bindings::page, offset: usize, bit: u32, on: boo
 
     // SAFETY: `kaddr` was mapped above, and no other page was mapped since.
     unsafe { bindings::kunmap_local(kaddr) };
+}
+
+/// Reads the `unsigned long` at `offset` of a page.
+///
+/// # Safety
+///
+/// - `page` is valid.
+/// - `offset` is less than `PAGE_SIZE` and a multiple of the size of an `unsigned long`.
+unsafe fn read_word(page: *mut bindings::page, offset: usize) -> c_ulong {
+    // SAFETY: The page is valid.
+    let kaddr = unsafe { bindings::kmap_local_page(page) };
+
+    // SAFETY: `kaddr` is valid for `PAGE_SIZE` bytes and aligned to that, and the `unsigned long`
+    // lies in the page as a whole. User space may write to it at any time, hence the volatile read.
+    let word = unsafe { kaddr.byte_add(offset).cast::<c_ulong>().read_volatile() };
+
+    // SAFETY: `kaddr` was mapped above, and no other page was mapped since.
+    unsafe { bindings::kunmap_local(kaddr) };
+    word
 }
 
 /// A page of a user address space that is pinned for writing.

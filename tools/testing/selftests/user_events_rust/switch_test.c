@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 
 #include "kselftest_harness.h"
 #include "ue.h"
@@ -92,6 +93,76 @@ static void *keep_switching(void *stop)
 	for (int i = 0; !__atomic_load_n((bool *)stop, __ATOMIC_RELAXED); i++)
 		ue_enable("switched", i & 1);
 	return NULL;
+}
+
+/* Memory of all processes that is no file's, in KiB. */
+static long anonymous_memory(void)
+{
+	const char *text = strstr(ue_slurp("/proc/meminfo"), "AnonPages:");
+
+	return text ? atol(text + strlen("AnonPages:")) : -1;
+}
+
+/*
+ * Children that are forked while another event is switched write their words, but not those that
+ * are right, whose pages they share with the parent.
+ */
+TEST_F(switched, children_share_the_pages_of_their_words)
+{
+	char *pages = mmap(NULL, BITS * UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	int *switches = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t children[20], switcher;
+	long before, after;
+
+	ASSERT_NE(MAP_FAILED, (void *)pages);
+	ASSERT_NE(MAP_FAILED, (void *)switches);
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:shared u32 a"));
+	for (int i = 0; i < BITS; i++)
+		ASSERT_EQ(0, ue_reg(self->fd, (void *)(pages + i * UE_PAGE), 0, "shared u32 a"));
+	/* A process whose many words make each switch take a while. */
+	switcher = fork();
+	if (!switcher) {
+		int fd = ue_open();
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < 20 * BITS; i++) {
+			if (ue_reg(fd, &self->w[i], 0, "switched u32 a"))
+				_exit(1);
+		}
+		for (int i = 1;; i++) {
+			ue_enable("switched", i & 1);
+			__atomic_store_n(switches, i, __ATOMIC_RELAXED);
+		}
+	}
+	ASSERT_LT(0, switcher);
+	/* The first ones take long for other reasons. */
+	ASSERT_TRUE(ue_poll(__atomic_load_n(switches, __ATOMIC_RELAXED) > 3));
+	before = anonymous_memory();
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+		children[i] = fork();
+		if (!children[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		ASSERT_LT(0, children[i]);
+		usleep(7000);
+	}
+	/* More than what has to be done takes. */
+	usleep(500000);
+	after = anonymous_memory();
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	kill(switcher, SIGKILL);
+	waitpid(switcher, NULL, 0);
+	TH_LOG("%zu children, each with %d words in pages of their own: %ld KiB more",
+	       ARRAY_SIZE(children), BITS, after - before);
+	/* Each has some pages of its own, such as those of its stack. */
+	EXPECT_GT((long)ARRAY_SIZE(children) * 512, after - before);
+	EXPECT_EQ(0, ue_enable("switched", false));
 }
 
 /*
