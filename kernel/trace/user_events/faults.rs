@@ -37,10 +37,7 @@ pub(super) fn init() -> Result {
 /// Returns the queue of work items that wait for pages.
 pub(super) fn queue() -> &'static Queue {
     // Nothing is registered before `init()`.
-    QUEUE
-        .as_ref()
-        .copied()
-        .unwrap_or(workqueue::system_dfl())
+    QUEUE.as_ref().copied().unwrap_or(workqueue::system_dfl())
 }
 
 /// Returns `true` if a message that a process can cause is to be logged now.

@@ -7,7 +7,7 @@
 #include <linux/ratelimit.h>
 #include <linux/user_events.h>
 
-/* For user_events only, see mm.rs. */
+/* For user_events only, see mm/late.rs. */
 bool user_events_may_warn(void);
 
 /* Returns whether a message that user space can cause is to be logged now. */

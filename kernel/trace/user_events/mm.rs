@@ -10,14 +10,11 @@
 //!
 //! A word is written through its page, pinned without faulting, under the lock of the
 //! [`MmState`]. So writes of different threads are one after the other, each writes what the
-//! event's state is at that moment, and none happens once an address has been taken out. If the
-//! page is not there, or the process is busy with its `mmap_lock`, the word is put on a list for a
-//! work item, which faults the page in and writes it. Nobody who switches an event waits for that,
-//! or for the lock of the [`MmState`]. That is never held while memory is allocated, except for the
-//! list, without waiting.
+//! event's state is at that moment, and none happens once an address has been taken out. That lock
+//! is never held while memory is allocated, except for the list of late words, without waiting.
 //!
-//! The work item may wait for as long as it takes to bring a page in, so it is on a queue of its
-//! own ([`faults`]). The words that need not be waited for are written first.
+//! A task that registers or unregisters a bit writes the word itself. The words that a switch
+//! writes, at once or later, are in [`late`].
 //!
 //! # Fork
 //!
@@ -30,6 +27,8 @@
 //! Words in memory that the child does not get (`MADV_WIPEONFORK`) are stale in the child until the
 //! next switch.
 
+mod late;
+
 use super::{
     defs::EnableBit,
     enabler::{
@@ -38,11 +37,8 @@ use super::{
         Site, //
     },
     event::EventUse,
-    faults, reaper,
-    switch::{
-        next_id,
-        Switch, //
-    },
+    reaper,
+    switch::next_id, //
 };
 use kernel::{
     impl_has_work,
@@ -57,47 +53,28 @@ use kernel::{
         gup::PinnedPage,
         Mm,
         MmWithUser,
-        MmWithUserAsync,
-        MmapReadGuard, //
+        MmWithUserAsync, //
     },
-    new_mutex, new_work,
+    new_mutex,
+    new_work,
     page::PAGE_SIZE,
     prelude::*,
     sync::{
         aref::ARef,
         atomic::{
             Atomic,
-            Full,
             Relaxed,
             Release, //
         },
         Arc,
         Mutex, //
     },
-    time::{
-        delay::fsleep,
-        Delta, //
-    },
-    workqueue::{
-        Work,
-        WorkItem, //
-    },
+    workqueue::Work, //
 };
 
 /// Maximum number of page faults for one write: a process that keeps unmapping the page must not
 /// keep the kernel busy.
 const MAX_ATTEMPTS: usize = 10;
-
-/// Maximum number of words that are listed for the work item. With more of them it writes all
-/// words.
-const MAX_PENDING: usize = 64;
-
-/// The number of times a switch tries to get the locks of a process. After that it leaves the word
-/// to the work item.
-const LOCK_TRIES: u32 = 5;
-
-/// The delay before the work item retries a failed allocation.
-const MEMORY_WAIT: Delta = Delta::from_millis(500);
 
 /// The user events state of an address space.
 #[pin_data]
@@ -121,7 +98,7 @@ pub(crate) struct MmState {
 struct Inner {
     /// The enabled addresses; `None` once the address space has exited.
     set: Option<Arc<EnablerSet>>,
-    /// Keys of the words to be written once their page is there, at most [`MAX_PENDING`].
+    /// Keys of the words to be written once their page is there, at most [`late::MAX_PENDING`].
     pending: KVVec<u64>,
     /// The work item is writing words.
     working: bool,
@@ -238,11 +215,6 @@ impl MmState {
         if let Some(set) = set {
             EnablerSet::leave(&set, self);
         }
-    }
-
-    fn queue(this: &Arc<Self>) {
-        // If it is queued already that run looks at the list.
-        let _ = faults::queue().enqueue(this.clone());
     }
 
     /// Takes a reference to the address space, whose drop does not tear it down in this context.
@@ -408,8 +380,7 @@ impl MmState {
         if !Arc::ptr_eq(&own, &set) {
             inner.set = Some(own.clone());
             if is_missed {
-                this.resync.store(true, Release);
-                Self::queue(this);
+                Self::write_all_later(this);
             }
             EnablerSet::leave(&set, this);
         }
@@ -444,247 +415,6 @@ impl MmState {
         }
         Err(EFAULT)
     }
-
-    /// Writes the state of its event to the bit of `site`, if it is still registered here.
-    ///
-    /// What cannot be written at once is written later. Waits a little for the locks of the
-    /// process, if `switch` may still wait.
-    pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site>, switch: &mut Switch) {
-        // All words are going to be written anyway. The work item reads the status of the event
-        // after it has reset the flag; the switch has stored the status before it took its number,
-        // which is fully ordered.
-        if this.resync.load(Relaxed) {
-            return;
-        }
-        let Some(mm) = this.user() else {
-            return;
-        };
-
-        for left in (0..LOCK_TRIES).rev() {
-            let last = left == 0 || !switch.may_pause();
-
-            if Self::try_sync(this, &mm, site, last) {
-                return;
-            }
-            // All words are going to be written anyway.
-            if this.resync.load(Relaxed) || last || !switch.pause() {
-                break;
-            }
-        }
-        this.resync.store(true, Release);
-        Self::queue(this);
-    }
-
-    /// One try of [`MmState::sync`]. Returns `true` if nothing remains to be done: the word is
-    /// written, or is known to be written later, or does not follow the event any more.
-    ///
-    /// Returns `false` on lock contention. On the `last` try, contention of `mmap_lock` leaves the
-    /// word to the work item instead.
-    fn try_sync(this: &Arc<Self>, mm: &MmWithUser, site: &Arc<Site>, last: bool) -> bool {
-        let Some(mut inner) = this.inner.try_lock() else {
-            return false;
-        };
-
-        if inner.forking {
-            this.resync.store(true, Release);
-            return true;
-        }
-        // If it has got a set of its own meanwhile, that took care of all words.
-        let is_here = inner
-            .set
-            .as_ref()
-            .is_some_and(|set| Arc::ptr_eq(set, site.set()));
-
-        if !is_here || !site.is_live() {
-            return true;
-        }
-        match mm.mmap_read_trylock() {
-            Some(guard) if write_now(&guard, site) => {}
-            // One word is waited for, not each of them.
-            None if !last && !inner.working && inner.pending.is_empty() => return false,
-            _ => Self::write_later(this, &mut inner, site.key()),
-        }
-        true
-    }
-
-    fn write_later(this: &Arc<Self>, inner: &mut Inner, key: u64) {
-        Self::list(this, inner, key);
-        Self::queue(this);
-    }
-
-    /// Has a word written by the next run of the work item.
-    fn list(this: &Arc<Self>, inner: &mut Inner, key: u64) {
-        if !this.resync.load(Relaxed)
-            && !inner.pending.contains(&key)
-            && (inner.pending.len() >= MAX_PENDING || inner.pending.push(key, GFP_NOWAIT).is_err())
-        {
-            this.resync.store(true, Release);
-        }
-    }
-
-    /// Takes the pending words that are to be written now.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM` if there is no memory for their list.
-    fn take_late(&self) -> Result<Option<KVVec<u64>>> {
-        let mut late = KVVec::new();
-        let set = {
-            let mut inner = self.inner.lock();
-
-            // `forked()` queues the work item.
-            if inner.forking {
-                return Ok(None);
-            }
-            let all = self.resync.xchg(false, Full);
-
-            core::mem::swap(&mut inner.pending, &mut late);
-            inner.working = all || !late.is_empty();
-            if all {
-                inner.set.clone()
-            } else {
-                None
-            }
-        };
-
-        if let Some(set) = set {
-            late = set.keys().inspect_err(|_| {
-                // Not lost: the words on the list are among them.
-                self.resync.store(true, Release);
-            })?;
-        }
-        Ok(Some(late).filter(|late| !late.is_empty()))
-    }
-
-    /// Writes words, whatever it takes.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM` if there is no memory for a page. What is left is listed again.
-    fn write_late(this: &Arc<Self>, mm: &MmWithUser, mut late: KVVec<u64>) -> Result {
-        // The page of another word may never come.
-        late.retain(|key| !Self::write_present(this, mm, *key));
-
-        for (at, key) in late.iter().enumerate() {
-            let Err(e) = Self::write_absent(this, mm, *key) else {
-                continue;
-            };
-            let mut inner = this.inner.lock();
-
-            for key in late.iter().skip(at) {
-                Self::list(this, &mut inner, *key);
-            }
-            return Err(e);
-        }
-        Ok(())
-    }
-
-    /// Writes the state of its event to the bit with this key, if neither its page nor the
-    /// `mmap_lock` has to be waited for. Returns `false` if it has.
-    ///
-    /// A bit that has that state already is not written: a child that writes all its words keeps
-    /// sharing their pages with its parent.
-    fn write_present(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> bool {
-        let Some(guard) = mm.mmap_read_trylock() else {
-            return false;
-        };
-        let inner = this.inner.lock();
-        // Dropped without the lock.
-        let site = inner.set.as_ref().and_then(|set| set.get(key));
-        let is_done = site
-            .as_ref()
-            .is_none_or(|site| is_right(&guard, site) || write_now(&guard, site));
-
-        drop(inner);
-        is_done
-    }
-
-    /// Writes the state of its event to the bit with this key, as soon as its page is there.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM` if there is no memory for the page.
-    fn write_absent(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> Result {
-        let bit = EnableBit::from_key(key);
-        let written = Self::with_page(mm, &bit, |page| {
-            let inner = this.inner.lock();
-
-            // Dropped without the lock.
-            let site = inner.set.as_ref().and_then(|set| set.get(key));
-            let result = match &site {
-                Some(site) => write(page, &bit, site.event().is_on()),
-                None => Ok(()),
-            };
-
-            drop(inner);
-            drop(site);
-            result
-        });
-
-        match written {
-            Ok(_) => return Ok(()),
-            // There may be some the next time.
-            Err(e) if e == ENOMEM => return Err(e),
-            Err(_) => (),
-        }
-
-        let set = this.inner.lock().set.clone();
-        if let Some(site) = set.and_then(|set| set.get(key)) {
-            // Switching the event again tries again. A process can provoke this as it likes.
-            if faults::may_warn() {
-                pr_warn!(
-                    "Fault for mm: {:p} @ 0x{:x} event: {}\n",
-                    this.mm.as_raw(),
-                    bit.addr(),
-                    site.event().name()
-                );
-            }
-        }
-        Ok(())
-    }
-}
-
-impl WorkItem for MmState {
-    type Pointer = Arc<Self>;
-
-    fn run(this: Arc<Self>) {
-        loop {
-            let Some(mm) = this.user() else {
-                return;
-            };
-            let result = match this.take_late() {
-                Ok(Some(late)) => Self::write_late(&this, &mm, late),
-                Ok(None) => return,
-                Err(e) => Err(e),
-            };
-
-            // Memory is not waited for as a user of the address space, which may be what takes it.
-            drop(mm);
-            if result.is_err() {
-                fsleep(MEMORY_WAIT);
-            }
-        }
-    }
-}
-
-/// Returns `true` if the bit of `site` is known to have the state of its event.
-fn is_right(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
-    let (addr, nr) = EnableBit::from_key(site.key()).target();
-
-    guard.test_bit_nofault(addr, nr) == Some(site.event().is_on())
-}
-
-/// Writes the state of its event to the bit of `site`, if neither its page nor the lock of that has
-/// to be waited for.
-fn write_now(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
-    let bit = EnableBit::from_key(site.key());
-    let (addr, nr) = bit.target();
-    let on = site.event().is_on();
-
-    guard.set_bit_nofault(addr, nr, on)
-        || guard
-            .pin_page_nofault(addr)
-            .is_some_and(|mut page| page.try_set_bit(addr % PAGE_SIZE, nr, on).is_ok())
 }
 
 /// Sets or clears the bit in its page, atomically, as programs that share the word expect it.

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The words that a switch writes, at once or later.
+//!
+//! A switch writes a word if it gets the locks of the process within a short time and the page of
+//! the word is present. Otherwise it defers the word to the work item of the process, and goes on.
+//! The work item waits for these locks and faults the page in.
+//!
+//! # States
+//!
+//! What the work item has to do is in [`MmState::resync`] and in [`Inner`]:
+//!
+//! | State | `forking` | `resync` | `pending` | `working` | Work item |
+//! | --- | --- | --- | --- | --- | --- |
+//! | idle | no | no | empty | no | not queued |
+//! | listed | no | no | 1 to [`MAX_PENDING`] | either | queued |
+//! | all | no | yes | any | either | queued |
+//! | writing | no | no | empty | yes | running |
+//! | forking | yes | any | empty | no | not queued, or returns at once |
+//!
+//! ```text
+//!                    list()                      take_late()
+//!          idle ----------------> listed ------------------------> writing
+//!            |                      | too many, or no memory         |  |
+//!            | write_all_later()    v                                |  |
+//!            +-------------------> all ---------- take_late() -------+  |
+//!            ^                      ^                                   |
+//!            |                      +---- list(), write_all_later() ----+
+//!            +------------------------ take_late(), nothing left -------+
+//!
+//!   forking ---- forked() ----> idle, or all if there was a switch meanwhile
+//! ```
+//!
+//! `resync` may be set without the lock of the [`MmState`]: by a switch that does not get it. All
+//! else changes under that lock. A state other than idle and forking is left by the work item only,
+//! or by the end of the address space.
+//!
+//! # Waiting
+//!
+//! The work item may wait for as long as it takes to bring a page in, so it is on a queue of its
+//! own ([`faults`]). The words that need not be waited for are written first. If there is no memory
+//! for a page, it tries again after [`MEMORY_WAIT`], as no user of the address space meanwhile: that
+//! may be what takes the memory.
+
+use super::{
+    super::{
+        defs::EnableBit,
+        enabler::Site,
+        faults,
+        switch::Switch, //
+    },
+    write,
+    Inner,
+    MmState, //
+};
+use kernel::{
+    mm::{
+        MmWithUser,
+        MmapReadGuard, //
+    },
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::{
+        atomic::{
+            Full,
+            Relaxed,
+            Release, //
+        },
+        Arc, //
+    },
+    time::{
+        delay::fsleep,
+        Delta, //
+    },
+    workqueue::WorkItem,
+};
+
+/// Maximum number of words that are listed for the work item. With more of them it writes all
+/// words.
+pub(super) const MAX_PENDING: usize = 64;
+
+/// The number of times a switch tries to get the locks of a process. After that it leaves the word
+/// to the work item.
+const LOCK_TRIES: u32 = 5;
+
+/// The delay before the work item retries a failed allocation.
+const MEMORY_WAIT: Delta = Delta::from_millis(500);
+
+/// The outcome of a try to write a word for a switch.
+enum Outcome {
+    /// The word is written, or does not follow the event any more.
+    Done,
+    /// The work item writes the word later.
+    Deferred,
+    /// A lock is held by others.
+    Busy,
+}
+
+impl MmState {
+    /// Writes the state of its event to the bit of `site`, if it is still registered here.
+    ///
+    /// What cannot be written at once is written later. Waits a little for the locks of the
+    /// process, if `switch` may still wait.
+    pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site>, switch: &mut Switch) {
+        // All words are going to be written anyway. The work item reads the status of the event
+        // after it has reset the flag; the switch has stored the status before it took its number,
+        // which is fully ordered.
+        if this.resync.load(Relaxed) {
+            return;
+        }
+        let Some(mm) = this.user() else {
+            return;
+        };
+
+        for left in (0..LOCK_TRIES).rev() {
+            let last = left == 0 || !switch.may_pause();
+
+            match Self::try_sync(this, &mm, site, last) {
+                Outcome::Done | Outcome::Deferred => return,
+                Outcome::Busy => (),
+            }
+            // All words are going to be written anyway.
+            if this.resync.load(Relaxed) || last || !switch.pause() {
+                break;
+            }
+        }
+        Self::write_all_later(this);
+    }
+
+    /// One try of [`MmState::sync`]. On the `last` one, contention of `mmap_lock` defers the word.
+    fn try_sync(this: &Arc<Self>, mm: &MmWithUser, site: &Arc<Site>, last: bool) -> Outcome {
+        let Some(mut inner) = this.inner.try_lock() else {
+            return Outcome::Busy;
+        };
+
+        if inner.forking {
+            this.resync.store(true, Release);
+            return Outcome::Deferred;
+        }
+        // If it has got a set of its own meanwhile, that took care of all words.
+        let is_here = inner
+            .set
+            .as_ref()
+            .is_some_and(|set| Arc::ptr_eq(set, site.set()));
+
+        if !is_here || !site.is_live() {
+            return Outcome::Done;
+        }
+        match mm.mmap_read_trylock() {
+            Some(guard) if write_now(&guard, site) => Outcome::Done,
+            // One word is waited for, not each of them.
+            None if !last && !inner.working && inner.pending.is_empty() => Outcome::Busy,
+            _ => {
+                Self::list(this, &mut inner, site.key());
+                Self::queue(this);
+                Outcome::Deferred
+            }
+        }
+    }
+
+    /// Has all words written by a run of the work item that begins after this.
+    pub(super) fn write_all_later(this: &Arc<Self>) {
+        this.resync.store(true, Release);
+        Self::queue(this);
+    }
+
+    /// Queues the work item. If it is queued already, that run looks at the list.
+    pub(super) fn queue(this: &Arc<Self>) {
+        let _ = faults::queue().enqueue(this.clone());
+    }
+
+    /// Has a word written by the next run of the work item.
+    fn list(this: &Arc<Self>, inner: &mut Inner, key: u64) {
+        if !this.resync.load(Relaxed)
+            && !inner.pending.contains(&key)
+            && (inner.pending.len() >= MAX_PENDING || inner.pending.push(key, GFP_NOWAIT).is_err())
+        {
+            this.resync.store(true, Release);
+        }
+    }
+
+    /// Takes the pending words that are to be written now.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if there is no memory for their list.
+    fn take_late(&self) -> Result<Option<KVVec<u64>>> {
+        let mut late = KVVec::new();
+        let set = {
+            let mut inner = self.inner.lock();
+
+            // `forked()` queues the work item.
+            if inner.forking {
+                return Ok(None);
+            }
+            let all = self.resync.xchg(false, Full);
+
+            core::mem::swap(&mut inner.pending, &mut late);
+            inner.working = all || !late.is_empty();
+            if all {
+                inner.set.clone()
+            } else {
+                None
+            }
+        };
+
+        if let Some(set) = set {
+            late = set.keys().inspect_err(|_| {
+                // Not lost: the words on the list are among them.
+                self.resync.store(true, Release);
+            })?;
+        }
+        Ok(Some(late).filter(|late| !late.is_empty()))
+    }
+
+    /// Writes words, whatever it takes.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if there is no memory for a page. What is left is listed again.
+    fn write_late(this: &Arc<Self>, mm: &MmWithUser, mut late: KVVec<u64>) -> Result {
+        // The page of another word may never come.
+        late.retain(|key| !Self::write_present(this, mm, *key));
+
+        for (at, key) in late.iter().enumerate() {
+            let Err(e) = Self::write_absent(this, mm, *key) else {
+                continue;
+            };
+            let mut inner = this.inner.lock();
+
+            for key in late.iter().skip(at) {
+                Self::list(this, &mut inner, *key);
+            }
+            return Err(e);
+        }
+        Ok(())
+    }
+
+    /// Writes the state of its event to the bit with this key, if neither its page nor the
+    /// `mmap_lock` has to be waited for. Returns `false` if it has.
+    ///
+    /// A bit that has that state already is not written: a child that writes all its words keeps
+    /// sharing their pages with its parent.
+    fn write_present(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> bool {
+        let Some(guard) = mm.mmap_read_trylock() else {
+            return false;
+        };
+        let inner = this.inner.lock();
+        // Dropped without the lock.
+        let site = inner.set.as_ref().and_then(|set| set.get(key));
+        let is_done = site
+            .as_ref()
+            .is_none_or(|site| is_right(&guard, site) || write_now(&guard, site));
+
+        drop(inner);
+        is_done
+    }
+
+    /// Writes the state of its event to the bit with this key, as soon as its page is there.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if there is no memory for the page.
+    fn write_absent(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> Result {
+        let bit = EnableBit::from_key(key);
+        let written = Self::with_page(mm, &bit, |page| {
+            let inner = this.inner.lock();
+
+            // Dropped without the lock.
+            let site = inner.set.as_ref().and_then(|set| set.get(key));
+            let result = match &site {
+                Some(site) => write(page, &bit, site.event().is_on()),
+                None => Ok(()),
+            };
+
+            drop(inner);
+            drop(site);
+            result
+        });
+
+        match written {
+            Ok(_) => return Ok(()),
+            // There may be some the next time.
+            Err(e) if e == ENOMEM => return Err(e),
+            Err(_) => (),
+        }
+
+        let set = this.inner.lock().set.clone();
+        if let Some(site) = set.and_then(|set| set.get(key)) {
+            // Switching the event again tries again. A process can provoke this as it likes.
+            if faults::may_warn() {
+                pr_warn!(
+                    "Fault for mm: {:p} @ 0x{:x} event: {}\n",
+                    this.mm.as_raw(),
+                    bit.addr(),
+                    site.event().name()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+impl WorkItem for MmState {
+    type Pointer = Arc<Self>;
+
+    fn run(this: Arc<Self>) {
+        loop {
+            let Some(mm) = this.user() else {
+                return;
+            };
+            let result = match this.take_late() {
+                Ok(Some(late)) => Self::write_late(&this, &mm, late),
+                Ok(None) => return,
+                Err(e) => Err(e),
+            };
+
+            // Memory is not waited for as a user of the address space, which may be what takes it.
+            drop(mm);
+            if result.is_err() {
+                fsleep(MEMORY_WAIT);
+            }
+        }
+    }
+}
+
+/// Returns `true` if the bit of `site` is known to have the state of its event.
+fn is_right(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
+    let (addr, nr) = EnableBit::from_key(site.key()).target();
+
+    guard.test_bit_nofault(addr, nr) == Some(site.event().is_on())
+}
+
+/// Writes the state of its event to the bit of `site`, if neither its page nor the lock of that has
+/// to be waited for.
+fn write_now(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
+    let bit = EnableBit::from_key(site.key());
+    let (addr, nr) = bit.target();
+    let on = site.event().is_on();
+
+    guard.set_bit_nofault(addr, nr, on)
+        || guard
+            .pin_page_nofault(addr)
+            .is_some_and(|mut page| page.try_set_bit(addr % PAGE_SIZE, nr, on).is_ok())
+}
