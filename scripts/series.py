@@ -120,7 +120,9 @@ class Series:
 
     def render(self):
         """The files that declare modules, as far as these compile."""
-        macros = set(re.findall(r'^pub fn (\w+)\(', read(f'{TREE}/rust/macros/lib.rs').decode(), re.M))
+        exported = read(f'{TREE}/rust/macros/lib.rs').decode()
+        macros = set(re.findall(r'^pub fn (\w+)\(', exported, re.M))
+        macros |= set(re.findall(r'^#\[proc_macro_derive\((\w+)', exported, re.M))
         self.ok = self.stage.ready(self.taken, macros)
         for f in self.stage.modules:
             if f in self.taken:
