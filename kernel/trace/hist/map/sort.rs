@@ -228,6 +228,10 @@ fn mark_runs(run: &mut [Entry]) -> bool {
 
 /// Sorts a run by its numbers: merges sorted parts of it, which are twice as long each time.
 fn sort_run(run: &mut [Entry], scratch: &mut [Entry]) {
+    if run.is_sorted_by_key(|entry| entry.number) {
+        return;
+    }
+
     let Some(scratch) = scratch.get_mut(..run.len()) else {
         return;
     };

@@ -41,11 +41,13 @@ use crate::{
         span::Span, //
     },
     histogram::{
+        Effect,
         Histogram,
         Parts, //
     },
     program::compile::compile,
-    registry, //
+    registry,
+    spec::Spec, //
 };
 
 /// The start of a filter.
@@ -183,13 +185,39 @@ fn remove<'h>(builder: Builder<'_, 'h>, filter: Option<&Filter<'h>>) -> Result {
 }
 
 /// Pauses, continues or clears what is there, or attaches something new.
+///
+/// An action may create a histogram on another event, which calls this function again. Functions
+/// that use much of the stack are therefore called after that, and are not inlined.
 fn add<'h>(mut builder: Builder<'_, 'h>, filter: Option<Filter<'h>>, auto_created: bool) -> Result {
     if update(&builder, filter.as_ref()) {
         return Ok(());
     }
 
     let shared = shared(&builder);
-    let prepared = prepare(&mut builder, shared.as_deref(), filter.as_ref());
+    let created = create_actions(&mut builder, shared.as_deref());
+
+    finish(builder, filter, auto_created, shared, created)
+}
+
+/// Creates the actions of a description. Unless the histogram is the `shared` one, first waits
+/// until few removed ones are left.
+fn create_actions(builder: &mut Builder<'_, '_>, shared: Option<&Histogram>) -> Result {
+    if shared.is_none() {
+        backlog::wait()?;
+    }
+    builder.create_actions(shared)
+}
+
+/// Attaches a histogram whose actions are `created`, or releases what has been.
+#[inline(never)]
+fn finish<'h>(
+    mut builder: Builder<'_, 'h>,
+    filter: Option<Filter<'h>>,
+    auto_created: bool,
+    shared: Option<Arc<Histogram>>,
+    created: Result,
+) -> Result {
+    let prepared = created.and_then(|()| prepare(&mut builder, shared.as_deref(), filter.as_ref()));
     let Builder {
         file,
         lists,
@@ -200,9 +228,7 @@ fn add<'h>(mut builder: Builder<'_, 'h>, filter: Option<Filter<'h>>, auto_create
     } = builder;
     let hist = match (shared, prepared) {
         (Some(shared), Ok(_)) => shared,
-        (None, Ok(Some((memory, parts)))) => {
-            memory.write(Histogram::new(spec, effects, parts)).into()
-        }
+        (None, Ok(Some((memory, parts)))) => complete(memory, spec, effects, parts),
         (_, result) => {
             lifecycle::release_resources(&effects, lists);
             return result.and(Err(EINVAL));
@@ -257,22 +283,39 @@ fn shared(builder: &Builder<'_, '_>) -> Option<Arc<Histogram>> {
 }
 
 /// Memory for a new histogram, and its parts besides its description and its effects.
-type Prepared = (UniqueArc<MaybeUninit<Histogram>>, Parts);
+type Prepared = (UniqueArc<MaybeUninit<Histogram>>, KBox<Parts>);
 
-/// Does all that can fail except for attaching. Unless the histogram is the `shared` one, returns
-/// what it needs.
+/// Compiles a description, and allocates what the histogram needs.
+#[inline(never)]
+fn parts(builder: &Builder<'_, '_>) -> Result<KBox<Parts>> {
+    let program = compile(&builder.spec, &builder.owners)?;
+    let parts = Parts::new(program, builder.spec.map_bits)?;
+
+    Ok(KBox::new(parts, GFP_KERNEL)?)
+}
+
+/// Assembles a histogram.
+#[inline(never)]
+fn complete(
+    memory: UniqueArc<MaybeUninit<Histogram>>,
+    spec: Spec,
+    effects: KVec<Effect>,
+    parts: KBox<Parts>,
+) -> Arc<Histogram> {
+    memory
+        .write(Histogram::new(spec, effects, KBox::into_inner(parts)))
+        .into()
+}
+
+/// Does all that can fail after the actions are created, except for attaching. Unless the histogram
+/// is the `shared` one, returns what it needs.
+#[inline(never)]
 fn prepare<'h>(
     builder: &mut Builder<'_, 'h>,
     shared: Option<&Histogram>,
     filter: Option<&Filter<'h>>,
 ) -> Result<Option<Prepared>> {
     let clauses = builder.clauses;
-
-    if shared.is_none() {
-        backlog::wait()?;
-    }
-    builder.create_actions(shared)?;
-
     let prepared = match shared {
         // It has created its effects when it was new. They run with the fields and variables that
         // were found then.
@@ -281,8 +324,7 @@ fn prepare<'h>(
         }
         Some(_) => None,
         None => {
-            let program = compile(&builder.spec, &builder.owners)?;
-            let parts = Parts::new(program, builder.spec.map_bits)?;
+            let parts = parts(builder)?;
 
             Some((UniqueArc::new_uninit(GFP_KERNEL)?, parts))
         }
