@@ -88,10 +88,11 @@ where
     source.into_iter()
 }
 
-/// The size of an array of what `source` returns.
+/// The size of an array of what `source` returns. [`ExactSizeIterator::len`] panics for an iterator
+/// whose bounds differ, which a hit must not do.
 #[inline(always)]
 pub fn each_len<T: Scalar>(source: &impl ExactSizeIterator<Item = T>) -> usize {
-    source.len().saturating_mul(size_of::<T::Bits>())
+    source.size_hint().0.saturating_mul(size_of::<T::Bits>())
 }
 
 /// The text that a `text` field is written from.
