@@ -102,7 +102,8 @@ pub use crate::{
 /// `tracepoint` must be the address of a static, of the kernel proper or of a module that the code
 /// which asks depends on.
 pub unsafe fn linked(tracepoint: *mut crate::bindings::tracepoint) -> Found {
-    // SAFETY: The caller promises a static. A module stays loaded as long as one that depends on it.
+    // SAFETY: The caller promises a static. A module stays loaded as long as one that depends on it
+    // is.
     Found::own(unsafe { Tracepoint::from_raw(tracepoint) })
 }
 

@@ -39,8 +39,8 @@
 //!
 //! The work item may wait for as long as it takes to bring a page in, so it is on a queue of its
 //! own ([`faults`]). The words that need not be waited for are written first. If there is no memory
-//! for a page, it tries again after [`MEMORY_WAIT`], as no user of the address space meanwhile: that
-//! may be what takes the memory.
+//! for a page, it tries again after [`MEMORY_WAIT`]. Until then it does not use the address space,
+//! which may be what takes the memory.
 
 use super::{
     super::{

@@ -214,7 +214,8 @@ impl<'a> Printer<'a> {
         let wrong = |at: Span| {
             Error::new(
                 at,
-                "a list like `[(1, \"one\"), (2, \"two\")]` or a constant array of such pairs is wanted",
+                "a list like `[(1, \"one\"), (2, \"two\")]` \
+                 or a constant array of such pairs is wanted",
             )
         };
         let root = root();
