@@ -151,9 +151,13 @@ class Graph:
 
 
 def main():
+    if len(sys.argv) < 2:
+        sys.exit('usage: scripts/modules.py TREE [--graph] [--count]')
     top = sys.argv[1]
     bad = 0
     for folder in LAYERS:
+        if not os.path.isdir(os.path.join(top, folder)):
+            sys.exit(f'{top}: there is no {folder}')
         graph = Graph(top, folder)
         if '--graph' in sys.argv:
             graph.print_graph()
