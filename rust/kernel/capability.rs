@@ -2,7 +2,7 @@
 
 //! Capabilities.
 //!
-//! What the current task is allowed to do beyond what its user IDs say.
+//! Permissions of the current task beyond those of its user IDs.
 //!
 //! C header: [`include/linux/capability.h`](srctree/include/linux/capability.h).
 

@@ -3,8 +3,8 @@
 //! Creates what actions need: references, variables for the fields that are used, and histograms on
 //! other events.
 //!
-//! What is passed to a synthetic event is always a variable. A field that is named stands for a
-//! variable that has its value: in this histogram, if it is a field of the event.
+//! Only variables are passed to a synthetic event. A field that is named stands for a variable that
+//! has its value: in this histogram, if it is a field of the event.
 //!
 //! # Auto-created histograms
 //!

@@ -71,7 +71,7 @@ impl<'a> ActionClause<Span<'a>> {
     /// Parses `text`, which begins with the name of a handler. `known` tells whether an event
     /// exists.
     ///
-    /// What follows the closing parenthesis of the action does not matter.
+    /// Text after the closing parenthesis of the action is ignored.
     pub(crate) fn parse(
         text: Span<'a>,
         known: impl FnOnce(Span<'a>, Span<'a>) -> bool,

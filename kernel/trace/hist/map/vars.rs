@@ -175,7 +175,7 @@ impl<'m> Element<'m> {
     ///
     /// # Errors
     ///
-    /// What it is instead.
+    /// The value that it has instead.
     #[inline(always)]
     fn try_write(
         &self,

@@ -8,7 +8,7 @@
 //!
 //! # States
 //!
-//! What the work item has to do is in [`MmState::resync`] and in [`Inner`]:
+//! The task of the work item is in [`MmState::resync`] and in [`Inner`]:
 //!
 //! | State | `forking` | `resync` | `pending` | `working` | Work item |
 //! | --- | --- | --- | --- | --- | --- |
@@ -99,7 +99,7 @@ enum Outcome {
 impl MmState {
     /// Writes the state of its event to the bit of `site`, if it is still registered here.
     ///
-    /// What cannot be written at once is written later. Waits a little for the locks of the
+    /// Words that cannot be written at once are written later. Waits a little for the locks of the
     /// process, if `switch` may still wait.
     pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site>, switch: &mut Switch) {
         // All words are going to be written anyway. The work item reads the status of the event

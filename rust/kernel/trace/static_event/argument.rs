@@ -2,7 +2,7 @@
 
 //! The arguments of tracepoints that are declared in Rust.
 //!
-//! What can be one does not depend on whether the kernel has BPF.
+//! The types that can be one are the same with and without BPF.
 
 /// A type that an argument of a tracepoint can have.
 ///
