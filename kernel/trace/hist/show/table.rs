@@ -90,9 +90,10 @@ impl Table {
     /// Copies the map, and sorts the copy.
     pub(crate) fn fill(&mut self) -> Result {
         let hist = &*self.hist;
-        // While events happen, rows and counters are not of the very same moment.
-        let (hits, drops) = (hist.map.hits(), hist.map.drops());
         let mut snapshot = hist.map.snapshot()?;
+        // After the rows, as in C: a hit counts itself before its row, so that rows do not show
+        // more hits than the totals do.
+        let (hits, drops) = (hist.map.hits(), hist.map.drops());
 
         snapshot.sort(&hist.program.sort_by)?;
         let mut values = value_columns(hist)?;

@@ -19,12 +19,16 @@ busy() { # COMMAND...
 	wait $a $b
 }
 
-# The total of a table is the sum of its rows. If it was read while the event happened,
-# MOST is what may have been counted between the rows and the total.
-adds_up() { # FILE [MOST]
-	awk -v most="${2:-0}" '/^{/ { n++; for (i = 1; i <= NF; i++) if ($i == "hitcount:") sum += $(i + 1) }
+# The total of a table is the sum of its rows. If it was read while the event happened, MOST
+# is what may have been counted between the rows and the total. Rows are not ahead of it but
+# for the hit that each processor is at. DROPPED is how many hits may have been dropped.
+adds_up() { # FILE [MOST [DROPPED]]
+	awk -v most="${2:-0}" -v may_drop="${3:-0}" '/^{/ { n++; for (i = 1; i <= NF; i++) if ($i == "hitcount:") sum += $(i + 1) }
 		/Hits:/ { hits = $2 } /Entries:/ { entries = $2 } /Dropped:/ { dropped = $2 }
-		END { apart = sum - hits; exit !(hits > 0 && apart <= most && -apart <= most && n == entries && dropped == 0) }' "$1" && return
+		END {
+			ahead = most ? 8 : 0
+			exit !(hits > 0 && sum > 0 && sum - hits <= ahead && hits - sum <= most && n == entries && dropped <= may_drop)
+		}' "$1" && return
 	sed 's/^/#   /' "$1" | tail -n 20
 	return 1
 }
@@ -153,7 +157,7 @@ rtla_events() {
 # in the other one those count that came while rtla had its trigger there. rtla saves its
 # tables while all these events go on.
 rtla_under_load() {
-	local rc=0 n=0 f rtla hits
+	local rc=0 n=0 f rtla hits drops
 	grep -qw timerlat available_tracers || skip 'no timerlat tracer' || return
 	fresh && ok num hist:keys=id:vals=total || return
 	(cd "$tmp" && exec rtla timerlat hist -k -d 5s -p 10000 -t"$tmp/rtla.trace" \
@@ -171,7 +175,12 @@ rtla_under_load() {
 	same "$(totals $E/num)" "$((2 * n)) 2 0 " || rc=1
 	for f in user_events_num osnoise_irq_noise osnoise_thread_noise osnoise_timerlat_sample; do
 		hits=$(sed -n 's/^    Hits: //p' "$tmp/${f}_hist.txt")
-		adds_up "$tmp/${f}_hist.txt" $((hits / 10 + 10)) || rc=1
+		drops=0
+		# A hit gives onmax() up when another processor has the element for too long, as one
+		# does whose emulation has to wait.
+		if [ $f = osnoise_thread_noise ]; then drops=$((hits / 10 + 1)); fi
+		# The reader may have to wait for its processor between the rows and the total.
+		adds_up "$tmp/${f}_hist.txt" $((hits / 2 + 10)) $drops || rc=1
 	done
 	hits=$(sed -n 's/^    Hits: //p' "$tmp/user_events_num_hist.txt")
 	[ "$hits" -gt 0 ] && [ "$hits" -le $((2 * n)) ] || same "hits in the instance of rtla: $hits" "1 to $((2 * n))" || rc=1
