@@ -2,6 +2,8 @@
 
 //! The class of events: the record, its fields, and the probes that write it.
 
+mod write;
+
 use proc_macro2::{
     Span,
     TokenStream, //
@@ -21,6 +23,10 @@ use syn::{
     Result, //
 };
 
+use self::write::{
+    probe,
+    write, //
+};
 use super::{
     c_args::CArgs,
     hidden,
@@ -326,194 +332,6 @@ impl Field {
             #compare
             #make
         }))
-    }
-}
-
-/// Generates the function that writes a record to its destination.
-fn write(class: &Class) -> TokenStream {
-    let root = root();
-    let hidden = hidden();
-    let write = name("write", &class.name);
-    let record = name("record", &class.name);
-    let (args, names_of_args) = (declared(&class.args), passed(&class.args));
-    let site = Span::mixed_site();
-    let (layout, slot, entry, target, to) = (
-        Ident::new("layout", site),
-        Ident::new("slot", site),
-        Ident::new("entry", site),
-        Ident::new("target", site),
-        Ident::new("T", site),
-    );
-    let mut sources = Vec::new();
-    let mut names = Vec::new();
-    let mut spans = Vec::new();
-    let mut puts = Vec::new();
-
-    for (i, field) in class.body.fields.iter().enumerate() {
-        let value = &field.value;
-        let at = value.span();
-        let member = field.member();
-        let offset = quote!(::core::mem::offset_of!(#record, #member));
-        let local = format_ident!("value_{}", i, span = site);
-        let span = format_ident!("span_{}", i, span = site);
-
-        let Kind::Dynamic { what, relative } = &field.kind else {
-            puts.push(match &field.kind {
-                Kind::Chars(_) => {
-                    // By its type the size is a constant, whatever the names of the arguments.
-                    let ty = field.ty();
-                    quote! {
-                        let #local: &[u8] = #root::str_source(#value);
-                        // SAFETY: This is the offset and the size of the field.
-                        unsafe {
-                            #entry.put_chars(#offset, ::core::mem::size_of::<#ty>(), #local)
-                        };
-                    }
-                }
-                Kind::Value(ty) => {
-                    let stored = field.ty();
-                    let bits = quote_spanned!(at=> #root::bits::<#ty>(#local));
-                    quote_spanned! { at=>
-                        let #local: #ty = #value;
-                        // SAFETY: This is the offset and the type of the field.
-                        unsafe { #entry.put::<#stored>(#offset, #bits) };
-                    }
-                }
-                _ => {
-                    let ty = field.ty();
-                    quote_spanned! { at=>
-                        let #local: #ty = #value;
-                        // SAFETY: This is the offset and the type of the field.
-                        unsafe { #entry.put::<#ty>(#offset, #local) };
-                    }
-                }
-            });
-            continue;
-        };
-
-        let (source, len, put) = match what {
-            Dynamic::Array(ty) if field.each => (
-                quote_spanned!(at=> #root::each_source::<#ty, _>(#value)),
-                quote!(#root::each_len::<#ty>(&#local)),
-                quote!(put_each),
-            ),
-            Dynamic::Array(ty) => (
-                quote_spanned!(at=> #root::array_source::<#ty>(#value)),
-                quote!(::core::mem::size_of_val(#local)),
-                quote!(put_data),
-            ),
-            Dynamic::Str => (
-                quote_spanned!(at=> #root::str_source(#value)),
-                quote!(#local.len().saturating_add(1)),
-                quote!(put_data),
-            ),
-            Dynamic::Text => (
-                quote_spanned!(at=> #root::text_source(#value)),
-                quote!(#root::text_len(#local)),
-                quote!(put_text),
-            ),
-            Dynamic::Bitmask => (
-                quote_spanned!(at=> #root::bitmask_source(#value)),
-                quote!(#local.size()),
-                quote!(put_bits),
-            ),
-            Dynamic::Cpumask => (
-                quote_spanned!(at=> #root::cpumask_source(#value)),
-                quote!(#local.size()),
-                quote!(put_bits),
-            ),
-        };
-        sources.push(source);
-        names.push(local.clone());
-        spans.push(quote!(let #span = #layout.add(#len);));
-        puts.push(quote! {
-            // SAFETY: This is the offset of the field, and the span was added for this source.
-            unsafe {
-                #entry.put_span(#offset, #relative, #span);
-                #entry.#put(#span, #local);
-            }
-        });
-    }
-    // Spans that never change need no `mut`.
-    let mutable = (!spans.is_empty()).then(|| quote!(mut));
-    let types = class.body.fields.iter().map(Field::ty);
-    let locals = &class.body.locals;
-    let count = match &class.body.count {
-        Some(count) => quote_spanned!(count.span()=> #root::perf_count(#count)),
-        None => quote!(1),
-    };
-    let task = match &class.body.task {
-        Some(task) => quote_spanned!(task.span()=> #root::perf_task(#task)),
-        None => quote!(None),
-    };
-
-    quote! {
-        #hidden
-        #[inline(always)]
-        fn #write<#to: #root::Target>(#target: #to, #args) {
-            const __GAPS: bool = ::core::mem::size_of::<#record>()
-                != ::core::mem::size_of::<#root::Header>()
-                    #( + ::core::mem::size_of::<#types>() )*;
-
-            // Those that only probes and conditions use.
-            let _ = (#names_of_args,);
-            #(#locals)*
-
-            // A `match` keeps what the sources borrow from.
-            match (#(#sources,)*) {
-                (#(#names,)*) => {
-                    let #mutable #layout = #root::Layout::<#record>::new(
-                        ::core::mem::offset_of!(#record, __data)
-                    );
-                    #(#spans)*
-                    let mut #slot = #root::slot();
-                    let Some(mut #entry) = #layout.reserve(#target, &mut #slot) else {
-                        return;
-                    };
-                    if __GAPS {
-                        #entry.clear();
-                    }
-                    #(#puts)*
-                    #entry.commit(#count, #task);
-                }
-            }
-        }
-    }
-}
-
-/// A function that the tracepoint calls.
-fn probe(class: &Class, c_args: &CArgs<'_>, prefix: &str, target: &str) -> TokenStream {
-    let root = root();
-    let hidden = hidden();
-    let probe = name(prefix, &class.name);
-    let write = name("write", &class.name);
-    let target = Ident::new(target, Span::call_site());
-    let (args, taken, passed) = (c_args.declared(), c_args.taken(), passed(&class.args));
-    let site = Span::mixed_site();
-    let (data, guard, to) = (
-        Ident::new("data", site),
-        Ident::new("guard", site),
-        Ident::new("to", site),
-    );
-    let cfg = (prefix == "perf").then(|| quote!(#[cfg(CONFIG_PERF_EVENTS)]));
-    let new = if prefix == "perf" && class.body.task.is_some() {
-        quote!(for_task)
-    } else {
-        quote!(new)
-    };
-
-    quote! {
-        #cfg
-        #hidden
-        unsafe extern "C" fn #probe(#data: *mut #root::c_void, #args) {
-            let #guard = #root::ProbeGuard::new();
-
-            // SAFETY: C registers this as the probe of the class, with what the type is about.
-            if let Some(#to) = unsafe { #root::#target::#new(#data, &#guard) } {
-                #taken
-                #write(#to, #passed);
-            }
-        }
     }
 }
 
