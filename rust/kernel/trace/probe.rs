@@ -50,6 +50,7 @@ pub unsafe trait Event: 'static {
     /// # Errors
     ///
     /// - `ENOENT` if there is none.
+    /// - `EEXIST` if there are several of its name.
     /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
     fn tracepoint() -> Result<Found>;
 
@@ -256,7 +257,8 @@ impl<E: Event, P: Probe<E>> Registration<E, P> {
     /// # Errors
     ///
     /// - `ENOENT` if there is no such tracepoint.
-    /// - `EEXIST` if the kernel proper has none, and several modules have one of this name.
+    /// - `EEXIST` if the kernel proper has several of this name, or has none and several modules
+    ///   have one.
     /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
     /// - `ENOMEM`.
     /// - What the tracepoint has to say when its first probe comes.
@@ -400,7 +402,7 @@ pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Attached>
 /// # Errors
 ///
 /// - `ENOENT` if there is none.
-/// - `EEXIST` if the kernel proper has none, and several modules have one.
+/// - `EEXIST` if the kernel proper has several, or has none and several modules have one.
 /// - `ENODEV` if the module is still being initialised or on its way out.
 #[inline(never)]
 pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<Found> {
@@ -423,8 +425,13 @@ pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<Found> {
 }
 
 /// Finds a tracepoint of the kernel proper by its name. Those of modules are not found.
+///
+/// # Errors
+///
+/// - `ENOENT` if there is none.
+/// - `EEXIST` if there are several, which may have different prototypes.
 #[inline(never)]
-pub(super) fn find_built_in(name: &CStr) -> Option<&'static Tracepoint> {
+pub(super) fn find_built_in(name: &CStr) -> Result<&'static Tracepoint> {
     let mut search = Search {
         name,
         owner: core::ptr::null_mut(),
@@ -433,7 +440,7 @@ pub(super) fn find_built_in(name: &CStr) -> Option<&'static Tracepoint> {
 
     // SAFETY: C calls the function with each tracepoint of the kernel proper, before it returns.
     unsafe { bindings::for_each_kernel_tracepoint(Some(look), (&raw mut search).cast()) };
-    search.found.ok().map(|found| found.tracepoint)
+    search.found.map(|found| found.tracepoint)
 }
 
 /// A search for a tracepoint.

@@ -107,11 +107,9 @@ pub unsafe fn linked(tracepoint: *mut crate::bindings::tracepoint) -> Found {
     Found::own(unsafe { Tracepoint::from_raw(tracepoint) })
 }
 
-/// Finds a tracepoint of the kernel proper by its name.
+/// Finds a tracepoint of the kernel proper by its name, of which there must be one.
 pub fn find_built_in(name: &CStr) -> crate::error::Result<Found> {
-    super::probe::find_built_in(name)
-        .map(Found::own)
-        .ok_or(ENOENT)
+    super::probe::find_built_in(name).map(Found::own)
 }
 
 /// Finds a tracepoint by its name, for code of `owner`.

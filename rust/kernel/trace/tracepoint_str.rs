@@ -32,13 +32,18 @@ unsafe impl Sync for TracepointStr {}
 
 /// The string of a record whose address is not that of a registered string.
 #[cfg(CONFIG_EVENT_TRACING)]
-const BROKEN: TracepointStr = TracepointStr::new(c"(broken)");
+// SAFETY: The literal is a string of the kernel proper.
+const BROKEN: TracepointStr = unsafe { TracepointStr::new(c"(broken)") };
 
 impl TracepointStr {
     /// For a static in the section of these strings.
+    ///
+    /// # Safety
+    ///
+    /// `text` must be permanent: a string of the kernel proper, not of a module.
     #[doc(hidden)]
-    pub const fn new(text: &'static CStr) -> Self {
-        // INVARIANT: It is static, and not in a module: those use the macro, which refuses that.
+    pub const unsafe fn new(text: &'static CStr) -> Self {
+        // INVARIANT: By the safety requirements.
         Self(crate::str::as_char_ptr_in_const_context(text))
     }
 
@@ -142,7 +147,9 @@ macro_rules! tracepoint_string {
         ::core::compile_error!("the strings of modules are not listed: use a field that is `str`");
         #[used]
         #[cfg_attr(CONFIG_EVENT_TRACING, link_section = "__tracepoint_str")]
-        static LISTED: $crate::trace::TracepointStr = $crate::trace::TracepointStr::new($text);
+        static LISTED: $crate::trace::TracepointStr =
+            // SAFETY: This is a literal of the kernel proper, as modules are refused above.
+            unsafe { $crate::trace::TracepointStr::new($text) };
         LISTED
     }};
 }

@@ -113,8 +113,8 @@ pub(super) fn implementation(
                 #tracepoint
             }
 
-            fn function<P: ::kernel::trace::probe::Probe<Self>>() -> *const () {
-                unsafe extern "C" fn call<P: ::kernel::trace::probe::Probe<#name>>(
+            fn function<__Probe: ::kernel::trace::probe::Probe<Self>>() -> *const () {
+                unsafe extern "C" fn call<__Probe: ::kernel::trace::probe::Probe<#name>>(
                     #data: *mut #root::c_void,
                     #declared
                 ) {
@@ -122,10 +122,10 @@ pub(super) fn implementation(
                     #taken
 
                     // SAFETY: A registration registers this with its probe, which it keeps.
-                    let #data = unsafe { &*#data.cast_const().cast::<P>() };
+                    let #data = unsafe { &*#data.cast_const().cast::<__Probe>() };
                     #data.hit((#(#names,)*));
                 }
-                call::<P> as *const ()
+                call::<__Probe> as *const ()
             }
         }
     }

@@ -8,7 +8,9 @@ use quote::{
     quote_spanned, //
 };
 use syn::{
+    parenthesized,
     spanned::Spanned,
+    token,
     Data,
     DataEnum,
     DataStruct,
@@ -42,6 +44,12 @@ fn repr(input: &DeriveInput) -> Result<Ident> {
                     if INTEGERS.iter().any(|name| ident == name) {
                         found = Some(ident.clone());
                     }
+                }
+                // The size of `align(..)`.
+                if meta.input.peek(token::Paren) {
+                    let inside;
+                    parenthesized!(inside in meta.input);
+                    inside.parse::<TokenStream>()?;
                 }
                 Ok(())
             })?;

@@ -30,7 +30,8 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if the kernel proper has no tracepoint called `name`.
+    /// - `ENOENT` if the kernel proper has no tracepoint called `name`.
+    /// - `EEXIST` if it has several.
     ///
     /// # Safety
     ///
@@ -38,7 +39,7 @@ impl Call {
     /// and the probes of the class have the prototype of the tracepoint.
     #[inline(never)]
     pub unsafe fn bind(&'static self, name: &CStr) -> Result {
-        let tracepoint = probe::find_built_in(name).ok_or(ENOENT)?;
+        let tracepoint = probe::find_built_in(name)?;
         let call = self.0.get();
         let _guard = event_mutex::lock();
 

@@ -185,6 +185,7 @@ impl<'a> Printer<'a> {
         // The names begin with underscores, as the constant may have any other.
         let entries = quote_spanned! { at=>
             const __ENTRIES: [#root::Entry; (#path).len()] = {
+                ::core::assert!(!(#path).is_empty(), "a table has one name at least");
                 let mut entries = [#root::Entry::UNSET; (#path).len()];
                 let mut i = 0;
 
