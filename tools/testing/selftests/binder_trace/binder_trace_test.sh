@@ -29,7 +29,7 @@ mkdir -p "$to/format" "$fs" || exit 4
 mount -t binder none "$fs" || exit 4
 trap 'umount "$fs"; rm -rf "$tmp"' EXIT
 
-run_client() { "$client" "$fs" >"$1" 2>"$tmp/log" </dev/null; }
+run_client() { "$client" "$fs" "${@:2}" >"$1" 2>"$tmp/log" </dev/null; }
 
 all_events() {
 	same "$(find events/binder -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort)" \
@@ -79,13 +79,14 @@ dev_binder_names__tools() {
 		"$(sed -n 's/.*: \(binder_\(command\|return\): .*\)/\1/p' "$to/text" | sort -u)"
 }
 
-# The name of the device is in what is printed.
+# The name of the device is in what is printed, whichever it is.
 dev_binder_context__printed() {
 	zgrep -q '^CONFIG_ANDROID_BINDER_IPC_RUST=y' /proc/config.gz || skip 'the driver in C warns on the console' || return
 	echo 1 >events/binder/binder_netlink_report/enable
-	run_client "$tmp/out"
+	run_client "$tmp/out" && run_client "$tmp/out" named-by-test
 	echo 0 >events/binder/binder_netlink_report/enable
-	grep -q ': binder_netlink_report: from .* context=binder error=' trace
+	grep -q ': binder_netlink_report: from .* context=binder error=' trace &&
+		grep -q ': binder_netlink_report: from .* context=named-by-test error=' trace
 }
 
 run_tests all_events records all_happen dev_binder_names__tools:trace-cmd dev_binder_context__printed

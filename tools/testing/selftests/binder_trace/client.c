@@ -3,7 +3,9 @@
  * Exercises a binder driver step by step, so that its trace events can be compared with those of
  * another one.
  *
- * usage: client BINDERFS
+ * usage: client BINDERFS [DEVICE]
+ *
+ * A DEVICE other than "binder" is created if there is none.
  *
  * Three processes talk to each other: a context manager and two clients. A fourth one tells them
  * when to do what, and waits until it is done: at any time one process runs, nobody sleeps in the
@@ -29,11 +31,13 @@
 #include <unistd.h>
 
 #include <linux/android/binder.h>
+#include <linux/android/binderfs.h>
 #include <linux/android/binder_netlink.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 
 #define MAP_SIZE (1 << 20)
+#define PAGE 4096
 /* Addresses and cookies of the clients' objects. The driver does not interpret them. */
 #define ALICE_PTR 0xa11ce000
 #define ALICE_COOKIE 0xa11cec00
@@ -486,6 +490,22 @@ static void sends_nonsense(void)
 	want(read_in() && got.failed == 1);
 }
 
+/* Offsets whose size is not a multiple of that of one. */
+static void sends_odd_offsets(void)
+{
+	struct binder_transaction_data t = {
+		.code = 13,
+		.data_size = 8,
+		.offsets_size = 4,
+		.data.ptr = { (uintptr_t)bytes, (uintptr_t)bytes },
+	};
+
+	put_command(BC_TRANSACTION);
+	put(&t, sizeof(t));
+	flush_out();
+	want(read_in() && got.failed == 1);
+}
+
 static void main_freezes(void)
 {
 	struct binder_freeze_info info = { .pid = pids[ALICE], .enable = 1 };
@@ -526,6 +546,44 @@ static void main_shrinks(void)
 
 	want(file >= 0 && write(file, "2", 1) == 1);
 	close(file);
+}
+
+/* The second one is delivered after the first one is freed. */
+static void tells_server_pages(void)
+{
+	for (int i = 0; i < 2; i++) {
+		call(0, 14, TF_ONE_WAY, PAGE);
+		want(read_in() && got.completes == 1);
+	}
+}
+
+/* In the place of both: the first page is gone, the second one is in the list of the shrinker. */
+static void tells_server_both_pages(void)
+{
+	call(0, 14, TF_ONE_WAY, 2 * PAGE);
+	want(read_in() && got.completes == 1);
+}
+
+static void server_hears(void)
+{
+	want(read_in() && got.transactions == 1 && got.last.code == 14);
+	free_buffer();
+	flush_out();
+}
+
+/* The thread that called ends, though not the process. */
+static void calls_and_ends(void)
+{
+	int unused = 0;
+
+	call(0, 1, 0, 100);
+	want(!ioctl(fd, BINDER_THREAD_EXIT, &unused));
+}
+
+static void server_answers_nobody(void)
+{
+	want(read_in() && got.transactions == 1 && got.last.code == 1);
+	reply(0, 50);
 }
 
 static void alice_leaves(void)
@@ -590,6 +648,7 @@ static const struct step {
 	{ "array", BOB, take_reply },
 
 	{ "failure", BOB, sends_nonsense },
+	{ "failure", BOB, sends_odd_offsets },
 
 	{ "frozen", MAIN, main_freezes },
 	{ "frozen", BOB, tells_frozen_alice },
@@ -600,6 +659,17 @@ static const struct step {
 	{ "shrink", BOB, asks_for_object },
 	{ "shrink", SERVER, server_passes_object },
 	{ "shrink", BOB, take_reply },
+
+	{ "order", BOB, tells_server_pages },
+	{ "order", SERVER, server_hears },
+	{ "order", MAIN, main_shrinks },
+	{ "order", SERVER, server_hears },
+	{ "order", BOB, tells_server_both_pages },
+	{ "order", SERVER, server_hears },
+
+	/* The last one with ids: only one of the drivers has one for the reply. */
+	{ "nobody", ALICE, calls_and_ends },
+	{ "nobody", SERVER, server_answers_nobody },
 
 	{ "death", ALICE, alice_leaves },
 	{ "death", SERVER, server_sees_death },
@@ -683,11 +753,26 @@ static void ends(int who)
 		die("%s has ended with %#x", names[who], status);
 }
 
+static void add_device(const char *binderfs, const char *name)
+{
+	struct binderfs_device new = { 0 };
+	char control[256];
+	int file;
+
+	snprintf(control, sizeof(control), "%s/binder-control", binderfs);
+	snprintf(new.name, sizeof(new.name), "%s", name);
+	file = open(control, O_RDONLY | O_CLOEXEC);
+	want(file >= 0 && (!ioctl(file, BINDER_CTL_ADD, &new) || errno == EEXIST));
+	close(file);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 2)
-		die("usage: client BINDERFS");
-	snprintf(device, sizeof(device), "%s/binder", argv[1]);
+	if (argc != 2 && argc != 3)
+		die("usage: client BINDERFS [DEVICE]");
+	if (argc == 3)
+		add_device(argv[1], argv[2]);
+	snprintf(device, sizeof(device), "%s/%s", argv[1], argc == 3 ? argv[2] : "binder");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	pids[MAIN] = getpid();
 	prctl(PR_SET_NAME, names[MAIN]);
