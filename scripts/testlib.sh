@@ -205,7 +205,7 @@ modules_script() { # KERNEL'S FOLDER
 rust_trace_script() { # KERNEL'S FOLDER SECONDS
 	local t
 	modules_script "$1"
-	for t in static_event dynamic; do
+	for t in static_event tree dynamic; do
 		[ ! -f "$RUST_TRACE_TESTS/${t}_test.sh" ] ||
 			section "rust_$t" "cd '$RUST_TRACE_TESTS' && RUST_TRACE_SECONDS=$2 timeout 1200 ./${t}_test.sh"
 	done

@@ -15,6 +15,8 @@
 //! | fire `exported` and `passed` | `fire_exported` | `fire` of `rust_event_user` |
 //! | fire `counted` in another task, for the one that writes | | `fire_task_c` |
 //! | fire `counted` for the task that wrote 0 | `fire_task` | |
+//! | fire the events of the tree | `fire_tree` | |
+//! | bind `sched_switch` of the tree | `bind_tree` | |
 //! | cost | `cost` | `cost_c` |
 //! | fire `counted` in each NMI for 1, until 0 | `in_nmi` | |
 //! | calls of the hooks of `hooked` | `hooks` | `hooks_c` |
@@ -22,6 +24,7 @@
 //! | keep the event `SYSTEM/NAME`, or none | `keep` | |
 
 mod events;
+mod tree;
 
 use kernel::{
     cpu::CpuId,
@@ -224,6 +227,17 @@ fn bind(_: &(), _: &mut UserSliceReader) -> Result {
     events::sched_wakeup::bind()
 }
 
+/// Binds the event of the tree on the tracepoint of the scheduler.
+fn bind_tree(_: &(), _: &mut UserSliceReader) -> Result {
+    tree::sched_switch::bind()
+}
+
+/// Fires the events of the tree as often.
+fn fire_tree(_: &(), reader: &mut UserSliceReader) -> Result {
+    tree::fire(number(reader)?);
+    Ok(())
+}
+
 /// Fails, as the tracepoint does not exist.
 fn bind_nowhere(_: &(), _: &mut UserSliceReader) -> Result {
     events::rust_nowhere::bind()
@@ -295,6 +309,13 @@ fn keep(kept: &Kept, reader: &mut UserSliceReader) -> Result {
 
     *kept.lock() = event;
     Ok(())
+}
+
+/// Hits an event and does nothing else, for a look at its instructions.
+#[no_mangle]
+#[inline(never)]
+extern "C" fn rust_event_test_off(n: u32) {
+    events::trace_r_bare(n);
 }
 
 /// Nanoseconds that `f` takes, called with the numbers up to `COUNT`, times 1000 and for each.
@@ -388,6 +409,10 @@ struct EventTest {
     #[pin]
     bind_nowhere: File<()>,
     #[pin]
+    bind_tree: File<()>,
+    #[pin]
+    fire_tree: File<()>,
+    #[pin]
     fire_exported: File<()>,
     #[pin]
     cost: File<()>,
@@ -415,6 +440,8 @@ impl kernel::InPlaceModule for EventTest {
             big <- dir.write_callback_file(c"big", (), &big),
             bind <- dir.write_callback_file(c"bind", (), &bind),
             bind_nowhere <- dir.write_callback_file(c"bind_nowhere", (), &bind_nowhere),
+            bind_tree <- dir.write_callback_file(c"bind_tree", (), &bind_tree),
+            fire_tree <- dir.write_callback_file(c"fire_tree", (), &fire_tree),
             fire_exported <- dir.write_callback_file(c"fire_exported", (), &fire_exported),
             fire_task <- dir.write_callback_file(c"fire_task", new_mutex!(None), &fire_task),
             in_nmi <- dir.write_callback_file(c"in_nmi", new_mutex!(None), &in_nmi),
