@@ -23,8 +23,11 @@ use crate::{
     map::{
         Comm,
         Element,
+        KeyOrder,
         Layout,
-        Map, //
+        Map,
+        SortBy,
+        SortValue, //
     }, //
 };
 
@@ -53,7 +56,15 @@ fn contents(map: &Map) -> Result<KVVec<(u64, u64)>> {
     let mut snapshot = map.snapshot()?;
     let mut contents = KVVec::with_capacity(snapshot.len(), GFP_KERNEL)?;
 
-    snapshot.sort(&[])?;
+    let by_key = SortBy {
+        value: SortValue::Key {
+            word: 0,
+            order: KeyOrder::Unsigned,
+        },
+        descending: false,
+    };
+
+    snapshot.sort(&[by_key])?;
     for row in snapshot.rows() {
         let key = row.key().first().copied().ok_or(EINVAL)?;
 

@@ -488,16 +488,6 @@ dev_exact_caret__later_occurrence() {
 	refused_clean num hist:keys=total:sort=tot 'Invalid argument' "$(entry num 'Sort field must be a key or a val' hist:keys=total:sort=tot tot)"
 }
 
-dev_tie_order__by_key() {
-	local i
-	fresh && ok pair hist:keys=id || return
-	# shellcheck disable=SC2046
-	q pair $(for i in $(seq 40); do echo "$((i * 7919 % 251)) 0 0"; done)
-	rows $E/pair | sed -E 's/.*id: +([0-9]+) .*/\1/' >"$tmp/got"
-	same "$(wc -l <"$tmp/got")" 40 || return
-	sort -n "$tmp/got" | cmp - "$tmp/got"
-}
-
 dev_remove_named__keeps_the_unnamed() {
 	fresh && ok num hist:keys=id && ok num '!hist:name=foo:keys=id' &&
 		trigger_is num 'hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [active]'
@@ -636,7 +626,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_qualified_save__as_written dev_comm_sort__by_name dev_key_after_nul__one_row \
 	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
 	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \
-	dev_tie_order__by_key dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
+	dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
 	dev_named_pins__every_instance dev_same_variable__by_two_handlers dev_clock_kept__records_stay \
 	dev_text_change__each_new_text dev_stack_header__a_line_of_its_own dev_plain_snapshot__is_busy \
 	dev_helper_goes__with_the_last_reference \

@@ -480,11 +480,27 @@ Totals:
 	return $rc
 }
 
+ids_are() { # SORT IDS
+	ok pair "hist:keys=id:vals=total:sort=$1" || return
+	# shellcheck disable=SC2046
+	q pair $(for i in $(seq 40); do echo "$((i * 7919 % 251)) 0 $((i % 3))"; done)
+	same "$(rows $E/pair | sed -E 's/.*id: +([0-9]+) .*/\1/' | paste -sd' ')" "$2" && drop pair
+}
+
+# Rows that are equal have the order that the heap sort of C leaves.
+order_of_equal_rows() {
+	fresh || return
+	ids_are hitcount '12 25 36 37 49 50 61 62 74 75 86 87 99 100 111 112 124 125 137 138 149 150 162 163 174 175 187 188 199 200 212 213 224 225 237 238 249 250 24 11' || return
+	ids_are hitcount,total '212 124 238 75 36 199 62 225 111 163 49 137 150 213 125 37 138 86 112 249 187 50 174 99 24 200 11 224 237 250 74 149 162 25 87 175 188 100 61 12' || return
+	ids_are total.descending '61 237 87 25 162 100 224 74 188 250 149 175 12 200 249 50 213 125 138 112 174 37 187 86 99 24 11 212 111 225 238 124 137 62 36 150 75 163 199 49'
+}
+
 run_tests files_modes files_writes files_truncate grammar_clauses grammar_sizes grammar_limits grammar_filter \
 	fields_numbers fields_strings fields_special fields_refused modifiers_of_keys modifiers_log2 modifiers_of_values \
 	modifiers_refused expressions_values expressions_refused expressions_keys variables_match variables_read_once \
 	variables_names variables_definitions variables_alias variables_strings handlers_onmatch handlers_onmax_onchange \
-	handlers_refused actions_field_of_match actions_several actions_of_a_name actions_snapshot
+	handlers_refused actions_field_of_match actions_several actions_of_a_name actions_snapshot \
+	order_of_equal_rows
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc

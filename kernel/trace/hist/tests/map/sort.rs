@@ -75,7 +75,7 @@ fn compare(a: &Row<'_>, b: &Row<'_>, by: &[SortBy]) -> Ordering {
             return order;
         }
     }
-    a.key().cmp(b.key())
+    Ordering::Equal
 }
 
 fn signed(row: &Row<'_>, word: usize) -> Option<i64> {
@@ -93,22 +93,63 @@ fn text<'a>(row: &Row<'a>, word: usize, words: usize) -> impl Iterator<Item = u8
 }
 
 /// Returns `true` if the rows are in order and have each key of the map once.
-fn is_right(map: &Map, snapshot: &Snapshot, by: &[SortBy]) -> bool {
-    let ascends = |a: &Row<'_>, b: &Row<'_>| compare(a, b, by) == Ordering::Less;
-    let pairs = (1..snapshot.len()).all(|at| match (snapshot.row(at - 1), snapshot.row(at)) {
-        (Some(a), Some(b)) => ascends(&a, &b),
+fn is_right(map: &Map, snapshot: &Snapshot, by: &[SortBy]) -> Result<bool> {
+    let ascends = (1..snapshot.len()).all(|at| match (snapshot.row(at - 1), snapshot.row(at)) {
+        (Some(a), Some(b)) => compare(&a, &b, by) != Ordering::Greater,
+        _ => false,
+    });
+    // By the bytes of the keys, no two of which are equal.
+    let mut others = map.snapshot()?;
+
+    others.sort(&[])?;
+    let differ = (1..others.len()).all(|at| match (others.row(at - 1), others.row(at)) {
+        (Some(a), Some(b)) => bytes(&a).lt(bytes(&b)),
         _ => false,
     });
 
-    // As no two rows are equal, this is a permutation if all are of the map and none is missing.
-    pairs
+    Ok(ascends
+        && differ
+        && all_keys(snapshot) == all_keys(&others)
         && snapshot.len() == map.len()
         && snapshot.rows().count() == snapshot.len()
         && snapshot.row(snapshot.len()).is_none()
         && snapshot.rows().all(|row| {
             map.lookup(row.key())
                 .is_some_and(|element| element.sum(0) == row.sum(0))
+        }))
+}
+
+/// The bytes of the key of a row.
+fn bytes<'a>(row: &Row<'a>) -> impl Iterator<Item = u8> + 'a {
+    row.key().iter().flat_map(|word| word.to_ne_bytes())
+}
+
+/// A number that depends on all keys, but not on their order.
+fn all_keys(snapshot: &Snapshot) -> u64 {
+    let hash = |row: Row<'_>| {
+        row.key().iter().fold(1u64, |hash, word| {
+            let hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+
+            hash ^ hash >> 32
         })
+    };
+
+    snapshot
+        .rows()
+        .map(hash)
+        .fold(0u64, |all, hash| all.wrapping_add(hash))
+}
+
+/// The first words of the keys in their order.
+fn first_words(snapshot: &Snapshot) -> impl Iterator<Item = u64> + '_ {
+    snapshot
+        .rows()
+        .map(|row| row.key().first().copied().unwrap_or(0))
+}
+
+/// A number that depends on the order of the rows.
+fn fold(snapshot: &Snapshot) -> u64 {
+    first_words(snapshot).fold(0u64, |all, word| all.wrapping_mul(31).wrapping_add(word))
 }
 
 /// Sorts a map by each of these, and checks it.
@@ -121,7 +162,13 @@ fn sorts(map: &Map, orders: &[&[SortBy]]) -> Result<bool> {
         let mut other = map.snapshot()?;
         other.sort(by)?;
 
-        if !is_right(map, &snapshot, by) || !is_right(map, &other, by) {
+        // Whatever the order was.
+        let is_same = snapshot
+            .rows()
+            .map(|row| row.key())
+            .eq(other.rows().map(|row| row.key()));
+
+        if !is_same || !is_right(map, &snapshot, by)? {
             pr_err!("order {} is wrong\n", n);
             return Ok(false);
         }
@@ -242,30 +289,112 @@ mod tests {
         // More words than the key has.
         let mut snapshot = map.snapshot()?;
         snapshot.sort(&[key(1, KeyOrder::Str { words: usize::MAX })])?;
-        assert!(is_right(&map, &snapshot, &[text]));
+        assert!(is_right(&map, &snapshot, &[text])?);
+        Ok(())
+    }
+
+    /// The orders in this test and the next ones are those of `sort()` in `lib/sort.c`, run on
+    /// rows in the order of the bytes of their keys.
+    #[test]
+    fn equal_rows() -> Result {
+        let orders: [&[u64]; 8] = [
+            &[2, 1],
+            &[3, 2, 1],
+            &[2, 4, 3, 1],
+            &[4, 2, 5, 3, 1],
+            &[2, 4, 5, 6, 3, 1],
+            &[4, 2, 5, 6, 7, 3, 1],
+            &[2, 4, 5, 6, 7, 8, 3, 1],
+            &[4, 2, 5, 6, 7, 8, 9, 3, 1],
+        ];
+
+        for (count, order) in (2..).zip(orders) {
+            let map = Map::new(7, plain(1))?;
+
+            for key in (1..=count).rev() {
+                map.insert_u64(key, |_| ()).ok_or(EINVAL)?.add(0, 5);
+            }
+            for by in [sum(0, false), down(sum(0, false)), key(0, KeyOrder::None)] {
+                let mut snapshot = map.snapshot()?;
+
+                snapshot.sort(&[by])?;
+                assert!(first_words(&snapshot).eq(order.iter().copied()));
+            }
+        }
         Ok(())
     }
 
     #[test]
-    fn equal_values_are_ordered_by_key() -> Result {
-        let map = Map::new(12, plain(1))?;
-        let mut random = Random(3);
+    fn some_equal_rows() -> Result {
+        let orders: [(u64, bool, &[u64]); 6] = [
+            (2, false, &[1, 2]),
+            (7, false, &[7, 4, 1, 6, 3, 5, 2]),
+            (7, true, &[2, 5, 3, 6, 4, 7, 1]),
+            (12, false, &[1, 4, 7, 10, 12, 9, 6, 3, 8, 11, 5, 2]),
+            (13, false, &[13, 1, 10, 4, 7, 9, 12, 6, 3, 8, 11, 5, 2]),
+            (13, true, &[11, 8, 2, 5, 9, 12, 3, 6, 4, 10, 13, 7, 1]),
+        ];
 
-        for _ in 0..4000 {
-            map.insert_u64(random.next(), |_| ())
-                .ok_or(EINVAL)?
-                .add(0, 5);
+        for (count, descending, order) in orders {
+            let map = Map::new(7, plain(1))?;
+            let by = SortBy {
+                descending,
+                ..sum(0, false)
+            };
+
+            for key in 1..=count {
+                let element = map.insert_u64(key, |_| ()).ok_or(EINVAL)?;
+
+                element.add(0, (key - 1) * 5 % 3);
+            }
+            let mut snapshot = map.snapshot()?;
+
+            snapshot.sort(&[by])?;
+            assert!(first_words(&snapshot).eq(order.iter().copied()));
         }
+        Ok(())
+    }
 
+    #[test]
+    fn many_equal_rows() -> Result {
+        let layout = Layout {
+            n_sums: 2,
+            ..plain(1)
+        };
+        let map = Map::new(10, layout)?;
+
+        for key in 1..=1000u64 {
+            let element = map.insert_u64(key, |_| ()).ok_or(EINVAL)?;
+
+            element.add(0, key * key % 7);
+            element.add(1, key % 11);
+        }
         let mut snapshot = map.snapshot()?;
+
         snapshot.sort(&[down(sum(0, false))])?;
-        let ascends =
-            (1..snapshot.len()).all(|at| match (snapshot.row(at - 1), snapshot.row(at)) {
-                (Some(a), Some(b)) => a.key() < b.key(),
-                _ => false,
-            });
-        assert!(ascends);
-        assert_eq!(snapshot.len(), 4000);
+        assert_eq!(fold(&snapshot), 0x42ed_606d_b1ed_6fbe);
+        snapshot.sort(&[down(sum(0, false)), sum(1, false)])?;
+        assert_eq!(fold(&snapshot), 0xa000_fe04_ed7d_0478);
+        Ok(())
+    }
+
+    #[test]
+    fn equal_texts() -> Result {
+        let map = Map::new(8, plain(2))?;
+        let text = key(1, KeyOrder::Str { words: 1 });
+
+        for n in 0..200u64 {
+            let byte = [b'a', b'b', b'c'][(n % 3) as usize];
+            let word = u64::from_ne_bytes([byte, 0, 0, 0, 0, 0, 0, 0]);
+
+            map.insert(&[n, word], |_| ()).ok_or(EINVAL)?;
+        }
+        let mut snapshot = map.snapshot()?;
+
+        snapshot.sort(&[text])?;
+        assert_eq!(fold(&snapshot), 0xfc1f_7ec4_0d01_aa42);
+        snapshot.sort(&[down(text)])?;
+        assert_eq!(fold(&snapshot), 0x79b3_d2bc_65f7_06ee);
         Ok(())
     }
 }
