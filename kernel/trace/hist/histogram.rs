@@ -60,14 +60,14 @@ pub(crate) struct Histogram {
 
 /// The parts of a histogram besides its description and its effects.
 pub(crate) struct Parts {
-    program: Program,
+    program: KBox<Program>,
     map: Map,
     scratch: Option<ScratchRef>,
 }
 
 impl Parts {
     /// Allocates what a histogram of `2^map_bits` elements needs for its program. May sleep.
-    pub(crate) fn new(program: Program, map_bits: u32) -> Result<Self> {
+    pub(crate) fn new(program: KBox<Program>, map_bits: u32) -> Result<Self> {
         let scratch = match program.path {
             HitPath::Large => Some(ScratchRef::new()?),
             HitPath::Plain(_) | HitPath::Small => None,
@@ -86,7 +86,7 @@ impl Histogram {
         Self {
             spec,
             effects,
-            program: parts.program,
+            program: KBox::into_inner(parts.program),
             map: parts.map,
             scratch: parts.scratch,
             gone: None,

@@ -67,7 +67,7 @@ struct Compiler<'a> {
     spec: &'a Spec,
     /// The histograms that it refers to.
     owners: &'a [Arc<Histogram>],
-    program: Program,
+    program: KBox<Program>,
     refs: KVec<Resolved>,
     /// The text of the scratch memory that has the stack that led to the event.
     stack: Option<u32>,
@@ -82,11 +82,31 @@ struct Compiler<'a> {
 /// - `ENOMEM` if there is no memory.
 /// - `EINVAL` if the description makes no sense: it has no keys or one that is too long, uses a
 ///   string as a number, or refers to what is not there, or to a histogram with other keys.
-pub(crate) fn compile(spec: &Spec, owners: &[Arc<Histogram>]) -> Result<Program> {
+pub(crate) fn compile(spec: &Spec, owners: &[Arc<Histogram>]) -> Result<KBox<Program>> {
     let mut c = Compiler {
         spec,
         owners,
-        program: Program {
+        program: empty(spec)?,
+        refs: KVec::new(),
+        stack: None,
+        n_slots: spec.refs.len(),
+        n_scratch: 0,
+    };
+
+    c.keys()?;
+    c.references()?;
+    c.values()?;
+    c.variables()?;
+    c.actions()?;
+    c.sort_by()?;
+    c.finish()
+}
+
+/// Allocates a program without parts: it is too large for the stack, where callers have others.
+#[inline(never)]
+fn empty(spec: &Spec) -> Result<KBox<Program>> {
+    Ok(KBox::new(
+        Program {
             path: HitPath::Large,
             layout: Layout {
                 key_words: 0,
@@ -124,19 +144,8 @@ pub(crate) fn compile(spec: &Spec, owners: &[Arc<Histogram>]) -> Result<Program>
             }),
             effects: actions(spec, |action| action.clause.kind != ActionKind::Save),
         },
-        refs: KVec::new(),
-        stack: None,
-        n_slots: spec.refs.len(),
-        n_scratch: 0,
-    };
-
-    c.keys()?;
-    c.references()?;
-    c.values()?;
-    c.variables()?;
-    c.actions()?;
-    c.sort_by()?;
-    c.finish()
+        GFP_KERNEL,
+    )?)
 }
 
 /// A count or an index as programs have it.
@@ -360,7 +369,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Program> {
+    fn finish(mut self) -> Result<KBox<Program>> {
         if self.n_slots > SLOTS_MAX {
             return Err(EINVAL);
         }
