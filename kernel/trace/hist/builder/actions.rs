@@ -344,9 +344,9 @@ impl<'a, 'h> Builder<'a, 'h> {
         }
 
         // Errors in it are logged in the column of the field.
-        let log = self.log.nested(field.at())?;
-
-        (self.auto_create)(file, self.lists, &log, command.bytes()?)
+        self.log
+            .nested(field.at())
+            .and_then(|log| (self.auto_create)(file, self.lists, &log, command.bytes()?))
             .inspect_err(|_| self.log.report_at(ErrorKind::HistCreateFail, field.at()))?;
         self.find_event_var(Some(event), name)
             .ok_or_else(|| self.log.report(ErrorKind::SynthVarNotFound, field))
