@@ -77,7 +77,8 @@ pub(super) fn reap_later(mm: Arc<MmState>) {
 
     reaper.dead.lock().push_back(dead);
     // If the work item is queued already, that run finds the address space.
-    let _ = workqueue::system_dfl().enqueue_delayed(reaper.clone(), msecs_to_jiffies(DELAY_MS));
+    let _ =
+        workqueue::system_dfl_long().enqueue_delayed(reaper.clone(), msecs_to_jiffies(DELAY_MS));
 }
 
 impl WorkItem for Reaper {

@@ -167,8 +167,8 @@ pub(crate) fn reap_later(event: Arc<UserEvent>) {
     }
     // If it is queued already that run looks at the list.
     //
-    // It waits for `event_mutex`, and there may be many events, so no CPU is occupied with it.
-    let _ = workqueue::system_dfl().enqueue::<_, REAP>(registry.clone());
+    // It waits for `event_mutex`, and there may be many events: it may run for long.
+    let _ = workqueue::system_dfl_long().enqueue::<_, REAP>(registry.clone());
 }
 
 impl WorkItem<REAP> for Registry {
@@ -191,7 +191,7 @@ impl WorkItem<REAP> for Registry {
             }
         }
         if refused {
-            let _ = workqueue::system_dfl()
+            let _ = workqueue::system_dfl_long()
                 .enqueue_delayed::<_, SWEEP>(this, msecs_to_jiffies(SWEEP_MS));
         }
     }
@@ -207,7 +207,7 @@ impl WorkItem<SWEEP> for Registry {
 
             events.push_all_back(refused);
         }
-        let _ = workqueue::system_dfl().enqueue::<_, REAP>(this);
+        let _ = workqueue::system_dfl_long().enqueue::<_, REAP>(this);
     }
 }
 
