@@ -102,7 +102,7 @@ impl MmapReadGuard<'_> {
     }
 
     /// Atomically sets (`on`) or clears a bit of an `unsigned long`, if that is in anonymous memory
-    /// whose page is present and writeable.
+    /// other than that of hugetlbfs, whose page is present and writeable.
     ///
     /// Returns `false`, and has changed nothing, if it is not; [`pin_page_nofault`] may find the
     /// page nevertheless. It also does if `addr` is not a multiple of the size of an `unsigned
@@ -161,8 +161,8 @@ impl MmapReadGuard<'_> {
         unsafe { with_anon_page(vma, addr, set) }.unwrap_or(false)
     }
 
-    /// Returns the state of a bit of an `unsigned long`, if that is in anonymous memory whose page
-    /// is present.
+    /// Returns the state of a bit of an `unsigned long`, if that is in anonymous memory other than
+    /// that of hugetlbfs, whose page is present.
     ///
     /// The page may be one that a write would have to copy first.
     ///
@@ -221,7 +221,8 @@ impl MmapReadGuard<'_> {
     }
 }
 
-/// Calls `f` with the page at `addr` and its folio, if it is present and anonymous.
+/// Calls `f` with the page at `addr` and its folio, if it is present, anonymous, and not of
+/// hugetlbfs.
 ///
 /// The page is mapped while `f` runs, under the lock of its page table.
 ///
@@ -233,6 +234,11 @@ unsafe fn with_anon_page<R>(
     addr: usize,
     f: impl FnOnce(&mut bindings::folio_walk, *mut bindings::folio) -> R,
 ) -> Option<R> {
+    // The walk would wait for the lock of the mapping.
+    if vma.flags() & vma_flags::HUGETLB != 0 {
+        return None;
+    }
+
     let vma = vma.as_ptr();
     let mut walk = bindings::folio_walk::default();
 
