@@ -59,6 +59,8 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("mm_register", All(4), mm_register),
     Model::new("mm_fork", All(4), mm_fork),
     Model::new("mm_fork_pending", All(4), mm_fork_pending),
+    Model::new("mm_fork_less", All(4), mm_fork_less),
+    Model::new("mm_fork_shares", All(3), mm_fork_shares),
     Model::new("mm_copy", All(4), mm_copy),
     Model::new("mm_copy_less", All(3), mm_copy_less),
     Model::new("mm_unregister", All(4), mm_unregister),
@@ -252,16 +254,26 @@ fn switch(event: &Arc<UserEvent>, on: bool) {
     }
 }
 
-/// Checks that each word has the state of the event after all work is done.
+/// Checks that each word has the state of the event after all work is done, and that each process
+/// is idle then.
 fn check(event: &UserEvent, processes: &[&Process]) {
     while model::run_work() {}
     for process in processes {
         assert_eq!(process.mm.word() & 1 != 0, event.status() != 0);
+        check_idle(process);
     }
     // So that nothing is left of it.
     for process in processes {
         process.exit();
     }
+}
+
+/// Checks that a child has nothing to write, as nothing of its parent is being written.
+fn check_idle(process: &Process) {
+    let child = process.fork();
+
+    assert!(!model::run_work());
+    child.exit();
 }
 
 /// The work item runs while an event is switched twice.
@@ -351,6 +363,55 @@ fn mm_fork_pending() {
 
     worker.join();
     check(&event, &[&process, &child]);
+}
+
+/// A child of a fork during a switch has no bit any more when its work item runs.
+fn mm_fork_less() {
+    let event = new_event();
+    let process = Process::registered(&event);
+    let its_process = process.clone();
+    let fork = spawn(1, move || {
+        let child = its_process.fork();
+
+        child.unregister();
+        child
+    });
+
+    switch(&event, true);
+    let child = fork.join();
+
+    check(&event, &[&process]);
+    check_idle(&child);
+    assert_eq!(child.mm.word(), 0);
+    child.exit();
+}
+
+/// A child that writes all its words, which are right, keeps sharing their page, even if its
+/// `mmap_lock` is held when its work item runs.
+fn mm_fork_shares() {
+    let (event, another) = (new_event(), new_event());
+    let process = Process::registered(&event);
+    let its_process = process.clone();
+
+    switch(&event, true);
+    process.mm.write_protect();
+    let fork = spawn(1, move || its_process.fork());
+
+    // If the fork is in the middle of it, the child does not know that its word is right.
+    switch(&another, true);
+    let child = fork.join();
+    let its_child = child.clone();
+    let fork = spawn(1, move || its_child.fork());
+
+    while model::run_work() {}
+    let grandchild = fork.join();
+
+    while model::run_work() {}
+    for process in [&process, &child, &grandchild] {
+        assert_eq!(process.mm.word(), 1);
+        assert!(!process.mm.is_copied());
+    }
+    check(&event, &[&process, &child, &grandchild]);
 }
 
 /// A child gets a set of its own, as it registers another bit, while the event of the shared one is

@@ -32,13 +32,20 @@ struct Space {
     /// The last values of the words. Reading them is no step of the model: all writes are under the
     /// lock under which they are read.
     last: [Cell<bool>; 2],
-    /// The page is there, and can be written.
+    /// The page is there.
     present: Cell<bool>,
+    /// The page can be written without a fault, if it is there.
+    writeable: Cell<bool>,
     /// The page can be faulted in.
     mapped: Cell<bool>,
 }
 
 impl Space {
+    /// The page can be written without a fault.
+    fn is_ready(&self) -> bool {
+        self.present.get() && self.writeable.get()
+    }
+
     #[track_caller]
     fn write(&self, bit: u32, on: bool) {
         self.words[bit as usize % 2].store(on.into(), Relaxed);
@@ -63,6 +70,7 @@ impl Mm {
             words: [Atomic::new(0), Atomic::new(0)],
             last: [Cell::new(false), Cell::new(false)],
             present: Cell::new(true),
+            writeable: Cell::new(true),
             mapped: Cell::new(true),
         }))))
     }
@@ -90,6 +98,16 @@ impl Mm {
         self.0.present.set(false);
     }
 
+    /// Has the next write of the page copy it, as after a fork.
+    pub fn write_protect(&self) {
+        self.0.writeable.set(false);
+    }
+
+    /// Returns `true` if the page was copied since.
+    pub fn is_copied(&self) -> bool {
+        self.0.writeable.get()
+    }
+
     /// Calls `f` with both address spaces locked for writing, as a fork does, and copies the page.
     pub fn dup<R>(&self, to: &Mm, f: impl FnOnce() -> R) -> R {
         let _from: RwWriteGuard<'_> = self.0.mmap_lock.write();
@@ -103,6 +121,7 @@ impl Mm {
             to.set(from.get());
         }
         to.0.present.set(self.0.present.get());
+        to.0.writeable.set(self.0.writeable.get());
         result
     }
 }
@@ -153,20 +172,19 @@ pub struct MmapReadGuard<'a> {
 impl MmapReadGuard<'_> {
     pub fn pin_page_nofault(&self, _: usize) -> Option<gup::PinnedPage> {
         self.space
-            .present
-            .get()
+            .is_ready()
             .then(|| gup::PinnedPage(self.space.clone()))
     }
 
     /// Sets one of the two bits of the word, without a page fault.
     #[track_caller]
     pub fn set_bit_nofault(&self, _: usize, bit: u32, on: bool) -> bool {
-        let present = self.space.present.get();
+        let is_ready = self.space.is_ready();
 
-        if present {
+        if is_ready {
             self.space.write(bit, on);
         }
-        present
+        is_ready
     }
 
     pub fn test_bit_nofault(&self, _: usize, bit: u32) -> Option<bool> {
@@ -182,6 +200,7 @@ impl MmapReadGuard<'_> {
             return Err(EFAULT);
         }
         self.space.present.set(true);
+        self.space.writeable.set(true);
         Ok(())
     }
 }

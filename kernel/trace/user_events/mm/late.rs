@@ -3,8 +3,8 @@
 //! The words that a switch writes, at once or later.
 //!
 //! A switch writes a word if it gets the locks of the process within a short time and the page of
-//! the word is present. Otherwise it defers the word to the work item of the process, and goes on.
-//! The work item waits for these locks and faults the page in.
+//! the word is present. Otherwise it defers the word, or all words, to the work item of the
+//! process, which waits for these locks and faults the pages in.
 //!
 //! # States
 //!
@@ -16,7 +16,7 @@
 //! | listed | no | no | 1 to [`MAX_PENDING`] | either | queued |
 //! | all | no | yes | any | either | queued |
 //! | writing | no | no | empty | yes | running |
-//! | forking | yes | any | empty | no | not queued, or returns at once |
+//! | forking | yes | either | empty | no | not queued, or returns at once |
 //!
 //! ```text
 //!                    list()                      take_late()
@@ -28,12 +28,15 @@
 //!            |                      +---- list(), write_all_later() ----+
 //!            +------------------------ take_late(), nothing left -------+
 //!
-//!   forking ---- forked() ----> idle, or all if there was a switch meanwhile
+//!   forking ---- forked() ----> idle, or all if `resync` is set
 //! ```
 //!
-//! `resync` may be set without the lock of the [`MmState`]: by a switch that does not get it. All
-//! else changes under that lock. A state other than idle and forking is left by the work item only,
-//! or by the end of the address space.
+//! The work item does not change the state of an address space that is forking; `forked()` queues
+//! it again. `list()` and `write_all_later()` add to what is deferred in any other state. Listed,
+//! all and writing end in `take_late()`, or with the address space.
+//!
+//! All of the state changes under the lock of the [`MmState`], except that a switch that does not
+//! get that lock sets `resync` without it.
 //!
 //! # Waiting
 //!
@@ -197,6 +200,9 @@ impl MmState {
 
             core::mem::swap(&mut inner.pending, &mut late);
             inner.working = all || !late.is_empty();
+            if !inner.working {
+                return Ok(None);
+            }
             if all {
                 inner.set.clone()
             } else {
@@ -210,7 +216,8 @@ impl MmState {
                 self.resync.store(true, Release);
             })?;
         }
-        Ok(Some(late).filter(|late| !late.is_empty()))
+        // The caller calls this again even if none is left, which resets `working`.
+        Ok(Some(late))
     }
 
     /// Writes words, whatever it takes.
@@ -220,7 +227,10 @@ impl MmState {
     /// `ENOMEM` if there is no memory for a page. What is left is listed again.
     fn write_late(this: &Arc<Self>, mm: &MmWithUser, mut late: KVVec<u64>) -> Result {
         // The page of another word may never come.
-        late.retain(|key| !Self::write_present(this, mm, *key));
+        late.retain(|key| {
+            mm.mmap_read_trylock()
+                .is_none_or(|guard| !Self::write_present(this, &guard, *key))
+        });
 
         for (at, key) in late.iter().enumerate() {
             let Err(e) = Self::write_absent(this, mm, *key) else {
@@ -236,21 +246,18 @@ impl MmState {
         Ok(())
     }
 
-    /// Writes the state of its event to the bit with this key, if neither its page nor the
-    /// `mmap_lock` has to be waited for. Returns `false` if it has.
+    /// Writes the state of its event to the bit with this key, if its page has not to be waited
+    /// for. Returns `false` if it has.
     ///
     /// A bit that has that state already is not written: a child that writes all its words keeps
     /// sharing their pages with its parent.
-    fn write_present(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> bool {
-        let Some(guard) = mm.mmap_read_trylock() else {
-            return false;
-        };
+    fn write_present(this: &Arc<Self>, guard: &MmapReadGuard<'_>, key: u64) -> bool {
         let inner = this.inner.lock();
         // Dropped without the lock.
         let site = inner.set.as_ref().and_then(|set| set.get(key));
         let is_done = site
             .as_ref()
-            .is_none_or(|site| is_right(&guard, site) || write_now(&guard, site));
+            .is_none_or(|site| is_right(guard, site) || write_now(guard, site));
 
         drop(inner);
         is_done
@@ -262,6 +269,10 @@ impl MmState {
     ///
     /// `ENOMEM` if there is no memory for the page.
     fn write_absent(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> Result {
+        // The page may be there, and only the `mmap_lock` was not: it is not copied for nothing.
+        if Self::write_present(this, &mm.mmap_read_lock(), key) {
+            return Ok(());
+        }
         let bit = EnableBit::from_key(key);
         let written = Self::with_page(mm, &bit, |page| {
             let inner = this.inner.lock();
