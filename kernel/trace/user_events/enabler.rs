@@ -63,6 +63,7 @@ use kernel::{
         Arc,
         Mutex, //
     },
+    warn_on, //
 };
 
 /// A set with more bits than this is not taken apart by the task that exits.
@@ -207,8 +208,14 @@ pub(crate) type Place = RBTreeNode<u64, Arc<MmState>>;
 ///
 /// It is for the set that the address space had at that time. If it has another one when the locks
 /// are taken, or if that has changed, the change has to be prepared again.
-pub(crate) struct Change {
+///
+/// It is dropped without a lock. That ends the use of a set that was replaced by a copy, which
+/// frees all its sites if no other address space uses it any more.
+pub(crate) struct Change<'a> {
     set: Arc<EnablerSet>,
+    mm: &'a Arc<MmState>,
+    /// `set` was replaced.
+    is_replaced: bool,
     /// As in [`Inner`].
     changes: u64,
     /// If others use the set as well.
@@ -226,7 +233,7 @@ struct SetCopy {
     sites: KVVec<(ListArc<Site>, Arc<Site>)>,
 }
 
-impl Change {
+impl<'a> Change<'a> {
     /// Prepares a change of `set`, which is that of `mm`: adding a bit, or removing one.
     ///
     /// # Errors
@@ -234,7 +241,7 @@ impl Change {
     /// `ENOMEM`.
     pub(crate) fn new(
         set: Arc<EnablerSet>,
-        mm: &Arc<MmState>,
+        mm: &'a Arc<MmState>,
         added: Option<(&EnableBit, &EventUse)>,
         flags: Flags,
     ) -> Result<Self> {
@@ -265,6 +272,8 @@ impl Change {
             slots,
             site,
             set,
+            mm,
+            is_replaced: false,
         })
     }
 
@@ -273,7 +282,7 @@ impl Change {
     /// does not visit all sites of the new one although it has not visited their originals yet.
     ///
     /// Returns `None` if the change has to be prepared again. The caller holds the lock of the
-    /// address space. What is left of the change is to be dropped without it.
+    /// address space.
     pub(crate) fn begin(&mut self, set: &Arc<EnablerSet>) -> Option<(Arc<EnablerSet>, bool)> {
         let is_current = {
             let inner = set.inner.lock();
@@ -297,6 +306,7 @@ impl Change {
         for (site, origin) in copy.sites {
             is_missed |= copy.set.add(site, Some(&origin));
         }
+        self.is_replaced = true;
         Some((copy.set, is_missed))
     }
 
@@ -309,6 +319,14 @@ impl Change {
             let set = site.set.clone();
 
             set.add(site, None);
+        }
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        if self.is_replaced {
+            EnablerSet::leave(&self.set, self.mm);
         }
     }
 }
@@ -387,12 +405,16 @@ impl EnablerSet {
     /// Adds a site to the set, which has room for it, and to its event. Only the caller may change
     /// the set.
     fn add(&self, site: ListArc<Site>, origin: Option<&Site>) -> bool {
-        {
+        let rest = {
             let mut inner = self.inner.lock();
 
             inner.changes += 1;
-            // No such entry is replaced.
-            inner.enablers.insert_within_capacity(site.clone_arc());
+            inner.enablers.insert_within_capacity(site.clone_arc())
+        };
+
+        // A site that is in no table could not be removed from its event.
+        if warn_on!(rest.is_some()) {
+            return false;
         }
         Site::link(site, origin)
     }
@@ -420,17 +442,14 @@ impl EnablerSet {
         Slots::new(count, GFP_KERNEL_ACCOUNT).ok()
     }
 
-    /// Moves the table to `slots` if it is still too large and they are enough. Returns the memory
+    /// Moves the table to `slots` if it is still nearly empty, and smaller then. Returns the memory
     /// to be freed without a lock. The caller is the only one who may change the set.
     pub(crate) fn shrink(&self, slots: Slots<Arc<Site>>) -> Slots<Arc<Site>> {
         let mut inner = self.inner.lock();
 
-        if inner.enablers.surplus().is_none() {
-            return slots;
-        }
         // A change that has been prepared may rely on room that is gone now.
         inner.changes += 1;
-        inner.enablers.resize(slots)
+        inner.enablers.shrink(slots)
     }
 
     /// Allocates the place of `mm` in a set that it will use.

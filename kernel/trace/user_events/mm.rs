@@ -354,7 +354,7 @@ impl MmState {
         this: &Arc<Self>,
         inner: &mut Inner,
         bit: &EnableBit,
-        change: &mut Change,
+        change: &mut Change<'_>,
     ) -> Result<Option<(Arc<Site>, bool)>> {
         // Another thread may have been faster.
         if !inner.set.as_ref().is_some_and(|set| set.contains(bit)) {
@@ -368,11 +368,11 @@ impl MmState {
     }
 
     /// Returns the set, after replacing a shared one by a copy. Returns `None` if the change has to
-    /// be prepared again.
+    /// be prepared again. The drop of `change` ends the use of the shared one.
     fn own_set(
         this: &Arc<Self>,
         inner: &mut Inner,
-        change: &mut Change,
+        change: &mut Change<'_>,
     ) -> Option<Arc<EnablerSet>> {
         let set = inner.set.clone()?;
         let (own, is_missed) = change.begin(&set)?;
@@ -382,7 +382,6 @@ impl MmState {
             if is_missed {
                 Self::write_all_later(this);
             }
-            EnablerSet::leave(&set, this);
         }
         Some(own)
     }

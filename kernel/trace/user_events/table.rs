@@ -213,6 +213,15 @@ impl<E: Entry> OpenTable<E> {
         Slots(resized.slots)
     }
 
+    /// Moves the entries to `slots` if the table is still nearly empty, and smaller then. Returns
+    /// the memory that is not used.
+    pub(crate) fn shrink(&mut self, slots: Slots<E>) -> Slots<E> {
+        if self.surplus().is_none() || slots.0.len() >= self.slots.len() {
+            return slots;
+        }
+        self.resize(slots)
+    }
+
     /// Reserves room for `additional` more entries. The table is not changed on failure.
     ///
     /// # Errors

@@ -168,6 +168,17 @@ macro_rules! static_assert {
     };
 }
 
+/// Ends the execution of the model.
+#[macro_export]
+macro_rules! warn_on {
+    ($($all:tt)*) => {{
+        let is_wrong: bool = $($all)*;
+
+        ::core::assert!(!is_wrong, "warn_on!()");
+        is_wrong
+    }};
+}
+
 #[macro_export]
 macro_rules! pr_err {
     ($($all:tt)*) => { ::std::eprint!($($all)*) };

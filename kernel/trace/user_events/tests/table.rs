@@ -233,6 +233,41 @@ mod tests {
         Ok(())
     }
 
+    /// Memory that was allocated for a larger table is not used.
+    #[test]
+    fn does_not_grow_to_shrink() -> Result {
+        let mut table = OpenTable::with_seed(17);
+
+        for key in 0..300u64 {
+            insert(&mut table, key, key)?;
+        }
+        let late = Slots::new(table.slots() / 2, GFP_KERNEL)?;
+        for key in 8..300u64 {
+            assert_eq!(take(&mut table, key), Some(key));
+        }
+        let count = table.surplus().ok_or(EINVAL)?;
+
+        drop(table.shrink(Slots::new(2 * count, GFP_KERNEL)?));
+        assert_eq!(table.slots(), 2 * count);
+        for key in 1..8u64 {
+            assert_eq!(take(&mut table, key), Some(key));
+        }
+        assert!(table.surplus().is_some());
+        // Too large.
+        drop(table.shrink(late));
+        assert_eq!(table.slots(), 2 * count);
+        // Not smaller.
+        drop(table.shrink(Slots::new(2 * count, GFP_KERNEL)?));
+        assert_eq!(table.slots(), 2 * count);
+        assert_eq!(get(&table, 0), Some(&0));
+        // Nothing to do.
+        drop(table.shrink(Slots::new(8, GFP_KERNEL)?));
+        assert_eq!(table.slots(), 8);
+        drop(table.shrink(Slots::new(8, GFP_KERNEL)?));
+        assert_eq!(table.slots(), 8);
+        Ok(())
+    }
+
     #[test]
     fn too_few_slots_are_returned() -> Result {
         let mut table = OpenTable::with_seed(13);
