@@ -1012,6 +1012,19 @@ TEST_F(dev, truncate_unused__right_after_the_last_close)
 	EXPECT_EQ(0, busy);
 }
 
+/* removal-order: an event probe is removed before the older event that it refers to. */
+
+TEST_F(dev, removal_order__event_probe_and_its_event)
+{
+	const char *probe = "e:ro_probe synthetic/ro_synth x=$a";
+
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:ro_oldest u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "s:ro_synth u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, probe)) TH_LOG("[%s]", probe);
+	EXPECT_EQ(0, ue_trunc(UE_DYN));
+	EXPECT_EQ(0, ue_count(ue_slurp(UE_DYN), "ro_"));
+}
+
 /* filter-kind: a filter takes for a string or a mask what is checked to be one. */
 
 TEST_F(dev, filter_kind__no_masks)

@@ -584,6 +584,30 @@ TEST_F_TIMEOUT(trouble, many_events, 1200)
 }
 
 /*
+ * Fails if deleting events is quadratic in an instance that was created after them: it has them the
+ * other way round.
+ */
+TEST_F_TIMEOUT(trouble, many_events_before_an_instance, 1200)
+{
+	const char *n_text = getenv("UE_EVENTS_N");
+	int n = (n_text ? atoi(n_text) : 30000) / 2, error = 0;
+	uint64_t few, many;
+
+	ASSERT_EQ(0, mkdir(INSTANCE, 0750));
+	make_events(0, n / 15, &error);
+	few = delete_events();
+	ASSERT_EQ(0, rmdir(INSTANCE));
+	make_events(0, n, &error);
+	ASSERT_EQ(0, error);
+	ASSERT_EQ(0, mkdir(INSTANCE, 0750));
+	many = delete_events();
+	TH_LOG("%d events: %lu ms to delete; %d: %lu ms", n, (unsigned long)many,
+	       n / 15, (unsigned long)few);
+	EXPECT_GT(3 * 15 * (few + 10), many);
+	ASSERT_EQ(0, rmdir(INSTANCE));
+}
+
+/*
  * Fails if the 65,535 types of events can be exceeded, if another error than that of C is
  * returned when they run out, or if a deleted event keeps its type.
  */
