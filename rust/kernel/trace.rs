@@ -136,6 +136,7 @@
 //!             FieldDef,
 //!             FilterKind, //
 //!         },
+//!         ring_buffer::Slot,
 //!         tracepoint::ReadGuard,
 //!         HEADER_SIZE, //
 //!     },
@@ -221,11 +222,12 @@
 //!     }
 //!     let payload = count.to_ne_bytes();
 //!     let guard = ReadGuard::new();
+//!     let mut slot = Slot::new();
 //!
 //!     for listener in beat.event.listeners(&guard) {
 //!         match listener {
 //!             Listener::File(file) if file.is_recording() => {
-//!                 if let Some(mut record) = file.reserve(&guard, payload.len()) {
+//!                 if let Some(mut record) = file.reserve(&guard, payload.len(), &mut slot) {
 //!                     record.payload_mut().copy_from_slice(&payload);
 //!                     record.commit();
 //!                 }
