@@ -16,6 +16,8 @@ help:
 	@echo 'make test                lint, KUnit, our selftests and the kernel'\''s own, comparison with C'
 	@echo '                         (ARCH=arm64: what is about the machine, on that one; also for'
 	@echo '                         setup, kernel, run, shell and bench)'
+	@echo 'make test ONLY=...       a part, a suite or a case of it, for example own, hist_groups,'
+	@echo '                         hist_groups:files_modes; scripts/test --list lists them  [IMPL=...] [CONFIG=...]'
 	@echo 'make test CONFIG=...     the tests on a kernel that checks itself: lockdep, kasan, kcsan, rt (PREEMPT_RT), cfi'
 	@echo 'make test-debug          a part of the tests, failing allocations and a storm,'
 	@echo '                         under lockdep with kmemleak and under KASAN'
@@ -48,7 +50,7 @@ shell: kernel
 	@scripts/vm --impl $(IMPL) --config $(CONFIG) --shell
 
 test: setup
-	@scripts/test --config $(CONFIG)
+	@scripts/test --config $(CONFIG) --impl $(IMPL) $(if $(ONLY),--only '$(ONLY)')
 
 test-debug: setup
 	@scripts/test --debug

@@ -54,22 +54,40 @@ expect_skips_of() { # KERNEL'S-FOLDER
 
 passed=0 failed=0 skipped=0
 
+# In a job of scripts/test, where REPORT_TO is set, a result is a line for the script
+# that counts. With $alone, a failure names the command that runs only that.
 report() { # ok|not|skip PART CASE [WHY]
-	local n=$((passed + failed + skipped + 1))
+	local n=$((passed + failed + skipped + 1)) command=${ALONE_COMMAND:-}
+	if [ "$1" = not ] && [ -n "${alone:-}" ]; then command=${ALONE_WITH:-make test ONLY=}$(alone_of "$alone"); fi
+	if [ -n "${REPORT_TO:-}" ]; then printf '@@report\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\n' "$1" "$2" "$3" "${4:-}" "$command"; fi
 	case $1 in
-	ok)
-		passed=$((passed + 1))
-		printf 'ok %d - %s: %s\n' "$n" "$2" "$3"
-		;;
-	skip)
-		skipped=$((skipped + 1))
-		printf 'ok %d - %s: %s # SKIP %s\n' "$n" "$2" "$3" "$4"
-		;;
+	ok) passed=$((passed + 1)) ;;
+	skip) skipped=$((skipped + 1)) ;;
+	*) failed=$((failed + 1)) ;;
+	esac
+	if [ -n "${REPORT_TO:-}" ]; then return; fi
+	case $1 in
+	ok) printf 'ok %d - %s: %s\n' "$n" "$2" "$3" ;;
+	skip) printf 'ok %d - %s: %s # SKIP %s\n' "$n" "$2" "$3" "$4" ;;
 	*)
-		failed=$((failed + 1))
+		if [ -n "$command" ]; then printf '# alone: %s\n' "$command"; fi
 		printf 'not ok %d - %s: %s\n' "$n" "$2" "$3"
 		;;
 	esac
+}
+
+# The word of --only for a case.
+alone_of() { # SUITE[:CASE]
+	local word=${ALONE_IS:-$1}
+	# A test of tracing is a file.
+	case $1 in
+	ftracetest:* | trigger:*)
+		word=$(grep -rlE "^#[[:space:]]*description: *$(sed 's/ (instance) *//; s/[^^]/[&]/g; s/\^/\\^/g' <<<"${1#*:}")\$" \
+			"$SRC/tools/testing/selftests/ftrace/test.d" | head -n 1)
+		word=${1%%:*}${word:+:${word#*/test.d/}}
+		;;
+	esac
+	if [[ $word == *[!A-Za-z0-9_.:,/-]* ]]; then printf '%q' "$word"; else printf '%s' "$word"; fi
 }
 
 # The last line, and the exit status.
@@ -87,9 +105,11 @@ explain() { # FILE [LINES]
 
 # Builds the tree's tests and ours from build/linux, with its own headers. On arm64 the
 # 32-bit programs are those of another architecture, and bring their libraries along.
-build_tests() {
-	local linux=$BUILD/linux log=$BUILD/log/tests cross cross32=
-	step 'building the tests'
+build_tests() { # [FOLDER...]
+	local linux=$BUILD/linux log=$BUILD/log/tests cross cross32='' dirs id
+	if [ $# = 0 ]; then set -- user_events user_events_rust hist_rust; fi
+	dirs=$(printf '%s\n' "$@" | sort -u | tr '\n' ' ')
+	step "building the tests: $dirs"
 	mkdir -p "$OUT"
 	# The reference is not built from that tree.
 	"$TOP/scripts/overlay"
@@ -98,10 +118,16 @@ build_tests() {
 		cross32="make -s -C '$linux' O='$OUT/headers32' ARCH=arm headers_install"
 		cross+=" 'CC32=arm-linux-gnueabihf-gcc -static -isystem $OUT/headers32/usr/include'"
 	fi
+	# The headers change with the patches only.
+	id=$({ find "$TOP/include" -type f -exec cat {} + 2>/dev/null || :; } |
+		cat - "$BUILD/.overlay/patches" "$BUILD/.overlay/source" "$CACHE/root.stamp" | sha256sum | cut -c1-32)
 	quietly "$log" "$TOP/scripts/in-root" sh -ec "
-		make -s -C '$linux' O='$OUT/headers' $cross headers_install
-		$cross32
-		for t in user_events user_events_rust hist_rust binder_trace; do
+		if [ ! -f '$OUT/headers/id' ] || [ \"\$(cat '$OUT/headers/id')\" != '$id' ]; then
+			make -s -C '$linux' O='$OUT/headers' $cross headers_install
+			$cross32
+			echo '$id' >'$OUT/headers/id'
+		fi
+		for t in $dirs; do
 			mkdir -p '$OUT/'\$t
 			make -s -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t $cross \
 				KHDR_INCLUDES='-isystem $OUT/headers/usr/include' all
@@ -201,39 +227,6 @@ modules_script() { # KERNEL'S FOLDER
 	END
 }
 
-# The tests of rust_trace that there are, as text for the script of a guest.
-rust_trace_script() { # KERNEL'S FOLDER SECONDS
-	local t
-	modules_script "$1"
-	for t in static_event tree dynamic; do
-		[ ! -f "$RUST_TRACE_TESTS/${t}_test.sh" ] ||
-			section "rust_$t" "cd '$RUST_TRACE_TESTS' && RUST_TRACE_SECONDS=$2 timeout 1200 ./${t}_test.sh"
-	done
-}
-
-# A storm, as text for the script of a guest.
-storm_script() { # FOLDER/PROGRAM SECONDS
-	section "$(basename "$1")" "echo TAP version 13; echo 1..1; timeout $(($2 + 300)) '$OUT/$1' $2"
-}
-
-# The races and short storms, once for each number of processors.
-many_cpus() { # IMPL CONFIG RESULTS SECONDS LIMIT CPUS...
-	local impl=$1 config=$2 results=$3 seconds=$4 limit=$5 kernel n script t
-	shift 5
-	kernel=$(kernel_name "$ARCH" "$impl" "$config")
-	for n; do
-		step "races and storms with $n CPUs on the $kernel kernel"
-		# nproc is what is online and may be used: all of them have to be.
-		script=$(section "cpus" "echo TAP version 13; echo 1..1; [ \$(nproc) = $n ] || echo -n 'not '; echo 'ok 1 all $n CPUs are online'")$'\n'
-		for t in hist_rust/races_test user_events_rust/{past_bugs,words}_test; do
-			script+=$(section "$(basename "$t")" "cd '$OUT/$(dirname "$t")' && timeout $((limit / 3)) ./$(basename "$t")")$'\n'
-		done
-		for t in hist_rust/hist_storm user_events_rust/storm; do script+=$(storm_script "$t" "$seconds")$'\n'; done
-		guest "$n CPUs, $kernel kernel" "$results/cpus-$n" "$limit" "$script" --impl "$impl" --config "$config" --cpus "$n"
-		read_tap "$n CPUs" "$results/cpus-$n" "$impl"
-	done
-}
-
 # Sections of the output of a guest: "@@ NAME" begins one, "@@ end STATUS" ends it.
 section() { # NAME COMMAND: text for the script of a guest
 	printf 'echo "@@ %s"\n%s\necho "@@ end $?"\n' "$1" "$2 2>&1"
@@ -249,11 +242,11 @@ last_of() { # LINE...
 # Cases of the fixture "dev" show what the Rust implementation does other than the
 # C one: run on that, they have to fail.
 read_tap() { # PART OUTPUT IMPL
-	local part=$1 impl=$3 line name='' plan=0 count=0 bad=0 said=() what why verdict ended
+	local part=$1 impl=$3 line name='' plan=0 count=0 bad=0 said=() what why verdict ended alone
 	while IFS= read -r line; do
 		case $line in
 		'@@ end '*)
-			ended=${line#@@ end }
+			ended=${line#@@ end } alone=$name
 			if ((plan == 0 || count != plan)); then
 				printf '# status %s\n' "$ended"
 				last_of "${said[@]}"
@@ -266,6 +259,7 @@ read_tap() { # PART OUTPUT IMPL
 			;;
 		'@@ '*)
 			name=${line#@@ }
+			alone=$name
 			plan=0 count=0 bad=0 said=()
 			;;
 		1..[0-9]*)
@@ -275,7 +269,7 @@ read_tap() { # PART OUTPUT IMPL
 		'ok '* | 'not ok '*)
 			if [ -z "$name" ]; then continue; fi
 			count=$((count + 1))
-			verdict=ok
+			verdict=ok alone=$name
 			if [[ $line == not* ]]; then verdict=not; fi
 			what=${line#not }
 			what=${what#ok }
@@ -293,6 +287,7 @@ read_tap() { # PART OUTPUT IMPL
 				verdict=skip why='UNRESOLVED: a module or a tool that it needs is missing'
 				what=${what%% # UNRESOLVED}
 			fi
+			alone=$name:$what
 			if [ "$impl" = c ] && [[ $what == dev.* ]] && [ $verdict != skip ]; then
 				if [ $verdict = not ] && [[ ${said[*]} == *'ue_reset()'* || ${said[*]} == *'the reset failed'* ]]; then
 					report not "$part" "$name: $what (was not run: what a case before it has left is in the way)"
@@ -319,23 +314,10 @@ read_tap() { # PART OUTPUT IMPL
 		esac
 	done <"$2"
 	if [ -n "$name" ]; then
+		alone=$name
 		last_of "${said[@]}"
 		report not "$part" "$name: it was not over after $count of $plan cases"
 	fi
-}
-
-# The kernel's own tests of tracing, on a built kernel; read_tap reads what they print.
-#
-# Without the program poll, so that the test of polling is UNRESOLVED: it takes a process
-# that is still exiting for one that has not exited, so on two busy CPUs it fails four
-# times in ten, with the histograms in C as well. run_poll of hist_rust polls.
-ftracetest() { # IMPL CONFIG OUTPUT LIMIT DIR...
-	local impl=$1 config=$2 output=$3 limit=$4 kernel cmd
-	kernel=$(kernel_name "$ARCH" "$impl" "$config")
-	shift 4
-	cmd="cd '$BUILD/linux/tools/testing/selftests/ftrace' && timeout $((limit - 100)) ./ftracetest -K -l /tmp/ftrace-logs $*"
-	guest "ftracetest $*, $kernel kernel" "$output" "$limit" "$(modules_script "$BUILD/$kernel")"$'\n'"$(section ftracetest "$cmd")" \
-		--impl "$impl" --config "$config"
 }
 
 # Suites of the kernel's own that cannot be run, and why. SpinLockIrq leaves interrupts
@@ -345,15 +327,17 @@ kunit_not_run() { # CONFIG
 }
 
 # The unit tests: each suite is run through debugfs and has its results there.
-kunit_script() { # [CONFIG]
+kunit_script() { # CONFIG [SUITE[.CASE]...]
 	local not_run
-	not_run=$(kunit_not_run "${1:-lean}" | cut -d' ' -f1)
-	printf 'not_run=%q\n' "$not_run"
+	not_run=$(kunit_not_run "$1" | cut -d' ' -f1)
+	shift
+	printf 'not_run=%q only=%q\n' "$not_run" "$(printf '%s\n' "${@%%.*}")"
 	cat <<'END'
 k=/sys/kernel/debug/kunit
 echo "@@ kunit"
 for s in $k/*/; do
 	if grep -qxF "$(basename "$s")" <<<"$not_run"; then continue; fi
+	if [ -n "$only" ] && ! grep -qxF "$(basename "$s")" <<<"$only"; then continue; fi
 	[ ! -e "$s/run" ] || echo 1 >"$s/run"
 	cat "$s/results"
 done
@@ -363,9 +347,11 @@ END
 
 # All suites that the sources have, with as many cases as each has planned. The
 # examples of the documentation are a suite where the kernel has them.
-read_kunit() { # PART OUTPUT KERNEL'S FOLDER [CONFIG]
-	local line suite='' in_kunit='' said=()
-	while read -r suite line; do report skip "$1" "$suite" "$line"; done < <(kunit_not_run "${4:-lean}")
+read_kunit() { # PART OUTPUT KERNEL'S FOLDER CONFIG [SUITE[.CASE] ...]
+	local line suite='' in_kunit='' said=() alone
+	if [ -z "${5:-}" ]; then
+		while read -r suite line; do report skip "$1" "$suite" "$line"; done < <(kunit_not_run "$4")
+	fi
 	local -A plan=() cases=()
 	while IFS= read -r line; do
 		case $line in
@@ -380,6 +366,7 @@ read_kunit() { # PART OUTPUT KERNEL'S FOLDER [CONFIG]
 			plan[$suite]=${BASH_REMATCH[1]}
 		elif [[ $line =~ ^\ {4}(not\ )?ok\ [0-9]+\ ([^ ]*)(.*) ]]; then
 			cases[$suite]=$((${cases[$suite]} + 1))
+			alone=$suite:${BASH_REMATCH[2]}
 			if [ -n "${BASH_REMATCH[1]}" ]; then
 				last_of "${said[@]}"
 				report not "$1" "$suite: ${BASH_REMATCH[2]}"
@@ -394,26 +381,15 @@ read_kunit() { # PART OUTPUT KERNEL'S FOLDER [CONFIG]
 		fi
 	done <"$2"
 	while IFS= read -r suite; do
+		alone=$suite
 		if [ "${cases[$suite]:-0}" = 0 ] || [ "${cases[$suite]}" != "${plan[$suite]:-}" ]; then
 			report not "$1" "$suite: ${cases[$suite]:-0} of ${plan[$suite]:-?} cases were run"
 		fi
-	done < <({
+	done < <(if [ -n "${5:-}" ]; then
+		tr ' ' '\n' <<<"$5" | sed 's/\..*//' | sort -u
+	else
 		if grep -q '^CONFIG_RUST_KERNEL_DOCTESTS=y' "$3/.config"; then echo rust_doctests_kernel; fi
 		printf '%s\n' "${!cases[@]}"
-		grep -rhoP 'kunit_tests\(\K\w+' "$TOP/kernel" "$TOP/rust"
-	} | sort -u)
-}
-
-# Triggers of the command line, and of a boot configuration.
-boot_triggers() { # PART WHAT IMPL RESULTS TIMEOUT VM-OPTION...
-	local part=$1 what=$2 impl=$3 results=$4 timeout=$5 cases option
-	shift 5
-	for cases in cmdline bootconfig; do
-		option=(--append "$BOOT_TRIGGERS")
-		if [ "$cases" = bootconfig ]; then option=(--bootconfig "$HIST_TESTS/bootconfig"); fi
-		guest "triggers at boot ($cases), $what" "$results/hist-$cases" "$timeout" \
-			"$(section hist_boot "cd '$HIST_TESTS' && UEDRIVE='$OUT/user_events_rust/compare/uedrive' ./boot_test.sh $cases")" \
-			--impl "$impl" "${option[@]}" "$@"
-		read_tap "$part" "$results/hist-$cases" "$impl"
-	done
+		kunit_suites
+	fi | sort -u)
 }

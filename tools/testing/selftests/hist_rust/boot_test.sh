@@ -116,12 +116,15 @@ bootconfig_removal() {
 		rmdir instances/boot_config
 }
 
-cmdline='boot_histogram boot_other_trigger boot_trigger_twice boot_instance_and_removal'
-bootconfig='bootconfig_latencies bootconfig_clauses bootconfig_removal'
 case ${1:-} in
-cmdline) tests=$cmdline ;;
-bootconfig) tests=$bootconfig ;;
-*) tests="$cmdline $bootconfig" ;;
+cmdline)
+	run_tests boot_histogram boot_other_trigger boot_trigger_twice boot_instance_and_removal
+	;;
+bootconfig)
+	run_tests bootconfig_latencies bootconfig_clauses bootconfig_removal
+	;;
+*)
+	run_tests boot_histogram boot_other_trigger boot_trigger_twice boot_instance_and_removal \
+		bootconfig_latencies bootconfig_clauses bootconfig_removal
+	;;
 esac
-# shellcheck disable=SC2086 # one by one
-run_tests $tests

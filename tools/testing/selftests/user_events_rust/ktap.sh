@@ -62,10 +62,28 @@ skip() {
 	return 4
 }
 
+# With -t NAME, once or several times, a script runs only these of its functions, as
+# a program with kselftest_harness.h does. Read from the script's own arguments.
+ktap_only=' '
+ktap_arguments() {
+	while [ $# -gt 1 ]; do
+		if [ "$1" = -t ]; then
+			ktap_only+="${2/#dev./dev_} "
+			shift
+		fi
+		shift
+	done
+}
+ktap_arguments "$@"
+
 # Runs functions; "function:program" is skipped where there is no such program.
 # dev_ROW__WHAT shows row ROW of deviations.rst, and is called dev.ROW__WHAT.
 run_tests() {
-	local t n=0 need failed=0 rc
+	local t n=0 need failed=0 rc wanted=()
+	if [ "$ktap_only" != ' ' ]; then
+		for t; do [[ $ktap_only != *" ${t%%:*} "* ]] || wanted+=("$t"); done
+		set -- "${wanted[@]}"
+	fi
 	echo 'TAP version 13'
 	echo "1..$#"
 	for t; do
