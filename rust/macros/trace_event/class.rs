@@ -131,8 +131,8 @@ impl Field {
 
     /// Checks that C can read the field as its declared type.
     ///
-    /// Filters and histograms read a field as the words in its type say. So a type that is given, or
-    /// the name of a structure, must not have those of another kind of field.
+    /// Filters and histograms read a field as the words in its type say. So a type that is given,
+    /// or the name of a structure, must not have those of another kind of field.
     fn check_type(&self) -> Result<()> {
         let (text, span) = match (&self.ty, &self.kind) {
             (Some(ty), _) => (ty.value(), ty.span()),
