@@ -52,6 +52,9 @@ die() {
 	exit 1
 }
 
+# What results depend on besides the sources: the versions of all that is installed in the root.
+tool_versions() { cat "$CACHE/root.stamp" "$ROOT/var/lib/dpkg/status"; }
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # Runs a command with progress: its output goes to a log, a dot a few seconds

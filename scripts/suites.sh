@@ -149,7 +149,7 @@ ask_for() { # WORD PLACE IMPL
 			{ short = $0; if (!sub(/^test\.d\//, "", short)) sub(/^[^.]*\./, "", short); if (short == want && !found) found = $0 }
 			END { if (found) print found }' <<<"$all" | head -n 1)
 		# A unit test of a suite.
-		if [ "${KIND_OF[$name]}" = kunit ] && [ -z "$found" ]; then
+		if [ "${KIND_OF[$name]}" = kunit ] && [ -z "$found" ] && kunit_suites | grep -qxF -- "${case%%.*}"; then
 			ask_for "${case/./:}" "$place" "$impl"
 			return
 		fi

@@ -38,7 +38,10 @@ RUST_TRACE_BOOT='tp_printk tp_printk_stop_on_boot trace_event=rust_kunit:rust_ku
 # the processor has none. Debian's trace-cmd is built without sqlhist, as long as
 # that is so.
 SKIPS='no event happens in NMIs here|this trace-cmd has no sqlhist'
-if [ "$ARCH" = x86_64 ]; then SKIPS+='|the processor has no address tags.*'; fi
+case $ARCH in
+x86_64) SKIPS+='|the processor has no address tags.*' ;;
+*) SKIPS+='|it is about the instructions of x86_64' ;;
+esac
 EXPECTED_SKIPS=$SKIPS
 
 # The same for the kernel that the next guests have, by its configuration.
@@ -47,6 +50,7 @@ expect_skips_of() { # KERNEL'S-FOLDER
 	if ! grep -qx CONFIG_FAULT_INJECTION=y "$1/.config"; then
 		EXPECTED_SKIPS+='|no fault injection in this kernel.*|there is no fault injection'
 	fi
+	if grep -qx CONFIG_LOCKDEP=y "$1/.config"; then EXPECTED_SKIPS+='|lockdep adds a check to each event'; fi
 }
 
 # Results: one line per case, "ok N - PART: CASE" or "not ok N - ...", with what
@@ -78,13 +82,22 @@ report() { # ok|not|skip PART CASE [WHY]
 
 # The word of --only for a case.
 alone_of() { # SUITE[:CASE]
-	local word=${ALONE_IS:-$1}
+	local word=${ALONE_IS:-$1} name=${1%%:*}
 	# A test of tracing is a file.
 	case $1 in
 	ftracetest:* | trigger:*)
 		word=$(grep -rlE "^#[[:space:]]*description: *$(sed 's/ (instance) *//; s/[^^]/[&]/g; s/\^/\\^/g' <<<"${1#*:}")\$" \
 			"$SRC/tools/testing/selftests/ftrace/test.d" | head -n 1)
-		word=${1%%:*}${word:+:${word#*/test.d/}}
+		word=$name${word:+:${word#*/test.d/}}
+		;;
+	*)
+		# These have no cases that can be named.
+		if [ "$name" = cpus ] || [ "${KIND_OF[$name]:-}" = storm ]; then
+			word=$name
+		elif [ -z "${ALONE_IS:-}" ] && [ -z "${BOOT_OF[$name]:-}" ] && ! kunit_suites | grep -qxF -- "$name"; then
+			# Unit tests of others.
+			word=kunit
+		fi
 		;;
 	esac
 	if [[ $word == *[!A-Za-z0-9_.:,/-]* ]]; then printf '%q' "$word"; else printf '%s' "$word"; fi
@@ -182,7 +195,8 @@ reference_id() { # KERNEL'S-FOLDER WORD|FILE|FOLDER...
 	shift
 	{
 		sha256sum <"$kernel"
-		cat "$CACHE/root.stamp" "$TOP/scripts/vm"
+		tool_versions
+		cat "$TOP/scripts/vm"
 		[ "$ARCH" = x86_64 ] || cat "$ROOT-$ARCH/etc/root.stamp"
 		for word; do
 			if [ -d "$word" ]; then
