@@ -47,7 +47,7 @@ trace_event! {
     system: "event_test_tree";
 
     // SAFETY: This is the prototype in `include/trace/events/sched.h`.
-    /// On the tracepoint of the scheduler.
+    /// A task switch, recorded from the tracepoint of the scheduler.
     pub(crate) unsafe custom event sched_switch(
         preempt: bool,
         prev: &Task,
