@@ -159,7 +159,7 @@ rtla_events() {
 rtla_under_load() {
 	local rc=0 n=0 f rtla hits drops
 	grep -qw timerlat available_tracers || skip 'no timerlat tracer' || return
-	fresh && ok num hist:keys=id:vals=total || return
+	fresh && ok num hist:keys=id:vals=total:sort=id || return
 	(cd "$tmp" && exec rtla timerlat hist -k -d 5s -p 10000 -t"$tmp/rtla.trace" \
 		-e user_events:num --trigger hist:keys=id:vals=total \
 		-e osnoise:irq_noise --trigger hist:keys=desc:vals=duration:sort=duration.descending \
@@ -171,7 +171,7 @@ rtla_under_load() {
 		n=$((n + 20))
 	done
 	wait $rtla || rc=1
-	on $E/num hist:keys=id:vals=total:pause && same "$(rows $E/num)" "$(printf '{ id: %10d } hitcount: %10d  total: %10d\n' 1 $n $((5 * n)) 2 $n $((7 * n)))" || rc=1
+	on $E/num hist:keys=id:vals=total:sort=id:pause && same "$(rows $E/num)" "$(printf '{ id: %10d } hitcount: %10d  total: %10d\n' 1 $n $((5 * n)) 2 $n $((7 * n)))" || rc=1
 	same "$(totals $E/num)" "$((2 * n)) 2 0 " || rc=1
 	for f in user_events_num osnoise_irq_noise osnoise_thread_noise osnoise_timerlat_sample; do
 		hits=$(sed -n 's/^    Hits: //p' "$tmp/${f}_hist.txt")
