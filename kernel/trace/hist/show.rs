@@ -55,7 +55,7 @@ impl EventText for HistFile {
         Ok(Reading { tables })
     }
 
-    fn prepare(reading: &mut Reading) -> Result {
+    fn prepare(reading: &mut Reading, _take: bool) -> Result {
         for table in reading.tables.iter_mut() {
             table.fill()?;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files of an event whose text is generated when they are read: `hist`, `hist_debug`.
+//! Files of an event whose text is generated when they are read: `hist`, `hist_raw`, `hist_debug`.
 //!
 //! C makes these files with the directory of the event, for operations that it finds by the name
 //! of a static. An [`EventText`] and a static [`Operations`] of it are what is behind one.
@@ -29,6 +29,10 @@ use crate::{
         from_result,
         to_result,
         VTABLE_DEFAULT_ERROR, //
+    },
+    fs::file::flags::{
+        O_ACCMODE,
+        O_RDWR, //
     },
     prelude::*,
     seq_file::SeqFile,
@@ -60,7 +64,10 @@ pub trait EventText: Sized + 'static {
     fn collect<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> Result<Self::Text>;
 
     /// Prepares it for being written, once. Called without locks. May sleep.
-    fn prepare(text: &mut Self::Text) -> Result;
+    ///
+    /// `take` says that the file was opened for writing as well, which can mean that what is read
+    /// is removed.
+    fn prepare(text: &mut Self::Text, take: bool) -> Result;
 
     /// Writes the item with this number: 0, 1, and so on.
     ///
@@ -368,7 +375,10 @@ impl<T: EventText> Operations<T> {
         };
         let (mut text, news) = text.ok_or(ENODEV).and_then(|text| text)?;
 
-        T::prepare(&mut text)?;
+        // SAFETY: By the invariant of `Reader` the file is open.
+        let flags = unsafe { (*reader.file).f_flags };
+
+        T::prepare(&mut text, flags & O_ACCMODE == O_RDWR)?;
         // SAFETY: The caller promises that the lock is held. The borrow ends here.
         let reading = unsafe { Self::reading(m) };
         reading.text = Some(text);

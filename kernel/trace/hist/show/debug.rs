@@ -92,7 +92,7 @@ impl EventText for DebugFile {
         Ok(texts)
     }
 
-    fn prepare(_text: &mut Self::Text) -> Result {
+    fn prepare(_text: &mut Self::Text, _take: bool) -> Result {
         Ok(())
     }
 
