@@ -10,6 +10,9 @@ pub(crate) const KEYS_MAX: usize = 3;
 /// Most values of a histogram, the hit count being one of them.
 pub(crate) const VALS_MAX: usize = 3;
 
+/// Most bits of a number that choose its part of a power of two.
+pub(crate) const PART_BITS_MAX: u64 = 5;
+
 /// Most variables of a histogram, and most references to variables in one. The marks of the
 /// variables of an element share a word with their lock.
 pub(crate) const VARS_MAX: usize = 16;

@@ -29,6 +29,7 @@ use super::{
     },
     span::Span, //
 };
+use crate::limits::PART_BITS_MAX;
 
 /// An operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -169,6 +170,9 @@ pub(crate) enum Modifier {
     Syscall,
     Stacktrace,
     Log2,
+    /// Equal parts of each power of two: two to the power of this, which is 1 to
+    /// [`PART_BITS_MAX`].
+    Log2Parts(u32),
     /// With the width, which is not 0.
     Buckets(u64),
     Usecs,
@@ -190,8 +194,20 @@ impl Modifier {
             b"usecs" => Self::Usecs,
             b"percent" if role == Role::Value => Self::Percent,
             b"graph" if role == Role::Value => Self::Graph,
-            _ => return Self::parse_buckets(text),
+            _ => match text.strip_prefix(b"log2=") {
+                Some(bits) => return Self::parse_parts(bits),
+                None => return Self::parse_buckets(text),
+            },
         })
+    }
+
+    /// Reads the number of `log2=bits`.
+    fn parse_parts(text: Span<'_>) -> Result<Self, ParseError> {
+        match parse_u64(text.bytes()) {
+            // CAST: It is small.
+            Ok(bits @ 1..=PART_BITS_MAX) => Ok(Self::Log2Parts(bits as u32)),
+            _ => Err(ParseError::new(ErrorKind::BadFieldModifier, text)),
+        }
     }
 
     /// Reads `buckets=width`.
@@ -207,7 +223,7 @@ impl Modifier {
         }
     }
 
-    /// Returns the word for it, without the width of buckets.
+    /// Returns the word for it, without its number.
     pub(crate) fn word(self) -> &'static [u8] {
         match self {
             Self::None => b"",
@@ -217,7 +233,7 @@ impl Modifier {
             Self::ExecName => b"execname",
             Self::Syscall => b"syscall",
             Self::Stacktrace => b"stacktrace",
-            Self::Log2 => b"log2",
+            Self::Log2 | Self::Log2Parts(_) => b"log2",
             Self::Buckets(_) => b"buckets",
             Self::Usecs => b"usecs",
             Self::Percent => b"percent",
@@ -225,9 +241,18 @@ impl Modifier {
         }
     }
 
+    /// Returns its number, if it has one.
+    pub(crate) fn number(self) -> Option<u64> {
+        match self {
+            Self::Log2Parts(bits) => Some(bits.into()),
+            Self::Buckets(width) => Some(width),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if another number is computed.
     pub(crate) fn is_rounding(self) -> bool {
-        matches!(self, Self::Log2 | Self::Buckets(_))
+        matches!(self, Self::Log2 | Self::Log2Parts(_) | Self::Buckets(_))
     }
 
     /// Returns `true` if it says how a number is rounded or shown.

@@ -199,6 +199,8 @@ pub(crate) fn apply(op: &Op, left: u64, right: u64) -> u64 {
         // CAST: There are at most 64 bits to shift by.
         Op::Shift => left.wrapping_shr(right as u32),
         Op::Log2 => log2(left),
+        // CAST: It is small.
+        Op::Part { signed } => part(left, right as u32, signed),
         Op::Bucket { signed } => bucket(left, right, signed),
     }
 }
@@ -232,6 +234,44 @@ fn log2(n: u64) -> u64 {
     match n {
         0 | 1 => 0,
         _ => u64::from(u64::BITS.wrapping_sub(n.wrapping_sub(1).leading_zeros())),
+    }
+}
+
+/// Returns the bits that numbers of this magnitude have below the highest one and the `bits` that
+/// follow it: those in which the numbers of one part of a power of two differ.
+#[inline(always)]
+fn part_mask(magnitude: u64, bits: u32) -> u64 {
+    let log2 = (u64::BITS - 1).wrapping_sub((magnitude | 1).leading_zeros());
+
+    1u64.wrapping_shl(log2.saturating_sub(bits)).wrapping_sub(1)
+}
+
+/// Returns the lowest number of the part of a power of two that a number is in. The parts of
+/// negative numbers are those of their magnitudes, the lowest of which is the largest; the lowest
+/// signed number is a part of its own.
+#[inline(always)]
+fn part(n: u64, bits: u32, signed: bool) -> u64 {
+    let (magnitude, negative) = magnitude(n, signed);
+    let mask = part_mask(magnitude, bits);
+
+    if negative {
+        return (magnitude | mask)
+            .min(i64::MIN.unsigned_abs())
+            .wrapping_neg();
+    }
+    n & !mask
+}
+
+/// Returns the highest number of the part that `start` is the lowest of.
+#[inline]
+pub(crate) fn part_end(start: u64, bits: u32, signed: bool) -> u64 {
+    let (magnitude, negative) = magnitude(start, signed);
+    let mask = part_mask(magnitude, bits);
+
+    if negative {
+        (magnitude & !mask).wrapping_neg()
+    } else {
+        start | mask
     }
 }
 

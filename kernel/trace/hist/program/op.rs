@@ -77,6 +77,11 @@ pub(crate) enum Op {
     /// The logarithm to base 2, rounded up. That of 0 is taken for 0, and that of a negative number
     /// for 64.
     Log2,
+    /// The start of the part of a power of two that the left one is in, of two to the power of the
+    /// right one.
+    Part {
+        signed: bool,
+    },
     /// The largest multiple of the right one that is not above the left one.
     Bucket {
         signed: bool,

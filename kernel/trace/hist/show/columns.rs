@@ -9,7 +9,10 @@ use kernel::{
 
 use crate::{
     command::expr::Modifier,
-    hit::eval::bucket_below,
+    hit::eval::{
+        bucket_below,
+        part_end, //
+    },
     program::{
         KeyKind,
         KeyPlace, //
@@ -27,6 +30,7 @@ pub(crate) enum KeyFormat {
     Syscall { signed: bool },
     Stack,
     Log2,
+    Parts { bits: u32, signed: bool },
     Buckets { width: u64, signed: bool },
     Text,
 }
@@ -44,6 +48,7 @@ impl KeyFormat {
             (Modifier::Syscall, _) => Self::Syscall { signed },
             (_, KeyKind::Stack) => Self::Stack,
             (Modifier::Log2, _) => Self::Log2,
+            (Modifier::Log2Parts(bits), _) => Self::Parts { bits, signed },
             (Modifier::Buckets(width), _) => Self::Buckets { width, signed },
             (_, KeyKind::String) => Self::Text,
             (_, KeyKind::Number { signed }) => Self::Number { signed },
@@ -107,6 +112,12 @@ impl KeyColumn {
                 out.put(b": ~ 2^");
                 out.unsigned(n, 0);
                 out.spaces(start.wrapping_add(8).saturating_sub(out.len()));
+            }
+            KeyFormat::Parts { bits, signed } => {
+                out.put(b": ~ ");
+                number(out, n, signed, 0);
+                out.put(b"-");
+                number(out, part_end(n, bits, signed), signed, 0);
             }
             KeyFormat::Buckets { width, signed } => {
                 out.put(b": ~ ");

@@ -358,7 +358,7 @@ pub(crate) fn function(field: &Field) -> &'static str {
         FieldKind::Const(_) => "const",
         FieldKind::Ref(_) | FieldKind::Alias(_) => "var_ref",
         FieldKind::Rounded(_) => match field.modifier {
-            Modifier::Log2 => "log2",
+            Modifier::Log2 | Modifier::Log2Parts(_) => "log2",
             _ => "bucket",
         },
         FieldKind::Expr(expr) => expr_function(expr),

@@ -137,9 +137,9 @@ impl Field {
         }
         out.put(b".");
         out.put(self.modifier.word());
-        if let Modifier::Buckets(width) = self.modifier {
+        if let Some(number) = self.modifier.number() {
             out.put(b"=");
-            out.unsigned(width, 0);
+            out.unsigned(number, 0);
         }
     }
 }

@@ -68,6 +68,11 @@ impl Compiler<'_> {
 
                         (Op::Bucket { signed }, width)
                     }
+                    Modifier::Log2Parts(bits) => {
+                        let signed = number.ty.signed;
+
+                        (Op::Part { signed }, bits.into())
+                    }
                     _ => (Op::Log2, 0),
                 };
                 let left = self.number(number, register, depth)?;
