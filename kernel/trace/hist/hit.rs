@@ -46,7 +46,8 @@ use crate::{
             Leaf,
             SavedStack, //
         },
-        HitPath, //
+        HitPath,
+        Program, //
     },
     scratch::{
         Scratch,
@@ -107,9 +108,26 @@ fn plain_numbers(hist: &Histogram, hit: &Hit<'_>, record: &[u8], element: Elemen
     let program = &hist.program;
     let eval = Eval::with_record(hit, record, &program.code);
 
-    element.count(program.sums.iter().map(|sum| eval.value(sum, &[])));
+    count(program, element, &eval, &[]);
     if program.stores {
         vars::store_plain(program, &eval, element);
+    }
+}
+
+/// Counts a hit in an element, with its values.
+#[inline(always)]
+fn count<M: HitContext>(
+    program: &Program,
+    element: Element<'_>,
+    eval: &Eval<'_, M>,
+    slots: &[u64],
+) {
+    let values = program.sums.iter().map(|sum| eval.value(sum, slots));
+
+    if program.extremes {
+        element.fold(&program.folds, values);
+    } else {
+        element.count(values);
     }
 }
 
@@ -213,7 +231,7 @@ pub(crate) fn record<'m, const TEXTS: bool, M: HitContext>(
     };
     let slots = &*scratch.slots;
 
-    element.count(program.sums.iter().map(|sum| eval.value(sum, slots)));
+    count(program, element, &eval, slots);
     vars::compute(program, &eval, scratch.slots);
     if TEXTS {
         vars::compute_texts(program, &eval, element, &mut scratch.texts.lend());

@@ -7,8 +7,11 @@ pub(crate) use kernel::trace::context::COMM_LEN;
 /// Most keys of a histogram.
 pub(crate) const KEYS_MAX: usize = 3;
 
-/// Most values of a histogram, the hit count being one of them.
+/// Most values of a histogram, the hit count being one of them, and statistics being none.
 pub(crate) const VALS_MAX: usize = 3;
+
+/// Most statistics of a histogram, which C does not have.
+pub(crate) const STATISTICS_MAX: usize = 8;
 
 /// Most bits of a number that choose its part of a power of two.
 pub(crate) const PART_BITS_MAX: u64 = 5;

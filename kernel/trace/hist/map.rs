@@ -48,6 +48,7 @@ use kernel::{
 };
 
 mod element;
+mod fold;
 mod key_arena;
 mod slab;
 mod snapshot;
@@ -61,6 +62,7 @@ pub(crate) use self::{
         Element,
         Layout, //
     },
+    fold::Fold,
     snapshot::{
         Row,
         Snapshot, //

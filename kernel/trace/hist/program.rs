@@ -34,6 +34,7 @@ use crate::{
     command::action::Handler,
     histogram::Histogram,
     map::{
+        Fold,
         Layout,
         SortBy,
         VarSet, //
@@ -129,6 +130,7 @@ pub(crate) enum HitPath {
 pub(crate) fn condition<T>(handler: &Handler<T>, signed: bool) -> Condition {
     match handler {
         Handler::OnMax(_) => Condition::Larger { signed },
+        Handler::OnMin(_) => Condition::Smaller { signed },
         Handler::OnMatch { .. } | Handler::OnChange(_) => Condition::Other,
     }
 }
@@ -154,6 +156,10 @@ pub(crate) struct Program {
     pub(crate) key_parts: KVec<KeyPart>,
     /// The sums but for the first, which is the hit count.
     pub(crate) sums: KVec<Value>,
+    /// The combination of values that each of them is.
+    pub(crate) folds: KVec<Fold>,
+    /// Not all of them are added to.
+    pub(crate) extremes: bool,
     pub(crate) sources: KVec<ReferredHist>,
     /// The destination of the stack that led to the event.
     pub(crate) stack: Option<SavedStack>,

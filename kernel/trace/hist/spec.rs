@@ -44,18 +44,18 @@ pub(crate) struct FieldVar {
     pub(crate) val: Field,
 }
 
-/// The variable that `onmax()` or `onchange()` watches.
+/// The variable that `onmax()`, `onmin()` or `onchange()` watches.
 pub(crate) struct Track {
     /// Index of the reference to the variable.
     pub(crate) var_ref: usize,
-    /// The hidden variable that has the largest or the last value.
+    /// The hidden variable that has the largest, the smallest or the last value.
     pub(crate) var: Var,
 }
 
 /// A handler and its action.
 pub(crate) struct Action {
     pub(crate) clause: ActionClause<CString>,
-    /// For `onmax()` and `onchange()`.
+    /// For `onmax()`, `onmin()` and `onchange()`.
     pub(crate) track: Option<Track>,
     /// For each field of a synthetic event the index of the reference that is its value.
     pub(crate) refs: KVec<usize>,

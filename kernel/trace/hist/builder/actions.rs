@@ -69,6 +69,9 @@ use crate::{
 /// The variable that has the largest value of what `onmax()` watches.
 const MAX_NAME: &[u8] = b"__max";
 
+/// The variable that has the smallest value of what `onmin()` watches.
+const MIN_NAME: &[u8] = b"__min";
+
 /// The variable that has the last value of what `onchange()` watches.
 const CHANGE_NAME: &[u8] = b"__change";
 
@@ -183,6 +186,7 @@ impl<'a, 'h> Builder<'a, 'h> {
         let (var, kept) = match handler {
             Handler::OnMatch { .. } => return Ok(None),
             Handler::OnMax(var) => (var, MAX_NAME),
+            Handler::OnMin(var) => (var, MIN_NAME),
             Handler::OnChange(var) => (var, CHANGE_NAME),
         };
         let Some(name) = var.strip_prefix(b"$") else {

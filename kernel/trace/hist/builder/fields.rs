@@ -28,6 +28,7 @@ use crate::{
         KEYS_MAX,
         KEY_SIZE_MAX,
         SORT_KEYS_MAX,
+        STATISTICS_MAX,
         STR_MAX,
         SUBEXPRS_MAX,
         VALS_MAX,
@@ -72,13 +73,23 @@ impl<'a> Builder<'a, '_> {
     fn create_listed_vals(&mut self, vals: Span<'_>) -> Result {
         let mut had_hitcount = false;
         let mut rest = Some(vals);
+        // C does not know of statistics, which do not count for its limits.
+        let (mut n_listed, mut n_statistics) = (0usize, 0usize);
 
-        for _ in 0..VALS_MAX {
-            let Some(list) = rest.filter(|_| self.spec.n_vals < VALS_MAX) else {
-                break;
-            };
+        while let Some(list) = rest {
             let (val, behind) = list.split(b',');
 
+            if expr::is_statistic(val) {
+                n_statistics = n_statistics.wrapping_add(1);
+                if n_statistics > STATISTICS_MAX {
+                    break;
+                }
+            } else {
+                n_listed = n_listed.wrapping_add(1);
+                if n_listed > VALS_MAX || self.spec.n_vals.wrapping_sub(n_statistics) >= VALS_MAX {
+                    break;
+                }
+            }
             rest = behind;
             if val.is(b"hitcount") && !had_hitcount {
                 had_hitcount = true;
@@ -251,7 +262,8 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    /// Returns the index of the field of this label or, failing that, of this text.
+    /// Returns the index of the field of this label or, failing that, of this text. The label alone
+    /// means no statistic.
     fn sort_field(&self, name: Span<'_>) -> Result<Option<usize>> {
         if name.is(b"hitcount") {
             return Ok(Some(0));
@@ -260,7 +272,11 @@ impl<'a> Builder<'a, '_> {
         let refs = &self.spec.refs;
         let mut fields = self.spec.sort_fields().enumerate().skip(1);
 
-        if let Some((i, _)) = fields.find(|(_, field)| field.is_called(name.bytes(), refs)) {
+        let called = fields.find(|(_, field)| {
+            !field.modifier.is_statistic() && field.is_called(name.bytes(), refs)
+        });
+
+        if let Some((i, _)) = called {
             return Ok(Some(i));
         }
         for (i, field) in self.spec.sort_fields().enumerate().skip(1) {
@@ -323,6 +339,9 @@ impl<'a> Builder<'a, '_> {
 
         if self.spec.var_kind(&operand) != VarKind::Number {
             return Err(self.log.report(ErrorKind::InvalidStrOperand, text));
+        }
+        if operand.modifier.is_statistic() {
+            return Err(self.log.report(ErrorKind::BadFieldModifier, text));
         }
         Ok(operand)
     }
@@ -473,6 +492,7 @@ impl<'a> Builder<'a, '_> {
             _ if modifier == Modifier::Stacktrace => return bad(text),
             FieldKind::Moment(Moment::Stack, _) => modifier.is_for_numbers(),
             FieldKind::Moment(Moment::Comm, _) => modifier.is_rounding(),
+            FieldKind::Moment(Moment::HitCount, _) => modifier.is_statistic(),
             FieldKind::Recorded(source) if source.is_string() => modifier.is_rounding(),
             _ => false,
         };

@@ -34,6 +34,8 @@ pub(crate) enum Handler<T> {
     OnMatch { system: T, event: T },
     /// `onmax(variable)`: when the variable is larger than it ever was in the element.
     OnMax(T),
+    /// `onmin(variable)`: when the variable is smaller than it ever was in the element.
+    OnMin(T),
     /// `onchange(variable)`: when the variable has changed.
     OnChange(T),
 }
@@ -82,6 +84,10 @@ impl<'a> ActionClause<Span<'a>> {
             let (var, action) = watched(text)?;
 
             (Handler::OnMax(var), action)
+        } else if let Some(text) = text.strip_prefix(b"onmin(") {
+            let (var, action) = watched(text)?;
+
+            (Handler::OnMin(var), action)
         } else if let Some(text) = text.strip_prefix(b"onchange(") {
             let (var, action) = watched(text)?;
 
@@ -177,6 +183,7 @@ impl<'a> ActionClause<Span<'a>> {
                     event: event.to_c_string()?,
                 },
                 Handler::OnMax(var) => Handler::OnMax(var.to_c_string()?),
+                Handler::OnMin(var) => Handler::OnMin(var.to_c_string()?),
                 Handler::OnChange(var) => Handler::OnChange(var.to_c_string()?),
             },
             kind: self.kind,
@@ -198,6 +205,7 @@ impl<'a> ActionClause<Span<'a>> {
                 },
             ) => is(system, old_system) && is(event, old_event),
             (Handler::OnMax(var), Handler::OnMax(old))
+            | (Handler::OnMin(var), Handler::OnMin(old))
             | (Handler::OnChange(var), Handler::OnChange(old)) => is(var, old),
             _ => false,
         };
@@ -222,6 +230,10 @@ impl ActionClause<CString> {
             }
             Handler::OnMax(var) => {
                 out.put(b"onmax(");
+                out.put(var.to_bytes());
+            }
+            Handler::OnMin(var) => {
+                out.put(b"onmin(");
                 out.put(var.to_bytes());
             }
             Handler::OnChange(var) => {

@@ -28,7 +28,7 @@ use crate::limits::{
 };
 
 /// The start of a clause for an action.
-const HANDLERS: [&[u8]; 3] = [b"onmatch(", b"onmax(", b"onchange("];
+const HANDLERS: [&[u8]; 4] = [b"onmatch(", b"onmax(", b"onmin(", b"onchange("];
 
 /// The clauses of a command.
 pub(crate) struct CommandClauses<'a> {

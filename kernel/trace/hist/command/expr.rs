@@ -178,6 +178,12 @@ pub(crate) enum Modifier {
     Usecs,
     Percent,
     Graph,
+    /// The least of all hits, instead of the sum.
+    Min,
+    /// The largest.
+    Max,
+    /// The sum, shown divided by the number of hits.
+    Avg,
 }
 
 impl Modifier {
@@ -194,6 +200,9 @@ impl Modifier {
             b"usecs" => Self::Usecs,
             b"percent" if role == Role::Value => Self::Percent,
             b"graph" if role == Role::Value => Self::Graph,
+            b"min" if role == Role::Value => Self::Min,
+            b"max" if role == Role::Value => Self::Max,
+            b"avg" if role == Role::Value => Self::Avg,
             _ => match text.strip_prefix(b"log2=") {
                 Some(bits) => return Self::parse_parts(bits),
                 None => return Self::parse_buckets(text),
@@ -238,6 +247,9 @@ impl Modifier {
             Self::Usecs => b"usecs",
             Self::Percent => b"percent",
             Self::Graph => b"graph",
+            Self::Min => b"min",
+            Self::Max => b"max",
+            Self::Avg => b"avg",
         }
     }
 
@@ -255,10 +267,25 @@ impl Modifier {
         matches!(self, Self::Log2 | Self::Log2Parts(_) | Self::Buckets(_))
     }
 
+    /// Returns `true` if a value is not the sum over all hits.
+    pub(crate) fn is_statistic(self) -> bool {
+        matches!(self, Self::Min | Self::Max | Self::Avg)
+    }
+
     /// Returns `true` if it says how a number is rounded or shown.
     pub(crate) fn is_for_numbers(self) -> bool {
         !matches!(self, Self::None | Self::ExecName | Self::Stacktrace)
     }
+}
+
+/// Returns `true` if `text` is a field with a modifier of a statistic.
+pub(crate) fn is_statistic(text: Span<'_>) -> bool {
+    let name = qualified(text).name;
+    let (_, modifier) = name.split(b'.');
+
+    matches!(root(text), Root::Atom)
+        && variable(name).is_none()
+        && modifier.is_some_and(|m| matches!(m.bytes(), b"min" | b"max" | b"avg"))
 }
 
 /// Reads a number: hexadecimal after `0x`, octal after another `0`, else decimal.

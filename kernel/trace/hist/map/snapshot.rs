@@ -4,7 +4,10 @@
 
 use kernel::{
     prelude::*,
-    sync::atomic::Relaxed, //
+    sync::atomic::{
+        Acquire,
+        Relaxed, //
+    },
 };
 
 use super::{
@@ -13,6 +16,7 @@ use super::{
         ElementLayout,
         Elements, //
     },
+    fold::Fold,
     sort::{
         self,
         SortBy, //
@@ -90,6 +94,26 @@ impl Snapshot {
         sort::sort(&self.layout, &self.words, &mut self.order, by)
     }
 
+    /// Replaces the words that hits have changed by what is shown for them. The hit count, which
+    /// comes before them, is neither in `folds` nor changed.
+    pub(crate) fn show_folds(&mut self, folds: &[Fold]) {
+        if folds.iter().all(|fold| *fold == Fold::Sum) {
+            return;
+        }
+
+        let sums = self.layout.sums;
+
+        for row in self.words.chunks_exact_mut(self.layout.words.max(1)) {
+            let Some([hits, sums @ ..]) = row.get_mut(sums..) else {
+                return;
+            };
+
+            for (sum, fold) in sums.iter_mut().zip(folds) {
+                *sum = fold.shown(*sum, *hits);
+            }
+        }
+    }
+
     fn row_at(&self, row: u32) -> Option<Row<'_>> {
         let start = self.layout.words.wrapping_mul(row as usize);
 
@@ -109,7 +133,13 @@ fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) 
         return;
     };
     let mut copy_words = || {
-        for (to, from) in rest.iter_mut().zip(element.copied()) {
+        let mut words = rest.iter_mut().zip(element.copied());
+
+        // Pairs with the counting in `Element::fold`.
+        if let Some((hits, from)) = words.next() {
+            *hits = from.load(Acquire);
+        }
+        for (to, from) in words {
             *to = from.load(Relaxed);
         }
     };

@@ -43,6 +43,7 @@ use crate::{
         SMALL_WORDS, //
     },
     map::{
+        Fold,
         KeyOrder,
         Layout,
         SortBy,
@@ -127,6 +128,8 @@ fn empty(spec: &Spec) -> Result<KBox<Program>> {
             },
             key_parts: KVec::new(),
             sums: KVec::new(),
+            folds: KVec::new(),
+            extremes: false,
             sources: KVec::new(),
             stack: None,
             numbers: KVec::new(),
@@ -212,7 +215,11 @@ impl Compiler<'_> {
             }
             let value = self.value(field)?;
 
+            let fold = fold(field.modifier, field.ty.signed);
+
             self.program.sums.push(value, GFP_KERNEL)?;
+            self.program.folds.push(fold, GFP_KERNEL)?;
+            self.program.extremes |= fold.is_extreme();
         }
         self.program.layout.n_sums = self.program.sums.len().wrapping_add(1);
         Ok(())
@@ -384,6 +391,16 @@ impl Compiler<'_> {
         program.stores_numbers_only =
             program.texts.iter().all(|text| text.kept.is_none()) && program.watches.is_empty();
         Ok(program)
+    }
+}
+
+/// Returns the combination that a value with this modifier is.
+fn fold(modifier: Modifier, signed: bool) -> Fold {
+    match modifier {
+        Modifier::Min => Fold::Min { signed },
+        Modifier::Max => Fold::Max { signed },
+        Modifier::Avg => Fold::Avg { signed },
+        _ => Fold::Sum,
     }
 }
 

@@ -260,6 +260,8 @@ pub(crate) struct ReadText {
 pub(crate) enum Condition {
     /// The number is larger than the one that is kept.
     Larger { signed: bool },
+    /// The number is smaller than the one that is kept.
+    Smaller { signed: bool },
     /// The number is another one than is kept.
     Other,
 }
@@ -267,11 +269,12 @@ pub(crate) enum Condition {
 impl Condition {
     /// Returns `true` if the handler runs for `new` after `kept`.
     ///
-    /// Where nothing was kept yet anything counts but 0, which is what a reader sees there.
+    /// Where nothing was kept yet anything counts but 0, which is what a reader sees there; as the
+    /// smallest number, 0 counts as well.
     #[inline]
     pub(crate) fn holds(self, new: u64, kept: Option<u64>) -> bool {
         let Some(kept) = kept else {
-            return new != 0;
+            return new != 0 || matches!(self, Self::Smaller { .. });
         };
 
         match self {
@@ -279,6 +282,9 @@ impl Condition {
             Self::Larger { signed: false } => new > kept,
             // CAST: The values were sign-extended to 64 bits.
             Self::Larger { signed: true } => new as i64 > kept as i64,
+            Self::Smaller { signed: false } => new < kept,
+            // CAST: As above.
+            Self::Smaller { signed: true } => (new as i64) < kept as i64,
         }
     }
 }

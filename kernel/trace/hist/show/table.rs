@@ -95,6 +95,7 @@ impl Table {
         // more hits than the totals do.
         let (hits, drops) = (hist.map.hits(), hist.map.drops());
 
+        snapshot.show_folds(&hist.program.folds);
         snapshot.sort(&hist.program.sort_by)?;
         let mut values = value_columns(hist)?;
 
@@ -155,6 +156,7 @@ impl Table {
             };
             let (what, var) = match &action.clause.handler {
                 Handler::OnMax(var) => (b"onmax".as_slice(), var),
+                Handler::OnMin(var) => (b"onmin".as_slice(), var),
                 Handler::OnChange(var) => (b"onchange".as_slice(), var),
                 Handler::OnMatch { .. } => continue,
             };
@@ -277,9 +279,15 @@ fn value_columns(hist: &Histogram) -> Result<KVec<ValueColumn>> {
         if sum == 0 && hist.spec.no_hitcount {
             continue;
         }
+        let mut name = label(hist, field);
+
+        if field.modifier.is_statistic() {
+            name.put(b".");
+            name.put(field.modifier.word());
+        }
         columns.push(
             ValueColumn {
-                name: label(hist, field),
+                name,
                 format: ValueFormat::new(field.modifier, field.ty.signed),
                 sum,
                 max: 0,
@@ -310,6 +318,7 @@ fn extras(hist: &Histogram) -> Result<KVec<Extra>> {
     for (action, effect) in hist.spec.actions.iter().zip(&hist.effects) {
         let label: &[u8] = match &action.clause.handler {
             Handler::OnMax(_) => b"\n\tmax: ",
+            Handler::OnMin(_) => b"\n\tmin: ",
             Handler::OnChange(_) => b"\n\tchanged: ",
             Handler::OnMatch { .. } => continue,
         };

@@ -95,7 +95,7 @@ mod tests {
         ));
         assert_eq!(fault(b"onmax($lat"), Some((EINVAL, None)));
         assert_eq!(fault(b"onchange($lat"), Some((EINVAL, None)));
-        assert_eq!(fault(b"onmin($lat).syn($a)"), Some((EINVAL, None)));
+        assert_eq!(fault(b"onless($lat).syn($a)"), Some((EINVAL, None)));
     }
 
     #[test]
@@ -103,6 +103,9 @@ mod tests {
         let clause = parse(b"onmax($x).save(a1, b1 ,c1)").map_err(|f| f.errno)?;
         assert_eq!(clause.kind, ActionKind::Save);
         assert!(words(&clause.params, &[b"a1", b"b1", b"c1"]));
+
+        let clause = parse(b"onmin($x).save(a1)").map_err(|f| f.errno)?;
+        assert!(matches!(clause.handler, Handler::OnMin(var) if var.is(b"$x")));
 
         let clause = parse(b"onmax($x).snapshot()").map_err(|f| f.errno)?;
         assert_eq!(clause.kind, ActionKind::Snapshot);

@@ -122,7 +122,7 @@ mod tests {
             "keys=a:clear-hist",
             "keys=a:onmatch",
             "keys=a:onmatched(s.e).x(y)",
-            "keys=a:onmin($x).save(y)",
+            "keys=a:onless($x).save(y)",
         ] {
             assert!(fails(text, EINVAL));
         }

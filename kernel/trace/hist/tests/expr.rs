@@ -15,6 +15,7 @@ mod tests {
             },
             expr::{
                 fold,
+                is_statistic,
                 negated,
                 parse_u64,
                 qualified,
@@ -274,6 +275,31 @@ mod tests {
         assert_eq!(parse("a", "graphs", Role::Value), wrong("graphs", 0));
         assert_eq!(parse("a", "symXoffset", Role::Key), wrong("symXoffset", 0));
         assert_eq!(parse("a", "", Role::Key), wrong("", 0));
+        assert_eq!(parse("a", "log2", Role::Key), Ok(Modifier::Log2));
+        for (text, bits) in [("log2=1", 1), ("log2=3", 3), ("log2=0x5", 5)] {
+            assert_eq!(parse("a", text, Role::Key), Ok(Modifier::Log2Parts(bits)));
+        }
+        for text in ["log2=", "log2=0", "log2=6", "log2=-1", "log2=x", "log2=2 "] {
+            assert_eq!(parse("a", text, Role::Key), wrong(text, 5));
+        }
+        assert_eq!(parse("a", "log22", Role::Key), wrong("log22", 0));
+        for (text, modifier) in [
+            ("min", Modifier::Min),
+            ("max", Modifier::Max),
+            ("avg", Modifier::Avg),
+        ] {
+            assert_eq!(parse("a", text, Role::Value), Ok(modifier));
+            assert_eq!(parse("a", text, Role::Key), wrong(text, 0));
+            assert_eq!(parse("a", text, Role::Var), wrong(text, 0));
+        }
+        assert_eq!(parse("a", "min.hex", Role::Value), wrong("min.hex", 0));
+        for text in ["a.min", "a.max", "a.avg", "s.e.a.min"] {
+            assert!(is_statistic(span(text)));
+        }
+        // The last one is a field that is called so, of an event.
+        for text in ["a", "min", "a.hex", "a+b.min", "$a.min", "s.e.min"] {
+            assert!(!is_statistic(span(text)));
+        }
         assert_eq!(parse("a", "hex.sym", Role::Key), wrong("hex.sym", 0));
 
         assert_eq!(
@@ -388,6 +414,11 @@ mod tests {
         let field = number(Modifier::Log2)?;
         assert!(is_function(&field, "log2"));
         assert!(!field.ty.signed && reads(&field, b"field.log2"));
+
+        let field = number(Modifier::Log2Parts(3))?;
+        assert!(is_function(&field, "log2"));
+        assert!(field.ty.signed && reads(&field, b"field.log2=3"));
+        assert!(reads(&number(Modifier::Avg)?, b"field.avg"));
 
         let field = Field::new(FieldKind::Moment(Moment::HitCount, None), Modifier::Log2)?;
         assert!(is_function(&field, "log2"));

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Sums that are none: the other combinations of the values of all hits of an element.
+//!
+//! The words of an element are zero before the first hit, and when the map is wiped. So extremes
+//! are kept as a rank, of which the largest is wanted: 0 is less than or equal to the rank of any
+//! number.
+
+use super::element::Element;
+use kernel::sync::atomic::{
+    Atomic,
+    Relaxed,
+    Release, //
+};
+
+/// The highest bit: with it the other way round, signed numbers have the order of unsigned ones.
+const SIGN: u64 = 1 << 63;
+
+/// The combination of the values of all hits of an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fold {
+    /// They are added, modulo 2^64.
+    Sum,
+    /// The least of them is kept.
+    Min { signed: bool },
+    /// The largest of them is kept.
+    Max { signed: bool },
+    /// They are added; what is shown is that divided by the number of hits.
+    Avg { signed: bool },
+}
+
+impl Fold {
+    /// Returns `true` if one of the values is kept.
+    pub(crate) fn is_extreme(self) -> bool {
+        matches!(self, Self::Min { .. } | Self::Max { .. })
+    }
+
+    /// Returns the rank of a value, the largest of which is kept; `None` if values are added.
+    #[inline]
+    pub(crate) fn rank(self, value: u64) -> Option<u64> {
+        match self {
+            Self::Sum | Self::Avg { .. } => None,
+            Self::Min { signed } => Some(!ordered(value, signed)),
+            Self::Max { signed } => Some(ordered(value, signed)),
+        }
+    }
+
+    /// Returns what is shown for the word of an element that has this many hits. It is 0 if there
+    /// never was one.
+    pub(crate) fn shown(self, word: u64, hits: u64) -> u64 {
+        match self {
+            Self::Sum => word,
+            // Hits can have been taken, but then the word is not 0.
+            _ if hits == 0 && word == 0 => 0,
+            Self::Min { signed } => ordered(!word, signed),
+            Self::Max { signed } => ordered(word, signed),
+            Self::Avg { signed } => average(word, hits, signed),
+        }
+    }
+}
+
+/// Converts between a number and one that has its place in the order of unsigned numbers.
+#[inline]
+fn ordered(n: u64, signed: bool) -> u64 {
+    if signed {
+        n ^ SIGN
+    } else {
+        n
+    }
+}
+
+/// Returns the quotient without its fraction.
+fn average(sum: u64, hits: u64, signed: bool) -> u64 {
+    let divide = |sum: u64| sum.checked_div(hits).unwrap_or(0);
+
+    // CAST: The values that were added are extended to 64 bits.
+    match sum as i64 {
+        negative if signed && negative < 0 => divide(negative.unsigned_abs()).wrapping_neg(),
+        _ => divide(sum),
+    }
+}
+
+/// Replaces a rank by a larger one.
+///
+/// This is repeated only if another hit has raised it at the same time.
+#[inline]
+fn raise(word: &Atomic<u64>, rank: u64) {
+    let mut kept = word.load(Relaxed);
+
+    while kept < rank {
+        match word.cmpxchg(kept, rank, Relaxed) {
+            Ok(_) => return,
+            Err(current) => kept = current,
+        }
+    }
+}
+
+impl Element<'_> {
+    /// Counts a hit with these values, and combines each of them with those of earlier hits.
+    ///
+    /// [`Element::count`] is what histograms without extremes need.
+    #[inline(never)]
+    pub(crate) fn fold(&self, folds: &[Fold], values: impl Iterator<Item = u64>) {
+        let sums = self.words_at(self.layout().sums, self.layout().parts.n_sums);
+
+        if let Some((hits, sums)) = sums.and_then(<[_]>::split_first) {
+            for ((sum, fold), value) in sums.iter().zip(folds).zip(values) {
+                match fold.rank(value) {
+                    Some(rank) => raise(sum, rank),
+                    None => sum.add(value, Relaxed),
+                }
+            }
+            // Pairs with the first load of `copy_element`: a copy in which this hit is counted has
+            // its extremes.
+            hits.fetch_add(1, Release);
+        }
+    }
+}
