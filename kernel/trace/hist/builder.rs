@@ -115,6 +115,7 @@ impl<'a, 'h> Builder<'a, 'h> {
             name: clauses.name.map(Span::to_c_string).transpose()?,
             clock,
             no_hitcount: clauses.no_hitcount,
+            quantiles: clauses.quantiles.is_some(),
             timestamps: false,
             usecs: false,
             map_bits: clauses.map_bits.unwrap_or(MAP_BITS_DEFAULT),
@@ -174,10 +175,21 @@ impl<'a, 'h> Builder<'a, 'h> {
         self.defs.clear();
         result?;
 
+        self.check_quantiles()?;
         self.check_references()?;
         self.create_sort_keys()?;
         self.number_vars();
         Ok(())
+    }
+
+    /// Checks that the quantiles that the command may ask for are those of a key.
+    fn check_quantiles(&self) -> Result {
+        match self.clauses.quantiles {
+            Some(clause) if self.spec.parts_key().is_none() => {
+                Err(self.log.report(ErrorKind::NeedLog2Key, clause))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Logs that the histogram of this name is a different one, and returns the error for the

@@ -19,7 +19,10 @@ use self::field::{
     Type, //
 };
 use crate::{
-    command::action::ActionClause,
+    command::{
+        action::ActionClause,
+        expr::Modifier, //
+    },
     limits::SORT_KEYS_MAX, //
 };
 
@@ -136,6 +139,9 @@ pub(crate) struct Spec {
     pub(crate) name: Option<CString>,
     pub(crate) clock: CString,
     pub(crate) no_hitcount: bool,
+    /// Quantiles are shown, of the key that is rounded to [parts](Modifier::Log2Parts) of powers of
+    /// two.
+    pub(crate) quantiles: bool,
     /// A key, value or variable is a time stamp.
     pub(crate) timestamps: bool,
     /// Time stamps are in microseconds.
@@ -161,6 +167,18 @@ impl Spec {
 
     pub(crate) fn n_keys(&self) -> usize {
         self.fields.len().saturating_sub(self.n_vals)
+    }
+
+    /// The index, among the keys, of the only one that is rounded to parts of powers of two.
+    pub(crate) fn parts_key(&self) -> Option<usize> {
+        let mut keys = self.keys().iter().enumerate();
+        let mut next =
+            || keys.find_map(|(i, k)| matches!(k.modifier, Modifier::Log2Parts(_)).then_some(i));
+
+        match (next(), next()) {
+            (Some(i), None) => Some(i),
+            _ => None,
+        }
     }
 
     /// The fields to sort by.

@@ -9,6 +9,7 @@ mod expr;
 mod map;
 mod matching;
 mod program;
+mod quantiles;
 mod render;
 mod text;
 

@@ -43,6 +43,8 @@ pub(crate) struct CommandClauses<'a> {
     pub(crate) cont: bool,
     pub(crate) clear: bool,
     pub(crate) no_hitcount: bool,
+    /// The clause `quantiles`.
+    pub(crate) quantiles: Option<Span<'a>>,
     /// Logarithm of the number of elements that `size=` asks for.
     pub(crate) map_bits: Option<u32>,
     /// Clauses that define variables, several in one perhaps.
@@ -69,6 +71,7 @@ impl<'a> CommandClauses<'a> {
             cont: false,
             clear: false,
             no_hitcount: false,
+            quantiles: None,
             map_bits: None,
             assignments: KVec::new(),
             actions: KVec::new(),
@@ -116,6 +119,7 @@ impl<'a> CommandClauses<'a> {
     fn word(&mut self, clause: Span<'a>) -> Result<(), ParseError> {
         match clause.bytes() {
             b"nohitcount" | b"NOHC" => self.no_hitcount = true,
+            b"quantiles" => self.quantiles = Some(clause),
             b"pause" => self.pause = true,
             b"cont" | b"continue" => self.cont = true,
             b"clear" => self.clear = true,

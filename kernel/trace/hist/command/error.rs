@@ -77,6 +77,7 @@ errors! {
     UnaryMinusSubexpr = c"Unary minus not supported in sub-expressions";
     DivisionByZero = c"Division by zero";
     NeedNohcVal = c"Non-hitcount value is required for 'nohitcount'";
+    NeedLog2Key = c"One key with a modifier log2=N is required for 'quantiles'";
 }
 
 /// An error in a part of a command.

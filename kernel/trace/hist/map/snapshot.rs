@@ -94,6 +94,17 @@ impl Snapshot {
         sort::sort(&self.layout, &self.words, &mut self.order, by)
     }
 
+    /// Returns the numbers of all rows, sorted likewise.
+    pub(crate) fn sorted_by(&self, by: &[SortBy]) -> Result<KVVec<u32>> {
+        let mut order = KVVec::with_capacity(self.order.len(), GFP_KERNEL)?;
+
+        for row in self.order.iter() {
+            order.push(*row, GFP_KERNEL)?;
+        }
+        sort::sort(&self.layout, &self.words, &mut order, by)?;
+        Ok(order)
+    }
+
     /// Replaces the words that hits have changed by what is shown for them. The hit count, which
     /// comes before them, is neither in `folds` nor changed.
     pub(crate) fn show_folds(&mut self, folds: &[Fold]) {
@@ -114,7 +125,8 @@ impl Snapshot {
         }
     }
 
-    fn row_at(&self, row: u32) -> Option<Row<'_>> {
+    /// Returns the row of a number.
+    pub(crate) fn row_at(&self, row: u32) -> Option<Row<'_>> {
         let start = self.layout.words.wrapping_mul(row as usize);
 
         Some(Row {

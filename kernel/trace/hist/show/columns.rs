@@ -132,11 +132,16 @@ impl KeyColumn {
 }
 
 /// Writes all keys of a row.
-pub(crate) fn write_keys(out: &mut TextBuf, columns: &[KeyColumn], key: &[u64], comm: &[u8]) {
+pub(crate) fn write_keys<'c>(
+    out: &mut TextBuf,
+    columns: impl IntoIterator<Item = &'c KeyColumn>,
+    key: &[u64],
+    comm: &[u8],
+) {
     let mut lines = false;
 
     out.put(b"{ ");
-    for (i, column) in columns.iter().enumerate() {
+    for (i, column) in columns.into_iter().enumerate() {
         if i > 0 {
             out.put(b", ");
         }

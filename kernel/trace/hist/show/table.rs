@@ -8,15 +8,18 @@ use kernel::{
     sync::Arc, //
 };
 
-use super::columns::{
-    number,
-    until_nul,
-    write_keys,
-    write_stack,
-    KeyColumn,
-    KeyFormat,
-    ValueColumn,
-    ValueFormat, //
+use super::{
+    columns::{
+        number,
+        until_nul,
+        write_keys,
+        write_stack,
+        KeyColumn,
+        KeyFormat,
+        ValueColumn,
+        ValueFormat, //
+    },
+    quantiles::Quantiles, //
 };
 use crate::{
     command::action::Handler,
@@ -56,6 +59,7 @@ struct Rows {
     keys: KVec<KeyColumn>,
     values: KVec<ValueColumn>,
     extras: KVec<Extra>,
+    quantiles: Option<Quantiles>,
     /// Hits and drops.
     hits: u64,
     drops: u64,
@@ -79,11 +83,15 @@ impl Table {
         }
     }
 
-    /// Number of parts: a head, the rows, the totals.
+    /// Number of parts: a head, the rows, the quantiles, the totals.
     pub(crate) fn len(&self) -> usize {
         self.rows
             .as_ref()
-            .map_or(0, |rows| rows.snapshot.len())
+            .map_or(0, |rows| {
+                let quantiles = rows.quantiles.as_ref().map_or(0, Quantiles::len);
+
+                rows.snapshot.len().saturating_add(quantiles)
+            })
             .saturating_add(2)
     }
 
@@ -107,6 +115,7 @@ impl Table {
         self.rows = Some(Rows {
             keys: key_columns(hist)?,
             extras: extras(hist)?,
+            quantiles: Quantiles::new(hist, &snapshot)?,
             values,
             snapshot,
             hits,
@@ -131,6 +140,8 @@ impl Table {
             out.put(b"#\n\n");
         } else if let Some(row) = rows.snapshot.row(pos.wrapping_sub(1)) {
             rows.write(&mut out, &row);
+        } else if let Some((quantiles, n)) = rows.quantiles_at(pos.wrapping_sub(1)) {
+            quantiles.write(&mut out, n, &rows.snapshot, &rows.keys);
         } else {
             self.write_snapshots(&mut out, rows);
             out.put(b"\nTotals:\n    Hits: ");
@@ -179,6 +190,14 @@ impl Table {
 }
 
 impl Rows {
+    /// Returns the quantiles, and which line of them is the part `pos`, of those after the head.
+    fn quantiles_at(&self, pos: usize) -> Option<(&Quantiles, usize)> {
+        let quantiles = self.quantiles.as_ref()?;
+        let n = pos.checked_sub(self.snapshot.len())?;
+
+        (n < quantiles.len()).then_some((quantiles, n))
+    }
+
     fn write(&self, out: &mut TextBuf, row: &Row<'_>) {
         write_keys(out, &self.keys, row.key(), row.comm());
         for (i, column) in self.values.iter().enumerate() {

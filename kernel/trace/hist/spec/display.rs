@@ -69,6 +69,9 @@ impl Spec {
         if self.no_hitcount {
             out.put(b":nohitcount");
         }
+        if self.quantiles {
+            out.put(b":quantiles");
+        }
         for action in &self.actions {
             out.put(b":");
             action.clause.write(out);

@@ -37,6 +37,7 @@ impl Spec {
                 .zip(&old.fields)
                 .all(|(a, b)| same_field((a, self), (b, old)))
             && self.sort_keys() == old.sort_keys()
+            && self.quantiles == old.quantiles
             && clauses.len() == old.actions.len()
             && clauses
                 .iter()

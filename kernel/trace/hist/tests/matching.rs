@@ -115,6 +115,7 @@ mod tests {
             name: None,
             clock: c_string(b"global")?,
             no_hitcount: false,
+            quantiles: false,
             timestamps: false,
             usecs: false,
             map_bits: 11,

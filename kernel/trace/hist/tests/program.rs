@@ -168,6 +168,7 @@ fn spec() -> Result<Spec> {
         name: None,
         clock: CString::try_from(c"global")?,
         no_hitcount: false,
+        quantiles: false,
         timestamps: false,
         usecs: false,
         map_bits: 7,
