@@ -13,7 +13,10 @@ use crate::{
     backlog,
     registry,
     scratch,
-    show::HistFile,
+    show::{
+        raw::RawFile,
+        HistFile, //
+    },
     trigger::HIST_COMMAND, //
 };
 use kernel::{
@@ -42,6 +45,10 @@ static trigger_hist_rust_disable_cmd: Switch = Switch::disable_hist();
 /// The file `hist`.
 #[no_mangle]
 static event_hist_fops: Operations<HistFile> = Operations::new();
+
+/// The file `hist_raw`.
+#[no_mangle]
+static event_hist_raw_fops: Operations<RawFile> = Operations::new();
 
 /// The file `hist_debug`.
 #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]

@@ -83,7 +83,10 @@ pub(crate) use self::{
 };
 
 use self::{
-    element::Elements,
+    element::{
+        ElementLayout,
+        Elements, //
+    },
     table::{
         Seed,
         Slot,
@@ -308,6 +311,23 @@ impl Map {
 
     /// Copies all elements that have a key. May sleep.
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
+        self.copy(|element, layout, copy| snapshot::copy_element(element, layout, copy))
+    }
+
+    /// The same, and exchanges for zero what is added up in the elements: their hit counts, and
+    /// those sums that `folds` does not say are extremes. Each hit is in one such copy.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; nothing was exchanged then.
+    pub(crate) fn take(&self, folds: &[Fold]) -> Result<Snapshot> {
+        self.copy(|element, layout, copy| {
+            snapshot::copy_element(element, layout, copy);
+            element.take(folds, copy.get_mut(layout.sums..).unwrap_or_default());
+        })
+    }
+
+    fn copy(&self, copy: impl Fn(Element<'_>, &ElementLayout, &mut [u64])) -> Result<Snapshot> {
         let _guard = self.copying.lock();
 
         let mut published = KVVec::with_capacity(self.len(), GFP_KERNEL)?;
@@ -315,7 +335,7 @@ impl Map {
         for index in self.table.published() {
             published.push(index, GFP_KERNEL)?;
         }
-        Snapshot::new(&self.elements, published)
+        Snapshot::new(&self.elements, published, copy)
     }
 
     /// Returns `true` if the map is open to keys of this size.

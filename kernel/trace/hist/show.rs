@@ -9,6 +9,8 @@
 pub(crate) mod columns;
 #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
 pub(crate) mod debug;
+pub(crate) mod quantiles;
+pub(crate) mod raw;
 mod table;
 
 use kernel::{
@@ -74,8 +76,13 @@ impl EventText for HistFile {
     }
 
     fn hits<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> u64 {
-        file.triggers::<HistCommand>(lists)
-            .map(|trigger| trigger.data().hist.map.hits())
-            .fold(0, u64::wrapping_add)
+        hits(file, lists)
     }
+}
+
+/// The number of hits of all histograms of an event.
+fn hits<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> u64 {
+    file.triggers::<HistCommand>(lists)
+        .map(|trigger| trigger.data().hist.map.hits())
+        .fold(0, u64::wrapping_add)
 }

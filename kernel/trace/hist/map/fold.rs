@@ -8,6 +8,7 @@
 
 use super::element::Element;
 use kernel::sync::atomic::{
+    Acquire,
     Atomic,
     Relaxed,
     Release, //
@@ -96,6 +97,23 @@ fn raise(word: &Atomic<u64>, rank: u64) {
 }
 
 impl Element<'_> {
+    /// Copies the hit count and the sums, and exchanges those that are added to for zero. `folds`
+    /// is about all but the hit count.
+    pub(super) fn take(&self, folds: &[Fold], copy: &mut [u64]) {
+        let words = self.words(self.layout().sums, self.layout().parts.n_sums);
+        let folds = Iterator::chain([Fold::Sum].into_iter(), folds.iter().copied());
+
+        for ((to, word), fold) in copy.iter_mut().zip(words).zip(folds) {
+            *to = if fold.is_extreme() {
+                word.load(Relaxed)
+            } else {
+                // Pairs with the counting in `fold`, if it is the hit count: extremes come after
+                // it.
+                word.xchg(0, Acquire)
+            };
+        }
+    }
+
     /// Counts a hit with these values, and combines each of them with those of earlier hits.
     ///
     /// [`Element::count`] is what histograms without extremes need.

@@ -44,20 +44,24 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Copies the elements of a map that is not being wiped.
+    /// Copies the elements of a map that is not being wiped, each of them with `copy`.
     ///
     /// An element that is published meanwhile may be in it or not. All others are.
     /// `order` has the indices of the elements: which ones there are is found out before there is
     /// room for them, and only once, as a new one must not get the room of an old one.
-    pub(super) fn new(elements: &Elements, mut order: KVVec<u32>) -> Result<Self> {
+    pub(super) fn new(
+        elements: &Elements,
+        mut order: KVVec<u32>,
+        copy: impl Fn(Element<'_>, &ElementLayout, &mut [u64]),
+    ) -> Result<Self> {
         let layout = elements.layout.of_copy()?;
         let size = layout.words.checked_mul(order.len()).ok_or(ENOMEM)?;
         let mut words = KVVec::zeroed(size, GFP_KERNEL)?;
         let copies = words.chunks_exact_mut(layout.words.max(1));
 
-        for ((row, copy), index) in (0..).zip(copies).zip(order.iter_mut()) {
+        for ((row, to), index) in (0..).zip(copies).zip(order.iter_mut()) {
             if let Some(element) = elements.get(*index) {
-                copy_element(element, &layout, copy);
+                copy(element, &layout, to);
             }
             *index = row;
         }
@@ -140,7 +144,7 @@ impl Snapshot {
 }
 
 /// Copies an element to what has this layout.
-fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) {
+pub(super) fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) {
     let Some((key, rest)) = copy.split_at_mut_checked(layout.sums) else {
         return;
     };
@@ -194,6 +198,15 @@ impl<'a> Row<'a> {
     /// A sum.
     pub(crate) fn sum(&self, sum: usize) -> u64 {
         self.word(self.layout.sum(sum))
+    }
+
+    /// Returns `true` if it has no hit, and nothing was added to its sums, of which `folds` says
+    /// which are extremes.
+    pub(crate) fn is_unused(&self, folds: &[Fold]) -> bool {
+        let mut sums = folds.iter().enumerate();
+
+        self.sum(0) == 0
+            && sums.all(|(i, fold)| fold.is_extreme() || self.sum(i.wrapping_add(1)) == 0)
     }
 
     /// A variable, if it is set.

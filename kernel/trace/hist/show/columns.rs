@@ -121,7 +121,7 @@ impl KeyColumn {
             }
             KeyFormat::Buckets { width, signed } => {
                 out.put(b": ~ ");
-                bucket(out, n, width, signed);
+                bucket(out, n, width, signed, b"-");
             }
             KeyFormat::Text => {
                 out.put(b": ");
@@ -164,19 +164,21 @@ pub(crate) fn number(out: &mut TextBuf, n: u64, signed: bool, width: usize) {
     }
 }
 
-/// Writes the bounds of the bucket that begins at `n`, which need not fit in 64 bits with a sign.
-fn bucket(out: &mut TextBuf, n: u64, width: u64, signed: bool) {
+/// Writes the bounds of the bucket that begins at `n`, which need not fit in 64 bits with a sign,
+/// and `between` between them.
+pub(crate) fn bucket(out: &mut TextBuf, n: u64, width: u64, signed: bool, between: &[u8]) {
     // CAST: The value was sign-extended to 64 bits.
     if signed && (n as i64) < 0 {
         let (start, end) = bucket_below((n as i64).unsigned_abs(), width);
 
         out.put(b"-");
         out.unsigned(start, 0);
-        out.put(b"--");
+        out.put(between);
+        out.put(b"-");
         out.unsigned(end, 0);
     } else {
         out.unsigned(n, 0);
-        out.put(b"-");
+        out.put(between);
         out.unsigned(n.wrapping_add(width).wrapping_sub(1), 0);
     }
 }
@@ -190,7 +192,7 @@ pub(crate) fn write_stack(out: &mut TextBuf, addresses: &[u64]) {
     }
 }
 
-fn write_symbol(out: &mut TextBuf, address: u64, offset: bool, width: usize) {
+pub(crate) fn write_symbol(out: &mut TextBuf, address: u64, offset: bool, width: usize) {
     let mut name = symbol::Name::new();
     // C does not fill up numbers.
     let width = if cfg!(CONFIG_KALLSYMS) { width } else { 0 };

@@ -269,7 +269,7 @@ fn label(hist: &Histogram, field: &Field) -> TextBuf {
     label
 }
 
-fn key_columns(hist: &Histogram) -> Result<KVec<KeyColumn>> {
+pub(super) fn key_columns(hist: &Histogram) -> Result<KVec<KeyColumn>> {
     let mut columns = KVec::new();
 
     for (key, place) in hist.spec.keys().iter().zip(&hist.program.keys) {
@@ -290,7 +290,7 @@ fn key_columns(hist: &Histogram) -> Result<KVec<KeyColumn>> {
     Ok(columns)
 }
 
-fn value_columns(hist: &Histogram) -> Result<KVec<ValueColumn>> {
+pub(super) fn value_columns(hist: &Histogram) -> Result<KVec<ValueColumn>> {
     let mut columns = KVec::new();
     let values = hist.spec.vals().iter().filter(|field| field.var.is_none());
 

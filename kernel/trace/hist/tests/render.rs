@@ -11,13 +11,16 @@ use crate::{
         KeyKind,
         KeyPlace, //
     },
-    show::columns::{
-        hundredths,
-        write_keys,
-        KeyColumn,
-        KeyFormat,
-        ValueColumn,
-        ValueFormat, //
+    show::{
+        columns::{
+            hundredths,
+            write_keys,
+            KeyColumn,
+            KeyFormat,
+            ValueColumn,
+            ValueFormat, //
+        },
+        raw::write_escaped, //
     },
     text_buf::TextBuf,
 };
@@ -78,6 +81,19 @@ mod cases {
     use super::*;
 
     #[test]
+    fn raw_strings() -> Result {
+        for (string, is) in [
+            (b"".as_slice(), b"".as_slice()),
+            (b"plain \xc3\xa4", b"plain \xc3\xa4"),
+            (b"\t", b"\\011"),
+            (b"a\nb\\c\x7f", b"a\\012b\\134c\\177"),
+        ] {
+            assert!(same(&text(|out| write_escaped(out, string))?, is));
+        }
+        Ok(())
+    }
+
+    #[test]
     fn numbers() -> Result {
         for (n, width, is) in [
             (0, 1, b"0".as_slice()),
@@ -133,6 +149,38 @@ mod cases {
             ),
             (Log2, 3, b"k: ~ 2^3 "),
             (Log2, 12, b"k: ~ 2^12"),
+            (
+                Parts {
+                    bits: 2,
+                    signed: false,
+                },
+                40,
+                b"k: ~ 40-47",
+            ),
+            (
+                Parts {
+                    bits: 2,
+                    signed: false,
+                },
+                7 << 61,
+                b"k: ~ 16140901064495857664-18446744073709551615",
+            ),
+            (
+                Parts {
+                    bits: 2,
+                    signed: true,
+                },
+                -47i64 as u64,
+                b"k: ~ -47--40",
+            ),
+            (
+                Parts {
+                    bits: 5,
+                    signed: true,
+                },
+                0,
+                b"k: ~ 0-0",
+            ),
             (
                 Buckets {
                     width: 10,
