@@ -3,6 +3,7 @@
 //! The map of a histogram: publishing elements, the free list, long keys, clearing.
 
 use crate::map::{
+    Fold,
     Layout,
     Map, //
 };
@@ -34,6 +35,8 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("map_same_key", All(4), same_key),
     Model::new("map_other_key", All(3), other_key),
     Model::new("map_copy", Every, copy),
+    Model::new("map_fold_copy", Every, fold_copy),
+    Model::new("map_fold_take", All(2), fold_take),
     Model::new("map_free_list", All(2), free_list),
     Model::new("map_free_list_take", All(2), free_list_take),
     Model::new("map_free_list_again", All(2), free_list_again),
@@ -161,6 +164,67 @@ fn copy() {
     }
     other.join();
     assert_eq!(map.len(), 1);
+}
+
+const FOLDS: [Fold; 2] = [Fold::Min { signed: false }, Fold::Sum];
+
+/// A map with an element of the key 1 that has no hit yet, with the sums of [`FOLDS`].
+fn map_of_folds() -> Arc<Map> {
+    let map = map(
+        1,
+        Layout {
+            n_sums: 3,
+            ..plain(1)
+        },
+    );
+
+    assert!(map.insert_u64(1, |_| ()).is_some());
+    map
+}
+
+/// A hit with these values.
+fn fold(map: &Map, values: [u64; 2]) {
+    let element = map.lookup_u64(1).expect("it has an element");
+
+    element.fold(&FOLDS, values.into_iter());
+}
+
+/// A hit that is counted in a copy has its extremes there.
+fn fold_copy() {
+    let map = map_of_folds();
+    let its_map = map.clone();
+    let other = spawn(1, move || fold(&its_map, [4, 10]));
+    let mut snapshot = map.snapshot().expect("there is memory");
+
+    snapshot.show_folds(&FOLDS);
+    for row in snapshot.rows() {
+        assert!(row.sum(0) == 0 || row.sum(1) == 4);
+    }
+    other.join();
+}
+
+/// Two hits, while a reader takes what was counted: each is taken once, with its extremes.
+fn fold_take() {
+    let map = map_of_folds();
+    let job = |map: Arc<Map>, value: u64| move || fold(&map, [value, 10]);
+    let first = spawn(1, job(map.clone(), 4));
+    let second = spawn(2, job(map.clone(), 6));
+    let take = || {
+        let mut snapshot = map.take(&FOLDS).expect("there is memory");
+
+        snapshot.show_folds(&FOLDS);
+        let row = snapshot.row(0).expect("there is a row");
+        assert!(row.sum(0) == 0 || matches!(row.sum(1), 4 | 6));
+        [row.sum(0), row.sum(1), row.sum(2)]
+    };
+    let some = take();
+
+    first.join();
+    second.join();
+    let rest = take();
+    assert_eq!(some[0] + rest[0], 2);
+    assert_eq!(some[2] + rest[2], 20);
+    assert_eq!(rest[1], 4);
 }
 
 /// Elements that were prepared in vain are freed and allocated by other threads: two threads for
