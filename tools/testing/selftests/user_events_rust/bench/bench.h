@@ -74,6 +74,8 @@ void settle(void);
 #define HIST_EVENT "bench_hist"
 #define HIST_TRIGGER EVENT_DIR HIST_EVENT "/trigger"
 int hist_set_up(void);
+/* True on a kernel with the features that histograms in C do not have. */
+bool hist_is_beyond(void);
 void hist_take_down(int fd);
 /* Writes records with the keys that @key gives; the mean time of one. */
 double hist_write(int fd, unsigned int count, uint32_t (*key)(unsigned int i));

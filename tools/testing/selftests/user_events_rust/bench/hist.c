@@ -99,6 +99,11 @@ static double settled_write(int fd, uint32_t (*key)(unsigned int i))
 	return median(values, 3);
 }
 
+bool hist_is_beyond(void)
+{
+	return !access(EVENT_DIR HIST_EVENT "/hist_raw", F_OK);
+}
+
 static void update(int fd, const char *metric, const char *trigger, uint32_t (*key)(unsigned int i))
 {
 	char remove[128];
@@ -189,6 +194,13 @@ void bench_hist(void)
 	modulus = 1000;
 	update(fd, "hist_update_2key_2val", "hist:keys=k,a:vals=b,hitcount", small_key);
 	update(fd, "hist_update_var_expr", "hist:keys=k:ts=common_timestamp.usecs,x=a+b*2", small_key);
+	update(fd, "hist_update_log2", "hist:keys=k.log2", small_key);
+	update(fd, "hist_update_sum", "hist:keys=k:vals=b", small_key);
+	if (hist_is_beyond()) {
+		update(fd, "hist_update_log2_3", "hist:keys=k.log2=3", small_key);
+		update(fd, "hist_update_avg", "hist:keys=k:vals=b.avg", small_key);
+		update(fd, "hist_update_min_max", "hist:keys=k:vals=b.min,b.max", small_key);
+	}
 	modulus = 1;
 	update(fd, "hist_update_comm", "hist:keys=common_comm", small_key);
 	update(fd, "hist_update_stack", "hist:keys=common_stacktrace", small_key);
