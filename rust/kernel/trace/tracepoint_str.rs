@@ -145,11 +145,12 @@ macro_rules! tracepoint_string {
     ($text:literal) => {{
         #[cfg(all(MODULE, CONFIG_EVENT_TRACING))]
         ::core::compile_error!("the strings of modules are not listed: use a field that is `str`");
+        const TEXT: &::core::ffi::CStr = $text;
         #[used]
         #[cfg_attr(CONFIG_EVENT_TRACING, link_section = "__tracepoint_str")]
         static LISTED: $crate::trace::TracepointStr =
             // SAFETY: This is a literal of the kernel proper, as modules are refused above.
-            unsafe { $crate::trace::TracepointStr::new($text) };
+            unsafe { $crate::trace::TracepointStr::new(TEXT) };
         LISTED
     }};
 }

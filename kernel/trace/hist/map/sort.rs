@@ -163,7 +163,8 @@ impl Sorter<'_> {
         let mut rest: &mut [Entry] = &mut self.entries;
         let mut ties = false;
 
-        while let Some(run) = next_run(&mut rest) {
+        while let Some((run, others)) = split_run(core::mem::take(&mut rest)) {
+            rest = others;
             if run.len() < 2 {
                 continue;
             }
@@ -180,7 +181,8 @@ impl Sorter<'_> {
         let mut rest: &mut [Entry] = &mut self.entries;
         let mut ties = false;
 
-        while let Some(run) = next_run(&mut rest) {
+        while let Some((run, others)) = split_run(core::mem::take(&mut rest)) {
+            rest = others;
             if run.len() < 2 {
                 continue;
             }
@@ -279,17 +281,17 @@ fn compare_strings(a: &[u64], b: &[u64]) -> Ordering {
     Ordering::Equal
 }
 
-/// Takes the first run from `rest`.
-fn next_run<'a>(rest: &mut &'a mut [Entry]) -> Option<&'a mut [Entry]> {
-    let length = rest
+/// Splits entries behind their first run. Returns `None` if there are none.
+fn split_run(entries: &mut [Entry]) -> Option<(&mut [Entry], &mut [Entry])> {
+    let length = entries
         .iter()
         .skip(1)
         .position(|entry| entry.first)
-        .map_or(rest.len(), |n| n.wrapping_add(1));
-    let (run, others) = core::mem::take(rest).split_at_mut_checked(length)?;
+        .map_or(entries.len(), |n| n.wrapping_add(1));
 
-    *rest = others;
-    Some(run).filter(|run| !run.is_empty())
+    entries
+        .split_at_mut_checked(length)
+        .filter(|(run, _)| !run.is_empty())
 }
 
 /// Sets the numbers of the entries of a run to `f` of a word of their rows.
