@@ -311,7 +311,7 @@ impl Map {
 
     /// Copies all elements that have a key. May sleep.
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
-        self.copy(|element, layout, copy| snapshot::copy_element(element, layout, copy))
+        self.copy(snapshot::copy_element)
     }
 
     /// The same, and exchanges for zero what is added up in the elements: their hit counts, and

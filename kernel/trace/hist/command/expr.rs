@@ -204,15 +204,15 @@ impl Modifier {
             b"max" if role == Role::Value => Self::Max,
             b"avg" if role == Role::Value => Self::Avg,
             _ => match text.strip_prefix(b"log2=") {
-                Some(bits) => return Self::parse_parts(bits),
+                Some(bits) => return Self::parse_parts(text, bits),
                 None => return Self::parse_buckets(text),
             },
         })
     }
 
     /// Reads the number of `log2=bits`.
-    fn parse_parts(text: Span<'_>) -> Result<Self, ParseError> {
-        match parse_u64(text.bytes()) {
+    fn parse_parts(text: Span<'_>, bits: Span<'_>) -> Result<Self, ParseError> {
+        match parse_u64(bits.bytes()) {
             // CAST: It is small.
             Ok(bits @ 1..=PART_BITS_MAX) => Ok(Self::Log2Parts(bits as u32)),
             _ => Err(ParseError::new(ErrorKind::BadFieldModifier, text)),

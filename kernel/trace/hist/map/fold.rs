@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sums that are none: the other combinations of the values of all hits of an element.
+//! The combinations of the values of all hits of an element, besides their sum.
 //!
 //! The words of an element are zero before the first hit, and when the map is wiped. So extremes
 //! are kept as a rank, of which the largest is wanted: 0 is less than or equal to the rank of any
@@ -47,11 +47,11 @@ impl Fold {
     }
 
     /// Returns what is shown for the word of an element that has this many hits. It is 0 if there
-    /// never was one.
+    /// never was one, and for an extreme of rank 0 after its hits have been taken.
     pub(crate) fn shown(self, word: u64, hits: u64) -> u64 {
         match self {
             Self::Sum => word,
-            // Hits can have been taken, but then the word is not 0.
+            // No other word tells an element without hits from one whose hits have been taken.
             _ if hits == 0 && word == 0 => 0,
             Self::Min { signed } => ordered(!word, signed),
             Self::Max { signed } => ordered(word, signed),

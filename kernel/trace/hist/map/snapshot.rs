@@ -112,6 +112,21 @@ impl Snapshot {
     /// Replaces the words that hits have changed by what is shown for them. The hit count, which
     /// comes before them, is neither in `folds` nor changed.
     pub(crate) fn show_folds(&mut self, folds: &[Fold]) {
+        self.show(folds, Fold::shown);
+    }
+
+    /// The same for extremes only: an average stays the sum that it is of.
+    pub(crate) fn show_extremes(&mut self, folds: &[Fold]) {
+        self.show(folds, |fold, word, hits| {
+            if fold.is_extreme() {
+                fold.shown(word, hits)
+            } else {
+                word
+            }
+        });
+    }
+
+    fn show(&mut self, folds: &[Fold], shown: impl Fn(Fold, u64, u64) -> u64) {
         if folds.iter().all(|fold| *fold == Fold::Sum) {
             return;
         }
@@ -124,7 +139,7 @@ impl Snapshot {
             };
 
             for (sum, fold) in sums.iter_mut().zip(folds) {
-                *sum = fold.shown(*sum, *hits);
+                *sum = shown(*fold, *sum, *hits);
             }
         }
     }

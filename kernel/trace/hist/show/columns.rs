@@ -238,6 +238,8 @@ impl ValueFormat {
 pub(crate) struct ValueColumn {
     pub(crate) name: TextBuf,
     pub(crate) format: ValueFormat,
+    /// The field is signed, whatever the format shows.
+    pub(crate) signed: bool,
     /// Which sum of the row it is.
     pub(crate) sum: usize,
     /// The largest, and the sum of all rows.

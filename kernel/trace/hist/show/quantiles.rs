@@ -4,8 +4,8 @@
 //!
 //! They are computed when a table is read, from its rows: those of each combination of the other
 //! keys, sorted by the rounded one, are a distribution. A quantile is the middle of the part that
-//! it is in. With parts of `2^K` to a power of two, that differs from the exact one by `1/2^(K+1)` of
-//! it at most.
+//! it is in. With `2^K` parts to a power of two, that differs from the exact one by at most
+//! `1/2^(K+1)` of it.
 
 use kernel::prelude::*;
 
@@ -48,7 +48,7 @@ struct Line {
 /// The quantiles of a table.
 pub(crate) struct Quantiles {
     lines: KVVec<Line>,
-    /// Which key they are of.
+    /// Index of the key that they are of.
     key: usize,
     signed: bool,
 }

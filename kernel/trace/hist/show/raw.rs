@@ -9,7 +9,7 @@
 //! element are exchanged for zero. So each hit is in one reading, and the sums over all readings
 //! are those of the hits. The least and the largest values stay, as they are of all hits.
 //!
-//! Nothing is taken before all memory that its table needs is allocated.
+//! A table is taken after the memory for its copy is allocated.
 
 use super::{
     columns::{
@@ -19,8 +19,7 @@ use super::{
         write_symbol,
         KeyColumn,
         KeyFormat,
-        ValueColumn,
-        ValueFormat, //
+        ValueColumn, //
     },
     hits,
     table::{
@@ -54,7 +53,7 @@ use kernel::{
 /// Number of rows that are written at once.
 const ROWS: usize = 8;
 
-/// More than so many rows take mostly.
+/// Initial size of the text of so many rows, in bytes. It grows if they are longer.
 const ROOM: usize = 512;
 
 /// The `hist_raw` file.
@@ -67,12 +66,12 @@ pub(crate) struct RawReading {
 
 struct RawTable {
     hist: Arc<Histogram>,
+    columns: Option<RawColumns>,
     rows: Option<RawRows>,
 }
 
 struct RawRows {
     snapshot: Snapshot,
-    columns: RawColumns,
     /// The rows are what was taken, so those without a hit are of no use.
     taken: bool,
 }
@@ -93,7 +92,13 @@ impl EventText for RawFile {
         for trigger in file.triggers::<HistCommand>(lists) {
             let hist = trigger.data().hist.clone();
 
-            tables.push(RawTable { hist, rows: None }, GFP_KERNEL)?;
+            let table = RawTable {
+                hist,
+                columns: None,
+                rows: None,
+            };
+
+            tables.push(table, GFP_KERNEL)?;
         }
         Ok(RawReading { tables })
     }
@@ -102,9 +107,16 @@ impl EventText for RawFile {
         let mut taken = false;
 
         for table in reading.tables.iter_mut() {
+            table.columns = Some(RawColumns {
+                keys: key_columns(&table.hist)?,
+                values: value_columns(&table.hist, true)?,
+            });
+        }
+        for table in reading.tables.iter_mut() {
             match table.fill(take) {
                 Ok(()) => taken = take,
-                // The hits of this table stay where they are; those of others must not be lost.
+                // The hits of this table stay where they are, and it is shown without rows; those
+                // of others must not be lost.
                 Err(_) if taken => (),
                 Err(e) => return Err(e),
             }
@@ -131,20 +143,16 @@ impl EventText for RawFile {
 impl RawTable {
     fn fill(&mut self, take: bool) -> Result {
         let (map, program) = (&self.hist.map, &self.hist.program);
-        let columns = RawColumns {
-            keys: key_columns(&self.hist)?,
-            values: value_columns(&self.hist)?,
-        };
         let mut snapshot = if take {
             map.take(&program.folds)?
         } else {
             map.snapshot()?
         };
 
-        snapshot.show_folds(&program.folds);
+        // A quotient would lose what is taken.
+        snapshot.show_extremes(&program.folds);
         self.rows = Some(RawRows {
             snapshot,
-            columns,
             taken: take,
         });
         Ok(())
@@ -160,22 +168,23 @@ impl RawTable {
     /// Writes the part `pos` of this, the `n`th table of a file.
     fn show(&self, pos: usize, n: usize, m: &SeqFile) -> Result {
         let mut out = TextBuf::with_room(ROOM);
-        let Some(rows) = &self.rows else {
+        let Some(columns) = &self.columns else {
             return Ok(());
         };
 
-        match pos.checked_sub(1) {
-            None => {
+        match (pos.checked_sub(1), &self.rows) {
+            (None, _) => {
                 if n > 0 {
                     out.put(b"\n");
                 }
-                rows.columns.write_names(&mut out);
+                columns.write_names(&mut out);
             }
-            Some(part) => {
+            (Some(part), Some(rows)) => {
                 let folds = &self.hist.program.folds;
 
-                rows.write(&mut out, part.saturating_mul(ROWS), folds);
+                rows.write(&mut out, columns, part.saturating_mul(ROWS), folds);
             }
+            (Some(_), None) => (),
         }
         m.write(out.bytes()?);
         Ok(())
@@ -184,14 +193,14 @@ impl RawTable {
 
 impl RawRows {
     /// Writes the rows from `first` on, for which `folds` says what their sums are.
-    fn write(&self, out: &mut TextBuf, first: usize, folds: &[Fold]) {
+    fn write(&self, out: &mut TextBuf, columns: &RawColumns, first: usize, folds: &[Fold]) {
         for at in first..first.saturating_add(ROWS) {
             let Some(row) = self.snapshot.row(at) else {
                 return;
             };
 
             if !(self.taken && row.is_unused(folds)) {
-                self.columns.write(out, &row);
+                columns.write(out, &row);
             }
         }
     }
@@ -232,10 +241,8 @@ impl RawColumns {
             write_key(out, key, row.key(), row.comm());
         }
         for value in &self.values {
-            let signed = value.format == ValueFormat::Number { signed: true };
-
             out.put(b"\t");
-            number(out, row.sum(value.sum), signed, 0);
+            number(out, row.sum(value.sum), value.signed, 0);
         }
         out.put(b"\n");
     }

@@ -22,7 +22,10 @@ use super::{
     quantiles::Quantiles, //
 };
 use crate::{
-    command::action::Handler,
+    command::{
+        action::Handler,
+        expr::Modifier, //
+    },
     histogram::{
         Effect,
         Histogram, //
@@ -105,7 +108,7 @@ impl Table {
 
         snapshot.show_folds(&hist.program.folds);
         snapshot.sort(&hist.program.sort_by)?;
-        let mut values = value_columns(hist)?;
+        let mut values = value_columns(hist, false)?;
 
         for column in values.iter_mut().filter(|c| c.format.needs_stat()) {
             for row in snapshot.rows() {
@@ -290,7 +293,9 @@ pub(super) fn key_columns(hist: &Histogram) -> Result<KVec<KeyColumn>> {
     Ok(columns)
 }
 
-pub(super) fn value_columns(hist: &Histogram) -> Result<KVec<ValueColumn>> {
+/// Returns the columns of the values. With `sums`, one of averages is named for the sums that they
+/// are of.
+pub(super) fn value_columns(hist: &Histogram, sums: bool) -> Result<KVec<ValueColumn>> {
     let mut columns = KVec::new();
     let values = hist.spec.vals().iter().filter(|field| field.var.is_none());
 
@@ -302,12 +307,16 @@ pub(super) fn value_columns(hist: &Histogram) -> Result<KVec<ValueColumn>> {
 
         if field.modifier.is_statistic() {
             name.put(b".");
-            name.put(field.modifier.word());
+            name.put(match field.modifier {
+                Modifier::Avg if sums => b"sum",
+                modifier => modifier.word(),
+            });
         }
         columns.push(
             ValueColumn {
                 name,
                 format: ValueFormat::new(field.modifier, field.ty.signed),
+                signed: field.ty.signed,
                 sum,
                 max: 0,
                 total: 0,

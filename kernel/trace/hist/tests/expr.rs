@@ -280,7 +280,7 @@ mod tests {
             assert_eq!(parse("a", text, Role::Key), Ok(Modifier::Log2Parts(bits)));
         }
         for text in ["log2=", "log2=0", "log2=6", "log2=-1", "log2=x", "log2=2 "] {
-            assert_eq!(parse("a", text, Role::Key), wrong(text, 5));
+            assert_eq!(parse("a", text, Role::Key), wrong(text, 0));
         }
         assert_eq!(parse("a", "log22", Role::Key), wrong("log22", 0));
         for (text, modifier) in [

@@ -307,6 +307,7 @@ mod cases {
         let mut column = ValueColumn {
             name: name(b"v"),
             format: Number { signed: false },
+            signed: false,
             sum: 0,
             max: 0,
             total: 0,

@@ -69,7 +69,7 @@ log2_parts_are_refused() {
 	fresh || return
 	for k in 0 6 -1 x 18446744073709551616; do
 		c=hist:keys=id.log2=$k
-		refused_clean num "$c" 'Invalid argument' "$(entry num 'Invalid field modifier' "$c" "$k")" || return
+		refused_clean num "$c" 'Invalid argument' "$(entry num 'Invalid field modifier' "$c" "log2=$k")" || return
 	done
 	# Values, variables, strings and stacks have none.
 	while read -r c k; do
@@ -225,6 +225,10 @@ raw_is_for_programs() {
 	drop num && ok num hist:keys=id.hex,delta.buckets=10:vals=hitcount.percent:nohitcount && ok num hist:keys=id.log2,total.log2=2 &&
 		q num 255 17 9 a || return
 	same "$(cat $E/num/hist_raw)" $'id\tdelta.from\tdelta.to\thitcount\n255\t10\t19\t1\n\nid.log2\ttotal.from\ttotal.to\thitcount\n8\t8\t9\t1' || return
+	# Signed whatever the modifier, and the sum that an average is of.
+	put dynamic_events 'u:odd s32 n' | q grep ok && ok odd hist:keys=n.hex:vals=n.hex,n.avg:sort=n || return
+	printf '%s\n' 'reg bit=0 : odd s32 n' 'w 0 u32:0xfffffff9' 'w 0 u32:0xfffffff9' | q ue || return
+	same "$(cat $E/odd/hist_raw)" $'n\thitcount\tn\tn.sum\n-7\t2\t-14\t-14' || return
 	drop num && ok num hist:keys=common_pid.execname && q num 1 0 0 a || return
 	same "$(sed 's/^[0-9]*\t/PID\t/' $E/num/hist_raw)" $'common_pid\tcommon_pid.execname\thitcount\nPID\tuedrive\t1'
 }
@@ -241,7 +245,35 @@ raw_is_taken() {
 	same "$(taken $E/num)" $'id\thitcount\ttotal\ttotal.max\n2\t1\t1\t4' && same "$(totals $E/num)" '4 2 0 '
 }
 
-# Writers on all processors, while somebody takes what they have counted.
+# An average can be put together from what was taken.
+raw_is_taken_of_averages() {
+	need_rust 'it has no hist_raw' || return
+	fresh && ok num hist:keys=id:vals=total.avg && q num 1 0 5 a 1 0 4 a || return
+	same "$(taken $E/num)" $'id\thitcount\ttotal.sum\n1\t2\t9' && q num 1 0 8 a || return
+	rows_are num '{ id:          1 } hitcount:          1  total.avg:          8' &&
+		same "$(taken $E/num)" $'id\thitcount\ttotal.sum\n1\t1\t8'
+}
+
+# Writers of one element on all processors, and two readers that take what they have counted.
+raw_loses_no_hit_of_a_hot_key() {
+	local sc=events/syscalls/sys_enter_write c='hist:keys=count:vals=count if comm == "dd"' cpu pids=() n=30000 reader
+	need_rust 'it has no hist_raw' || return
+	on $sc "$c" || return
+	for cpu in $(seq 0 $(($(nproc) - 1))); do
+		taskset -c "$cpu" dd if=/dev/zero of=/dev/null bs=7 count=$n status=none &
+		pids+=($!)
+	done
+	for reader in 1 2; do
+		while q kill -0 "${pids[@]}" 2>&1; do taken $sc | sed 1d; done >"$tmp/taken-$reader" &
+	done
+	wait
+	taken $sc | sed 1d >>"$tmp/taken-1"
+	on $sc "!$c" || return
+	same "$(awk '{ hits += $2; sum += $3 } END { print hits, sum }' "$tmp"/taken-[12])" "$((n * ${#pids[@]})) $((n * 7 * ${#pids[@]}))" &&
+		[ -s "$tmp/taken-2" ]
+}
+
+# Writers on all processors, while a reader takes what they have counted.
 raw_loses_no_hit() {
 	local sc=events/syscalls/sys_enter_write c='hist:keys=common_pid:vals=count,count.max' cpu pids=() n=30000 reads=0
 	need_rust 'it has no hist_raw' || return
@@ -266,7 +298,7 @@ raw_loses_no_hit() {
 run_tests detect_refused_by_c log2_parts_shown_and_sorted log2_parts_of_negative_numbers log2_parts_are_refused \
 	log2_parts_are_compared statistics_of_values statistics_of_signed_values statistics_of_named_histograms \
 	statistics_are_refused onmin_saves_and_traces quantiles_close_to_exact quantiles_by_other_keys \
-	raw_is_for_programs raw_is_taken raw_loses_no_hit
+	raw_is_for_programs raw_is_taken raw_is_taken_of_averages raw_loses_no_hit raw_loses_no_hit_of_a_hot_key
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc
