@@ -264,7 +264,7 @@ raw_loses_no_hit_of_a_hot_key() {
 		pids+=($!)
 	done
 	for reader in 1 2; do
-		while q kill -0 "${pids[@]}" 2>&1; do taken $sc | sed 1d; done >"$tmp/taken-$reader" &
+		while kill -0 "${pids[@]}" 2>/dev/null; do taken $sc | sed 1d; done >"$tmp/taken-$reader" &
 	done
 	wait
 	taken $sc | sed 1d >>"$tmp/taken-1"
@@ -283,7 +283,7 @@ raw_loses_no_hit() {
 		taskset -c "$cpu" dd if=/dev/zero of=/dev/null bs=7 count=$n status=none &
 		pids+=($!)
 	done
-	while q kill -0 "${pids[@]}" 2>&1; do
+	while kill -0 "${pids[@]}" 2>/dev/null; do
 		taken $sc | sed 1d >>"$tmp/taken"
 		reads=$((reads + 1))
 	done
