@@ -269,8 +269,8 @@ pub(crate) enum Condition {
 impl Condition {
     /// Returns `true` if the handler runs for `new` after `kept`.
     ///
-    /// Where nothing was kept yet anything counts but 0, which is what a reader sees there; as the
-    /// smallest number, 0 counts as well.
+    /// If nothing was kept yet, anything counts but 0, which is what a reader sees there. 0 counts
+    /// as the smallest number, too.
     #[inline]
     pub(crate) fn holds(self, new: u64, kept: Option<u64>) -> bool {
         let Some(kept) = kept else {

@@ -86,7 +86,6 @@ mod tests {
             eval::{
                 apply,
                 load,
-                part_end,
                 Eval, //
             },
             key::convert,
@@ -262,59 +261,6 @@ mod tests {
             assert_eq!(apply(&signed, 5, width), 0);
         }
         assert_eq!(apply(&unsigned, 7, 0), 7);
-    }
-
-    /// The part of a number, by search: powers of two are cut into `2^k` parts of one width, or of
-    /// width 1 if there are fewer numbers.
-    fn part_of(n: u64, k: u32) -> (u64, u64) {
-        let mut start = 1u64;
-
-        if n == 0 {
-            return (0, 0);
-        }
-        while n / 2 >= start {
-            start *= 2;
-        }
-        let width = (start >> k).max(1);
-        let nth = (n - start) / width;
-
-        (start + nth * width, start + (nth * width + (width - 1)))
-    }
-
-    #[test]
-    fn parts() {
-        let near = (0..64).flat_map(|power| {
-            let n = 1u64 << power;
-
-            // Around 2^0 these are also the largest numbers.
-            (0..70).flat_map(move |i| [n.wrapping_add(i), n.wrapping_sub(i)])
-        });
-        let numbers = Iterator::chain(near, 0..5000);
-
-        for k in 1..=5 {
-            let (unsigned, signed) = (Op::Part { signed: false }, Op::Part { signed: true });
-
-            for n in numbers.clone() {
-                let (start, end) = part_of(n, k);
-
-                assert_eq!(apply(&unsigned, n, k.into()), start);
-                assert_eq!(part_end(start, k, false), end);
-                // Half of the width of a part is `1/2^(k+1)` of its lowest number at most.
-                assert!((end - start).div_ceil(2) <= start >> (k + 1));
-                if n > 0 && n < 1 << 63 {
-                    assert_eq!(apply(&signed, n, k.into()), start);
-                    assert_eq!(part_end(start, k, true), end);
-
-                    let lowest = apply(&signed, n.wrapping_neg(), k.into());
-
-                    assert_eq!(lowest, end.wrapping_neg());
-                    assert_eq!(part_end(lowest, k, true), start.wrapping_neg());
-                }
-            }
-            assert_eq!(apply(&signed, bits(i64::MIN), k.into()), bits(i64::MIN));
-            assert_eq!(part_end(bits(i64::MIN), k, true), bits(i64::MIN));
-            assert_ne!(apply(&signed, bits(i64::MIN + 1), k.into()), bits(i64::MIN));
-        }
     }
 
     #[test]
