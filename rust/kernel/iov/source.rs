@@ -16,7 +16,12 @@
 //! [`peek_short`]: IovIterSource::peek_short
 
 use super::IovIterSource;
-use crate::bindings;
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*,
+    uaccess::UserPtr, //
+};
 use core::{
     mem::MaybeUninit,
     ptr,
@@ -24,6 +29,55 @@ use core::{
 };
 
 impl IovIterSource<'_> {
+    /// Runs `f` on an IO vector of the `len` bytes of user memory at `ptr`, as `write(2)` passes
+    /// it.
+    ///
+    /// As there, what exceeds `MAX_RW_COUNT` is left out.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` if the bytes are not in the part of the address space that belongs to user space.
+    /// Memory that cannot be read is noticed when it is read.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use kernel::{
+    ///     iov::IovIterSource,
+    ///     uaccess::UserPtr, //
+    /// };
+    ///
+    /// fn first(ptr: UserPtr) -> Result<u8> {
+    ///     let mut out = [0; 1];
+    ///
+    ///     match IovIterSource::with_user(ptr, 1, |iov| iov.copy_from_iter(&mut out))? {
+    ///         1 => Ok(out[0]),
+    ///         _ => Err(EFAULT),
+    ///     }
+    /// }
+    /// ```
+    pub fn with_user<R>(
+        ptr: UserPtr,
+        len: usize,
+        f: impl FnOnce(&mut IovIterSource<'_>) -> R,
+    ) -> Result<R> {
+        let mut iter = bindings::iov_iter::default();
+
+        // SAFETY: `iter` is valid for writes. User memory is checked on each access.
+        to_result(unsafe {
+            bindings::import_ubuf(
+                bindings::ITER_SOURCE as c_int,
+                ptr.as_mut_ptr(),
+                len,
+                &mut iter,
+            )
+        })?;
+
+        // SAFETY: `import_ubuf()` has made `iter` a valid source of user memory, which may be read
+        // from at any time. It is only accessed through the reference.
+        Ok(f(unsafe { IovIterSource::from_raw(&mut iter) }))
+    }
+
     /// Faults in the next `len` bytes of user memory, so that they can be read without a page
     /// fault.
     ///
@@ -166,6 +220,39 @@ impl IovIterSource<'_> {
         // SAFETY: There are so many bytes, as was just checked. The first `N` of them were just
         // written, and the others by C.
         Some(unsafe { slice::from_raw_parts_mut(out.as_mut_ptr().cast(), N + len) })
+    }
+
+    /// As [`peek_short`](Self::peek_short), as far as that needs no page fault: also `None` if user
+    /// memory is not present.
+    ///
+    /// # Context
+    ///
+    /// As [`copy_nofault`](Self::copy_nofault).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use core::mem::MaybeUninit;
+    /// use kernel::iov::IovIterSource;
+    ///
+    /// fn is_present(iov: &IovIterSource<'_>) -> bool {
+    ///     iov.peek_short_nofault::<0>(&mut [MaybeUninit::uninit(); 16]).is_some()
+    /// }
+    /// ```
+    #[inline]
+    pub fn peek_short_nofault<'o, const N: usize>(
+        &self,
+        out: &'o mut [MaybeUninit<u8>],
+    ) -> Option<&'o mut [u8]> {
+        // SAFETY: This only counts up in the current task, and is undone below.
+        unsafe { bindings::pagefault_disable() };
+
+        let record = self.peek_short::<N>(out);
+
+        // SAFETY: Page faults were disabled above, by the same task.
+        unsafe { bindings::pagefault_enable() };
+
+        record
     }
 
     /// Runs `f` on a copy of this IO vector, which itself does not advance.

@@ -23,6 +23,7 @@ mod user_memory {
         sync::aref::ARef,
         uaccess::{
             access_ok,
+            copy_available,
             copy_struct_from_user,
             strndup_user,
             UserPtr,
@@ -68,29 +69,6 @@ mod user_memory {
 
     fn mm() -> Result<ARef<MmWithUser>> {
         current!().mm().map(ARef::from).ok_or(EINVAL)
-    }
-
-    /// Runs `f` on an IO vector of `len` bytes at `ptr`, as `write(2)` would pass it.
-    fn with_iov<R>(
-        ptr: UserPtr,
-        len: usize,
-        f: impl FnOnce(&mut IovIterSource<'_>) -> R,
-    ) -> Result<R> {
-        let mut iter = bindings::iov_iter::default();
-
-        // SAFETY: `iter` is valid for writes. User memory is checked on each access.
-        crate::error::to_result(unsafe {
-            bindings::import_ubuf(
-                bindings::ITER_SOURCE as c_int,
-                ptr.as_mut_ptr(),
-                len,
-                &mut iter,
-            )
-        })?;
-
-        // SAFETY: `import_ubuf()` has made `iter` a valid source of user memory, which may be read
-        // from at any time. It is only accessed through the reference.
-        Ok(f(unsafe { IovIterSource::from_raw(&mut iter) }))
     }
 
     #[test]
@@ -139,11 +117,40 @@ mod user_memory {
     }
 
     #[test]
+    fn copy_available_copies_what_there_is() -> Result {
+        let ptr = map_bytes(b"abc")?;
+        let mut out = [MaybeUninit::uninit(); 8];
+
+        assert_eq!(copy_available(ptr, &mut out), b"abc\0\0\0\0\0");
+        assert_eq!(copy_available(ptr, &mut out[..2]), b"ab");
+        assert_eq!(copy_available(ptr, &mut []), b"");
+        assert!(copy_available(UserPtr::from_addr(0), &mut out).is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn peek_short_nofault_needs_a_page() -> Result {
+        let ptr = UserPtr::from_addr(map_page()?);
+        let mut out = [MaybeUninit::uninit(); 12];
+
+        IovIterSource::with_user(ptr, 8, |iov| {
+            assert!(iov.peek_short_nofault::<4>(&mut out).is_none());
+            assert!(iov.fault_in_readable(8));
+            if cfg!(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) {
+                let record = iov.peek_short_nofault::<4>(&mut out);
+
+                assert_eq!(record.as_deref(), Some(&[0; 12][..]));
+            }
+            assert_eq!(iov.len(), 8);
+        })
+    }
+
+    #[test]
     fn copy_nofault_needs_a_page() -> Result {
         let ptr = UserPtr::from_addr(map_page()?);
         let mut buf = [0xff; 8];
 
-        with_iov(ptr, 8, |iov| {
+        IovIterSource::with_user(ptr, 8, |iov| {
             assert_eq!(iov.copy_nofault(&mut buf), 0);
             assert_eq!(iov.len(), 8);
 
@@ -158,7 +165,7 @@ mod user_memory {
         })?;
         assert_eq!(buf, [0; 8]);
 
-        with_iov(UserPtr::from_addr(0), 8, |iov| {
+        IovIterSource::with_user(UserPtr::from_addr(0), 8, |iov| {
             assert!(!iov.fault_in_readable(8));
             assert_eq!(iov.copy_nofault(&mut buf), 0);
         })
@@ -234,7 +241,7 @@ mod user_memory {
         );
 
         // As by `write(2)`, and after something was read.
-        with_iov(ptr, 8, |iov| {
+        IovIterSource::with_user(ptr, 8, |iov| {
             assert!(iov
                 .peek_short::<0>(out)
                 .is_some_and(|read| *read == bytes[..8]));

@@ -19,7 +19,10 @@ use crate::{
     str::CString,
     transmute::FromBytes, //
 };
-use core::mem::MaybeUninit;
+use core::{
+    mem::MaybeUninit,
+    slice, //
+};
 
 /// Returns whether the `len` bytes at `ptr` lie in the part of the address space that belongs to
 /// user space.
@@ -132,6 +135,42 @@ pub fn copy_struct_from_user<T: FromBytes>(ptr: UserPtr, size: usize) -> Result<
     // SAFETY: All bytes are initialized, first with zeroes and then in part from user space. Since
     // `T` implements `FromBytes`, any bit pattern is a valid value.
     Ok(unsafe { out.assume_init() })
+}
+
+/// Copies what can be read of the memory at `ptr` to `out`, up to its length.
+///
+/// Returns the bytes before the first one that cannot be read: fewer than there is room for, or
+/// none, instead of an error.
+///
+/// # Context
+///
+/// Process context. May sleep.
+///
+/// # Examples
+///
+/// ```no_run
+/// use core::mem::MaybeUninit;
+/// use kernel::uaccess::{
+///     copy_available,
+///     UserPtr, //
+/// };
+///
+/// fn is_readable(ptr: UserPtr) -> bool {
+///     copy_available(ptr, &mut [MaybeUninit::uninit(); 1]).len() == 1
+/// }
+/// ```
+#[inline]
+pub fn copy_available(ptr: UserPtr, out: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    let to = out.as_mut_ptr().cast::<u8>();
+
+    // SAFETY: `to` is valid for writing `out.len()` bytes. As in `UserSliceReader::read_raw()`,
+    // the `_copy_from_user` variant skips the check of the kernel pointer.
+    let left = unsafe { bindings::_copy_from_user(to.cast(), ptr.as_const_ptr(), out.len()) };
+    let copied = out.len().saturating_sub(left);
+
+    // SAFETY: So many bytes, which are no more than `out` has, were just written, and are borrowed
+    // from it.
+    unsafe { slice::from_raw_parts_mut(to, copied) }
 }
 
 /// Copies a NUL-terminated string from user space into memory of its own.

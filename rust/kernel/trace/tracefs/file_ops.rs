@@ -29,6 +29,11 @@ pub trait FileOps: Sized + 'static {
     /// The data of one open file.
     type Data: ForeignOwnable + Send + Sync;
 
+    /// `true` if [`write_iter`](Self::write_iter) respects [`Kiocb::is_nowait`]: it returns
+    /// `EAGAIN` where it would sleep. io_uring then calls it from the submitting task, otherwise
+    /// from a worker.
+    const NOWAIT: bool = false;
+
     /// Opens the file. May sleep; an error is returned to user space, as for all functions here.
     fn open(file: &fs::File) -> Result<Self::Data>;
 
@@ -98,6 +103,11 @@ impl<T: FileOps> FileVTable<T> {
             None
         },
         owner: this_module::<T::OwnerModule>().as_ptr(),
+        fop_flags: if T::NOWAIT {
+            bindings::FOP_BUFFER_WASYNC
+        } else {
+            0
+        },
         ..pin_init::zeroed()
     };
 
@@ -115,8 +125,13 @@ impl<T: FileOps> FileVTable<T> {
             Ok(data) => data,
             Err(e) => return e.to_errno(),
         };
-        // SAFETY: The private data is the opener's to set.
-        unsafe { (*file).private_data = data.into_foreign() };
+        // SAFETY: The private data and the mode are the opener's to set.
+        unsafe {
+            (*file).private_data = data.into_foreign();
+            if T::NOWAIT {
+                (*file).f_mode |= bindings::FMODE_NOWAIT;
+            }
+        }
 
         0
     }
