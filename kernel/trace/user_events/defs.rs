@@ -69,6 +69,9 @@ pub(crate) const DIAG_IOCSDEL: u32 = _IOW::<UserPtr>(DIAG_IOC_MAGIC, 1);
 /// Unregisters an enable bit; takes a [`UserUnreg`].
 pub(crate) const DIAG_IOCSUNREG: u32 = _IOW::<UserPtr>(DIAG_IOC_MAGIC, 2);
 
+/// Writes several records; takes a [`UserBatch`].
+pub(crate) const DIAG_IOCSBATCH: u32 = _IOW::<UserPtr>(DIAG_IOC_MAGIC, 3);
+
 /// [`DIAG_IOCSREG`] of a 32-bit task on a 64-bit kernel. The numbers have the size of a pointer in
 /// them; the structures are the same.
 #[cfg(CONFIG_COMPAT)]
@@ -81,6 +84,10 @@ pub(crate) const COMPAT_DIAG_IOCSDEL: u32 = _IOW::<u32>(DIAG_IOC_MAGIC, 1);
 /// [`DIAG_IOCSUNREG`] of a 32-bit task on a 64-bit kernel.
 #[cfg(CONFIG_COMPAT)]
 pub(crate) const COMPAT_DIAG_IOCSUNREG: u32 = _IOW::<u32>(DIAG_IOC_MAGIC, 2);
+
+/// [`DIAG_IOCSBATCH`] of a 32-bit task on a 64-bit kernel.
+#[cfg(CONFIG_COMPAT)]
+pub(crate) const COMPAT_DIAG_IOCSBATCH: u32 = _IOW::<u32>(DIAG_IOC_MAGIC, 3);
 
 /// `struct user_reg`: the request to register an event.
 #[derive(Clone, Copy, Zeroable)]
@@ -194,6 +201,71 @@ impl UserUnreg {
     /// Number of the bit.
     pub(crate) fn disable_bit(&self) -> u8 {
         self.disable_bit
+    }
+}
+
+/// `struct user_batch`: the request to write several records.
+#[derive(Clone, Copy, Zeroable)]
+#[repr(C, packed)]
+pub(crate) struct UserBatch {
+    size: u32,
+    len: u32,
+    records: u64,
+}
+
+// SAFETY: All fields are integers and a packed structure has no padding.
+unsafe impl FromBytes for UserBatch {}
+
+static_assert!(size_of::<UserBatch>() == 16);
+static_assert!(offset_of!(UserBatch, records) == 8);
+
+impl UserBatch {
+    /// Bytes of all records.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Address of the first record.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+}
+
+/// `struct user_record`: the beginning of a record in a batch.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct UserRecord {
+    size: u32,
+    write_index: u32,
+}
+
+static_assert!(UserRecord::WRITE_INDEX == 4);
+
+impl UserRecord {
+    /// Offset of the index, which a record that is passed to `write()` begins with.
+    pub(crate) const WRITE_INDEX: usize = offset_of!(UserRecord, write_index);
+
+    /// Each record begins at a multiple of this, counted from the first one.
+    pub(crate) const ALIGN: usize = 8;
+
+    /// The beginning of a record with these bytes.
+    pub(crate) fn new(bytes: [u8; size_of::<Self>()]) -> Self {
+        let [a, b, c, d, index @ ..] = bytes;
+
+        Self {
+            size: u32::from_ne_bytes([a, b, c, d]),
+            write_index: u32::from_ne_bytes(index),
+        }
+    }
+
+    /// Size of the record, with this beginning and without padding.
+    pub(crate) fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Returns the distance from a record of `size` bytes to the next one.
+    pub(crate) fn stride(size: usize) -> usize {
+        size.saturating_add(Self::ALIGN - 1) & !(Self::ALIGN - 1)
     }
 }
 

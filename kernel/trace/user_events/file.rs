@@ -7,6 +7,7 @@
 
 use super::{
     append_vec::AppendVec,
+    batch::Writer,
     event::{
         EventUse,
         UserEvent, //
@@ -192,7 +193,8 @@ impl DataFile {
         Ok(event)
     }
 
-    /// Writes a record that was read to a [`Buffer`]: [`BEFORE`] bytes, the index, and the payload.
+    /// Writes a record with a short payload that was read to memory which is aligned as a
+    /// [`Buffer`]: [`BEFORE`] bytes, the index, and the payload.
     ///
     /// Not inlined, as [`write_any`](Self::write_any): the stacks that triggers save leave out as
     /// many functions as C has between `trace_event_buffer_commit()` and the file operation, which
@@ -242,6 +244,18 @@ impl DataFile {
     }
 }
 
+impl Writer for DataFile {
+    #[inline(always)]
+    fn write_short(&self, record: &mut [u8]) -> Result {
+        DataFile::write_short(self, record)
+    }
+
+    #[inline(always)]
+    fn write_user(&self, iov: &mut IovIterSource<'_>) -> Result {
+        self.write_any(iov)
+    }
+}
+
 #[vtable]
 impl FileOps for DataFile {
     type Data = Pin<KBox<Self>>;
@@ -283,13 +297,13 @@ impl FileOps for DataFile {
         Ok(total)
     }
 
-    fn ioctl(data: Pin<&Self>, _file: &File, cmd: u32, arg: usize) -> Result<isize> {
-        ioctl::native(data.get_ref(), cmd, arg)
+    fn ioctl(data: Pin<&Self>, file: &File, cmd: u32, arg: usize) -> Result<isize> {
+        ioctl::native(data.get_ref(), file, cmd, arg)
     }
 
     #[cfg(CONFIG_COMPAT)]
-    fn compat_ioctl(data: Pin<&Self>, _file: &File, cmd: u32, arg: usize) -> Result<isize> {
-        ioctl::compat(data.get_ref(), cmd, arg)
+    fn compat_ioctl(data: Pin<&Self>, file: &File, cmd: u32, arg: usize) -> Result<isize> {
+        ioctl::compat(data.get_ref(), file, cmd, arg)
     }
 }
 

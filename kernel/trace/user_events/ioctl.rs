@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The ioctls of `user_events_data`: register, delete, unregister.
+//! The ioctls of `user_events_data`: register, delete, unregister, write a batch.
 //!
 //! All user memory is read and written without a lock.
 
 use super::{
+    batch,
     defs::{
         self,
         UserReg,
@@ -20,6 +21,10 @@ use super::{
     },
 };
 use kernel::{
+    fs::file::{
+        flags,
+        File, //
+    },
     page::PAGE_SIZE,
     prelude::*,
     transmute::FromBytes,
@@ -37,45 +42,61 @@ enum Command {
     Register,
     Delete,
     Unregister,
+    Batch,
 }
 
 /// An ioctl of a task whose pointers are as wide as the kernel's.
-pub(crate) fn native(file: &DataFile, cmd: u32, arg: usize) -> Result<isize> {
+pub(crate) fn native(data: &DataFile, file: &File, cmd: u32, arg: usize) -> Result<isize> {
     let command = match cmd {
         defs::DIAG_IOCSREG => Command::Register,
         defs::DIAG_IOCSDEL => Command::Delete,
         defs::DIAG_IOCSUNREG => Command::Unregister,
+        defs::DIAG_IOCSBATCH => Command::Batch,
         _ => return Err(ENOTTY),
     };
 
-    run(file, command, UserPtr::from_addr(arg))
+    run(data, file, command, UserPtr::from_addr(arg))
 }
 
 /// An ioctl of a 32-bit task: the structures are the same, but the numbers have the size of its
 /// pointers in them.
 #[cfg(CONFIG_COMPAT)]
-pub(crate) fn compat(file: &DataFile, cmd: u32, arg: usize) -> Result<isize> {
+pub(crate) fn compat(data: &DataFile, file: &File, cmd: u32, arg: usize) -> Result<isize> {
     let command = match cmd {
         defs::COMPAT_DIAG_IOCSREG => Command::Register,
         defs::COMPAT_DIAG_IOCSDEL => Command::Delete,
         defs::COMPAT_DIAG_IOCSUNREG => Command::Unregister,
+        defs::COMPAT_DIAG_IOCSBATCH => Command::Batch,
         _ => return Err(ENOTTY),
     };
 
-    run(file, command, UserPtr::from_addr(arg))
+    run(data, file, command, UserPtr::from_addr(arg))
 }
 
-fn run(file: &DataFile, command: Command, arg: UserPtr) -> Result<isize> {
+fn run(data: &DataFile, file: &File, command: Command, arg: UserPtr) -> Result<isize> {
     match command {
-        Command::Register => register(file, arg)?,
+        Command::Register => register(data, arg)?,
         Command::Delete => {
             let name = strndup_user(arg, MAX_EVENT_DESC)?;
 
             registry::get()?.delete(name.to_bytes())?;
         }
         Command::Unregister => unregister(arg)?,
+        Command::Batch => return write_batch(data, file, arg),
     }
     Ok(0)
+}
+
+/// `DIAG_IOCSBATCH`: writes several records, if the file is open for writing.
+fn write_batch(data: &DataFile, file: &File, arg: UserPtr) -> Result<isize> {
+    // The file mode, which `write()` looks at, follows from these flags.
+    if !matches!(
+        file.flags() & flags::O_ACCMODE,
+        flags::O_WRONLY | flags::O_RDWR
+    ) {
+        return Err(EBADF);
+    }
+    batch::write(data, &read_sized(arg)?)
 }
 
 /// Reads a structure that begins with its size, as the program was built with it.

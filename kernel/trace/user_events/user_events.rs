@@ -49,6 +49,7 @@ use kernel::{
 };
 
 mod append_vec;
+mod batch;
 mod defs;
 mod dynevent;
 mod enabler;

@@ -9,9 +9,12 @@ mod tests {
     use super::*;
     use crate::defs::{
         EnableBit,
+        UserBatch,
+        UserRecord,
         UserReg,
         UserUnreg,
         Width,
+        DIAG_IOCSBATCH,
         DIAG_IOCSDEL,
         DIAG_IOCSREG,
         DIAG_IOCSUNREG, //
@@ -48,12 +51,14 @@ mod tests {
         assert_eq!(DIAG_IOCSREG, 0xc000_2a00 | size);
         assert_eq!(DIAG_IOCSDEL, 0x4000_2a01 | size);
         assert_eq!(DIAG_IOCSUNREG, 0x4000_2a02 | size);
+        assert_eq!(DIAG_IOCSBATCH, 0x4000_2a03 | size);
     }
 
     #[cfg(CONFIG_COMPAT)]
     #[test]
     fn ioctl_numbers_of_32_bits() {
         use crate::defs::{
+            COMPAT_DIAG_IOCSBATCH,
             COMPAT_DIAG_IOCSDEL,
             COMPAT_DIAG_IOCSREG,
             COMPAT_DIAG_IOCSUNREG, //
@@ -62,6 +67,33 @@ mod tests {
         assert_eq!(COMPAT_DIAG_IOCSREG, 0xc004_2a00);
         assert_eq!(COMPAT_DIAG_IOCSDEL, 0x4004_2a01);
         assert_eq!(COMPAT_DIAG_IOCSUNREG, 0x4004_2a02);
+        assert_eq!(COMPAT_DIAG_IOCSBATCH, 0x4004_2a03);
+    }
+
+    #[test]
+    fn batch_values() -> Result {
+        let mut bytes = [0u8; size_of::<UserBatch>()];
+
+        bytes[0] = 16;
+        bytes[4..8].copy_from_slice(&0xffff_fff0u32.to_ne_bytes());
+        bytes[8..].copy_from_slice(&0x1122_3344_5566u64.to_ne_bytes());
+
+        let batch = UserBatch::from_bytes_copy(&bytes).ok_or(EINVAL)?;
+        assert_eq!(batch.len(), 0xffff_fff0);
+        assert_eq!(batch.records(), 0x1122_3344_5566);
+
+        let mut head = [0xff; size_of::<UserRecord>()];
+        head[..4].copy_from_slice(&20u32.to_ne_bytes());
+        assert_eq!(UserRecord::new(head).size(), 20);
+        Ok(())
+    }
+
+    #[test]
+    fn records_are_aligned() {
+        for (size, stride) in [(8, 8), (9, 16), (15, 16), (16, 16), (17, 24)] {
+            assert_eq!(UserRecord::stride(size), stride);
+        }
+        assert!(UserRecord::stride(usize::MAX) >= usize::MAX - UserRecord::ALIGN);
     }
 
     #[test]

@@ -7,12 +7,14 @@
 #include <sys/utsname.h>
 
 #include "kselftest_harness.h"
-#include "ue.h"
+#include "batch.h"
 
 UE_FIXTURE(dev)
 
 TEST_F(dev, compat_ioctl__all_of_them)
 {
+	char buf[64] = "";
+	struct ue_batch batch = { .buf = buf };
 	struct utsname u;
 
 	if (sizeof(void *) != 4 || uname(&u) ||
@@ -25,6 +27,11 @@ TEST_F(dev, compat_ioctl__all_of_them)
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 7));
 	EXPECT_EQ(8, ue_writev(self->fd, 0, "abcd", 4));
 	EXPECT_EQ(2, ue_records("ci"));
+	EXPECT_EQ(0x40042a03, (unsigned int)DIAG_IOCSBATCH);
+	ue_batch_add_u32(&batch, 0, 7);
+	ue_batch_add(&batch, 0, "abcdefgh", 8);
+	EXPECT_EQ(2, ue_batch(self->fd, &batch));
+	EXPECT_EQ(4, ue_records("ci"));
 	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 3, "ci u32 a"));
 	EXPECT_EQ(-EBUSY, ue_del(self->fd, "ci"));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 3));

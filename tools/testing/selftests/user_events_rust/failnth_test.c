@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "kselftest_harness.h"
-#include "ue.h"
+#include "batch.h"
 #include "fault.h"
 
 UE_FIXTURE(fail)
@@ -339,6 +339,37 @@ TEST_F_TIMEOUT(dev, update_never_lost__page_not_there, 120)
 	}
 	EXPECT_LT(0, hits);
 	close(enable);
+}
+
+/* Writing needs no memory. */
+TEST_F_TIMEOUT(fail, batch, 120)
+{
+	char buf[4096] = "";
+	struct ue_batch b = { .buf = buf };
+	int nth, index, hits = 0, rounds = 0;
+	struct ue_perf perf;
+	long ret;
+
+	NEED_FAULTS();
+	if (ue_batch(self->fd, &b) == -ENOTTY)
+		SKIP(return, "no batches in this kernel");
+	index = ue_reg_index(self->fd, &self->w[0], 0, "f_batch u32 a");
+	ASSERT_LE(0, index);
+	ASSERT_EQ(0, ue_enable("f_batch", true));
+	ASSERT_EQ(0, ue_perf_open(&perf, "f_batch"));
+	for (int i = 0; i < 100; i++)
+		ue_batch_add_u32(&b, index, i);
+	nth = fault_open();
+	fault_sweep(nth, n, 500) {
+		fault_arm(nth, n);
+		ret = ue_batch(self->fd, &b);
+		hits += fault_done(nth);
+		ASSERT_EQ(100, ret) TH_LOG("n %d", n);
+		rounds++;
+	}
+	EXPECT_EQ(0, hits);
+	EXPECT_EQ(100 * rounds, ue_records("f_batch"));
+	ue_perf_close(&perf);
 }
 
 TEST_HARNESS_MAIN

@@ -98,7 +98,7 @@ TEST_F(user, instances_have_the_event)
 TEST_F(user, ioctl_numbers_and_layout)
 {
 	static const unsigned int unknown[] = {
-		0x5401, 0x2a00, 0x40082a03, 0xc0082a04, 0x80082a00, 0xc0102a00,
+		0x5401, 0x2a00, 0x40082a04, 0xc0082a04, 0x80082a00, 0xc0102a00,
 	};
 
 	EXPECT_EQ(0xc0082a00, (unsigned int)DIAG_IOCSREG);

@@ -15,7 +15,7 @@
 #include <signal.h>
 #include <spawn.h>
 
-#include "ue.h"
+#include "batch.h"
 #include "storm.h"
 
 /* Those that programs register, and with the one that is only made and deleted. */
@@ -89,10 +89,20 @@ struct worker {
 static void *write_loop(void *arg)
 {
 	struct worker *k = arg;
-	char rec[64] = {};
+	char rec[64] = {}, records[2048];
 
-	while (!k->stop)
-		storm_did(WRITTEN, ue_writev(k->fd, rand_r(&k->seed) % EVENTS, rec, rand_r(&k->seed) % sizeof(rec)) > 0);
+	while (!k->stop) {
+		unsigned int r = rand_r(&k->seed);
+		struct ue_batch b = { .buf = records };
+
+		if (r & 7) {
+			storm_did(WRITTEN, ue_writev(k->fd, r / 8 % EVENTS, rec, rand_r(&k->seed) % sizeof(rec)) > 0);
+			continue;
+		}
+		for (; b.len < sizeof(records) - 2 * sizeof(rec); r++)
+			ue_batch_add(&b, r % EVENTS, rec, 8 + r % (sizeof(rec) - 8));
+		storm_did(WRITTEN, ue_batch(k->fd, &b) > 0);
+	}
 	return NULL;
 }
 

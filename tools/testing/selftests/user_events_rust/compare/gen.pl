@@ -241,7 +241,7 @@ sub sequence {
 			$reg->($e, $s, $bit, 4, $e->{flags}, $e->{desc}, \%child, '  ') if chance(50) && $width == 4 && $made{$e->{name}};
 			$say->('end');
 		} elsif ($r < 98) {
-			$say->(pick('read', 'lseek 0', 'ioctl 0x2a00', 'raw 00', 'raw 0000', 'raw 000000', 'ioctl 0x40082a03'));
+			$say->(pick('read', 'lseek 0', 'ioctl 0x2a00', 'raw 00', 'raw 0000', 'raw 000000', 'ioctl 0x40082a04'));
 		} else {
 			$say->('list');
 		}

@@ -322,6 +322,26 @@ static long do_write(const struct op *op)
 	return ue_err(writev(st.file[op->arg[0] % FILES], io, n));
 }
 
+/*
+ * A batch. The fourth operand is what is added to the size of every third record. The last
+ * one tells where the batch is, where anything may be mapped if it is 0, and what is added
+ * to its size.
+ */
+static long do_batch(const struct op *op)
+{
+	static char buf[100 * (TEXT_MAX + 16)] __attribute__((aligned(8)));
+	struct ue_batch b = { .buf = buf };
+
+	for (uint32_t i = 0; i < op->arg[2] % 100; i++) {
+		int index = st.index[(op->arg[1] + i % 2) % SLOTS];
+		uint32_t size = sizeof(struct user_record) + op->len;
+
+		ue_batch_add_sized(&b, i % 3 == 2 ? size + op->arg[3] : size, index, op->text, op->len);
+	}
+	return ue_batch_at(st.file[op->arg[0] % FILES],
+			   op->arg[4] ? buf : (void *)slot_addr(op->arg[1]), b.len + op->arg[4] - 1);
+}
+
 /* Records of the two events that are always there. */
 static long do_hit(const struct op *op)
 {
@@ -498,6 +518,8 @@ static long run_op(const struct prog *p, int *at, int to)
 		return ue_err(ioctl(st.file[op->arg[0] % FILES], DIAG_IOCSDEL, text));
 	case OP_WRITE:
 		return do_write(op);
+	case OP_BATCH:
+		return do_batch(op);
 	case OP_DYN:
 		st.events = true;
 		return put_len(UE_DYN, text, op->len, O_APPEND);

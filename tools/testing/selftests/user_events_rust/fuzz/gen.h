@@ -500,7 +500,7 @@ static inline void gen_op(struct op *op)
 	static const uint8_t kinds[] = {
 		OP_REG, OP_REG, OP_REG, OP_REG, OP_UNREG, OP_UNREG, OP_DEL, OP_WRITE, OP_WRITE,
 		OP_WRITE, OP_DYN, OP_DYN, OP_TRIG, OP_TRIG, OP_TRIG, OP_TRIG, OP_TRIG, OP_TRIG,
-		OP_TRIG, OP_TRIG, OP_FILTER, OP_ENABLE, OP_ENABLE, OP_READ, OP_READ, OP_READ,
+		OP_TRIG, OP_TRIG, OP_FILTER, OP_ENABLE, OP_ENABLE, OP_READ, OP_READ, OP_READ, OP_BATCH, OP_BATCH,
 		OP_TRUNC, OP_SYN, OP_SETEV, OP_HIT, OP_HIT, OP_HIT, OP_OPEN, OP_CLOSE, OP_FAIL, OP_FAIL, OP_RAW, OP_INSTANCE,
 		OP_MUNMAP, OP_MMAP, OP_PROT, OP_ADVISE, OP_FORK, OP_CLONE, OP_EXEC,
 	};
@@ -533,6 +533,14 @@ static inline void gen_op(struct op *op)
 		op->arg[0] = chance(80) ? 0 : rnd(3);
 		op->arg[1] = chance(85) ? rnd(8) : rnd(SLOTS);
 		op->arg[2] = rnd(4);
+		put_record(&t);
+		break;
+	case OP_BATCH:
+		op->arg[0] = chance(80) ? 0 : rnd(3);
+		op->arg[1] = chance(85) ? rnd(8) : rnd(SLOTS);
+		op->arg[2] = rnd(chance(80) ? 5 : 100);
+		op->arg[3] = chance(50) ? 0 : rnd(40);
+		op->arg[4] = chance(80) ? 1 : rnd(20);
 		put_record(&t);
 		break;
 	case OP_DYN:

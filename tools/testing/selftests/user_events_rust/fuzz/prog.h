@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#include "../ue.h"
+#include "../batch.h"
 
 #define OPS_MAX		12
 #define TEXT_MAX	700
@@ -24,7 +24,7 @@ enum op_kind {
 	OP_REG, OP_UNREG, OP_DEL, OP_WRITE, OP_DYN, OP_TRIG, OP_FILTER, OP_ENABLE, OP_READ,
 	OP_TRUNC, OP_SYN, OP_SETEV, OP_HIT, OP_OPEN, OP_CLOSE, OP_RAW, OP_INSTANCE,
 	/* These are not compared. */
-	OP_FAIL,
+	OP_FAIL, OP_BATCH,
 	/* These, and what comes behind them, run in a process of their own. */
 	OP_MUNMAP, OP_MMAP, OP_PROT, OP_ADVISE, OP_FORK, OP_CLONE, OP_EXEC,
 	OP_KINDS
@@ -66,6 +66,8 @@ static const struct op_desc {
 	[OP_INSTANCE]	= { "instance", 1, true },
 	/* which allocation of the next operation fails */
 	[OP_FAIL]	= { "fail", 1, false },
+	/* file slot records size place; the text is the payload of each record */
+	[OP_BATCH]	= { "batch", 5, true },
 	/* page, page, page protection, page advice */
 	[OP_MUNMAP]	= { "munmap", 1, false },
 	[OP_MMAP]	= { "mmap", 1, false },
