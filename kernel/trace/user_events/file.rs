@@ -208,24 +208,49 @@ impl DataFile {
         probe::deliver(event, record)
     }
 
-    /// Writes a record that is long, or that was not read as a whole.
+    /// Writes a record without sleeping.
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` if the memory is not present. Otherwise those of a write.
+    #[inline(never)]
+    fn write_nowait(&self, iov: &mut IovIterSource<'_>) -> Result {
+        let mut buffer = Buffer([MaybeUninit::uninit(); HEADER_SIZE + SHORT]);
+
+        match iov.peek_short_nofault::<BEFORE>(&mut buffer.0) {
+            Some(record) => self.write_short(record),
+            None => self.write_any(iov, false),
+        }
+    }
+
+    /// Writes a record that is long, or that was not read as a whole. If it must not `wait` for the
+    /// memory, the error is `EAGAIN` in place of `EFAULT`.
     #[cold]
     #[inline(never)]
-    fn write_any(&self, iov: &mut IovIterSource<'_>) -> Result {
+    fn write_any(&self, iov: &mut IovIterSource<'_>, wait: bool) -> Result {
         let total = iov.len();
         let mut buffer = Buffer([0; HEADER_SIZE + SHORT]);
         // All of a short record at once, of a longer one the index only.
         let wanted = if total <= INDEX + SHORT { total } else { INDEX };
         let record = buffer.0.get_mut(..BEFORE + wanted).ok_or(EFAULT)?;
         let (_, data) = record.split_first_chunk_mut::<BEFORE>().ok_or(EFAULT)?;
-        let got = iov.copy_from_iter(data);
-        let index = data.first_chunk().filter(|_| got >= INDEX).ok_or(EFAULT)?;
+        let absent = if wait || total < INDEX {
+            EFAULT
+        } else {
+            EAGAIN
+        };
+        let got = if wait {
+            iov.copy_from_iter(data)
+        } else {
+            iov.copy_nofault(data)
+        };
+        let index = data.first_chunk().filter(|_| got >= INDEX).ok_or(absent)?;
         let len = total - INDEX;
         let event = self.listened(*index, len)?;
 
         if wanted == total {
             if got != total {
-                return Err(EFAULT);
+                return Err(absent);
             }
             return probe::deliver(event, record);
         }
@@ -233,14 +258,14 @@ impl DataFile {
             // Not more than a listener could take.
             let readable = len.min(probe::longest_payload(event));
 
-            if !iov.fault_in_readable(readable) {
+            if wait && !iov.fault_in_readable(readable) {
                 return Err(EFAULT);
             }
             if probe::deliver_long(event, iov)? {
                 return Ok(());
             }
         }
-        Err(EFAULT)
+        Err(absent)
     }
 }
 
@@ -252,13 +277,15 @@ impl Writer for DataFile {
 
     #[inline(always)]
     fn write_user(&self, iov: &mut IovIterSource<'_>) -> Result {
-        self.write_any(iov)
+        self.write_any(iov, true)
     }
 }
 
 #[vtable]
 impl FileOps for DataFile {
     type Data = Pin<KBox<Self>>;
+
+    const NOWAIT: bool = true;
 
     fn open(_file: &File) -> Result<Self::Data> {
         KBox::try_pin_init(
@@ -283,16 +310,21 @@ impl FileOps for DataFile {
     ///
     /// `EFAULT` without a whole index, if the memory cannot be read and if the record is not valid;
     /// `EINVAL` for a negative index or less than the fields need; `ENOENT` for an index that was
-    /// not assigned; `EBADF` without a listener; `E2BIG` if no listener has room for the record.
+    /// not assigned; `EBADF` without a listener; `E2BIG` if no listener has room for the record;
+    /// `EAGAIN` if the memory is not present and must not be waited for.
     #[inline(always)]
     fn write_iter(kiocb: Kiocb<'_, Self::Data>, iov: &mut IovIterSource<'_>) -> Result<usize> {
         let file = kiocb.file().get_ref();
         let total = iov.len();
         let mut buffer = Buffer([MaybeUninit::uninit(); HEADER_SIZE + SHORT]);
 
+        if kiocb.is_nowait() {
+            file.write_nowait(iov)?;
+            return Ok(total);
+        }
         match iov.peek_short::<BEFORE>(&mut buffer.0) {
             Some(record) => file.write_short(record)?,
-            None => file.write_any(iov)?,
+            None => file.write_any(iov, true)?,
         }
         Ok(total)
     }
