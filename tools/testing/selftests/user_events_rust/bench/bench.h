@@ -82,6 +82,9 @@ double hist_write(int fd, unsigned int count, uint32_t (*key)(unsigned int i));
 void hist_actions(void);
 void hist_sizes(void);
 
+/* batch.c: a part of the group "write". */
+void bench_batch(void);
+
 /* util.c: user_events. */
 int open_data(void);
 uint32_t event_register(int fd, const char *command, uint32_t *word);

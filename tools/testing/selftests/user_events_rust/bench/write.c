@@ -235,4 +235,5 @@ void bench_write(void)
 	bench_ftrace(&dynamic, false);
 	bench_perf(&plain);
 	bench_perf(&dynamic);
+	bench_batch();
 }
