@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,22 @@
 
 #include <linux/user_events.h>
 #include <sys/ioctl.h>
-#include <sys/uio.h>
+
+#ifndef DIAG_IOCSBATCH
+/* The installed headers are those of a kernel without it. */
+struct user_record {
+	__u32 size;
+	__u32 write_index;
+};
+
+struct user_batch {
+	__u32 size;
+	__u32 len;
+	__u64 records;
+} __attribute__((__packed__));
+
+#define DIAG_IOCSBATCH _IOW(DIAG_IOC_MAGIC, 3, struct user_batch *)
+#endif
 
 #define DATA_FILE "/sys/kernel/tracing/user_events_data"
 
@@ -149,44 +165,100 @@ static bool event_enabled(void)
 	return __atomic_load_n(&enabled_word, __ATOMIC_RELAXED) & (1U << ENABLE_BIT);
 }
 
-/* Writes one record; false if nobody listens any more. */
-static bool event_write(int fd, uint32_t index, uint32_t id, uint32_t bytes, const char *path)
-{
-	uint32_t path_size = strlen(path) + 1;
-	/* Offsets count from the start of the record, with the kernel's 8 byte header. */
-	uint32_t path_at = 8 + 3 * sizeof(uint32_t);
-	uint32_t fields[] = { id, bytes, DYN_LOC(path_at, path_size) };
-	struct iovec parts[] = {
-		/* The index goes first and is not recorded. */
-		{ &index, sizeof(index) },
-		{ fields, sizeof(fields) },
-		{ (void *)path, path_size },
-	};
+/* Room for a record of this program, which is padded to a multiple of 8 bytes. */
+struct record {
+	struct user_record head;
+	uint32_t id;
+	uint32_t bytes;
+	uint32_t path_loc;
+	char path[44];
+};
 
-	if (writev(fd, parts, 3) >= 0)
-		return true;
-	/* Switched off between the look at the bit and here: nothing is wrong. */
-	if (errno == EBADF)
-		return false;
-	die("cannot write a record: %s", explain_write());
-	return false;
+/* Returns the bytes of the record, without what it is padded with. */
+static uint32_t record_fill(struct record *record, uint32_t index, uint32_t id, uint32_t bytes,
+			    const char *path)
+{
+	/*
+	 * Offsets count from the start of the record as it is stored: the kernel's
+	 * header has as many bytes as struct user_record.
+	 */
+	uint32_t path_at = offsetof(struct record, path);
+	uint32_t path_size = strlen(path) + 1;
+
+	record->head.size = path_at + path_size;
+	record->head.write_index = index;
+	record->id = id;
+	record->bytes = bytes;
+	record->path_loc = DYN_LOC(path_at, path_size);
+	memcpy(record->path, path, path_size);
+	return record->head.size;
 }
 
+/* Writes one record, on a kernel without batches. */
+static void write_one(int fd, const struct user_record *record)
+{
+	if (write(fd, &record->write_index, record->size - sizeof(record->size)) >= 0)
+		return;
+	/* Switched off between the look at the bit and here: nothing is wrong. */
+	if (errno != EBADF)
+		die("cannot write a record: %s", explain_write());
+}
+
+/* Writes the records at @at, which are next to each other, with one system call. */
+static void write_batch(int fd, const char *at, const char *end)
+{
+	static bool one_by_one;
+
+	while (at < end) {
+		struct user_batch batch = {
+			.size = sizeof(batch),
+			.len = end - at,
+			.records = (uintptr_t)at,
+		};
+		int handled = 1;
+
+		if (one_by_one) {
+			write_one(fd, (const struct user_record *)at);
+		} else {
+			handled = ioctl(fd, DIAG_IOCSBATCH, &batch);
+			if (handled < 0 && errno == ENOTTY) {
+				one_by_one = true;
+				continue;
+			}
+			/* Switched off, and so nobody gets any of them. */
+			if (handled < 0 && errno == EBADF)
+				return;
+			if (handled < 0)
+				die("cannot write a record: %s", explain_write());
+		}
+		/* A signal may have come before the last one. */
+		while (handled--)
+			at += (((const struct user_record *)at)->size + 7) & ~7u;
+	}
+}
+
+/* Returns the number of records, which is 0 if nobody listens. */
 static unsigned int write_records(int fd, uint32_t index, unsigned int count, uint32_t *id)
 {
 	size_t n = sizeof(requests) / sizeof(*requests);
-	unsigned int written;
+	char *records, *at;
+	unsigned int i;
 
-	for (written = 0; written < count; written++) {
-		size_t i = *id % n;
+	if (!event_enabled())
+		return 0;
+	records = calloc(count ?: 1, sizeof(struct record));
+	if (!records)
+		die("out of memory");
+	for (at = records, i = 0; i < count; i++) {
+		size_t r = (*id)++ % n;
+		uint32_t size = record_fill((struct record *)at, index, *id, requests[r].bytes,
+					    requests[r].path);
 
-		if (!event_enabled())
-			break;
-		++*id;
-		if (!event_write(fd, index, *id, requests[i].bytes, requests[i].path))
-			break;
+		at += (size + 7) & ~7u;
 	}
-	return written;
+	write_batch(fd, records, at);
+	free(records);
+	return count;
 }
 
 /* Waits for input: the number of lines that came, or -1 at its end. */

@@ -27,20 +27,19 @@
 //! # echo 0 > events/user_events/web_request/enable
 //! ```
 //!
-//! There are no crates here: the standard library opens the file and writes the
-//! records, and the two functions that it lacks, `ioctl()` and `poll()`, are
-//! declared below. The interface is described in
-//! `Documentation/trace/user_events.rst`, and in C in
-//! `include/uapi/linux/user_events.h`.
+//! The crate `user_events` beside it registers the event and writes the records, those of one line
+//! with one system call where the kernel supports it. It has no dependencies: other programs can
+//! use it as it is. The interface is described in `Documentation/trace/user_events.rst`, and in C
+//! in `include/uapi/linux/user_events.h`.
 
 use std::env;
-use std::ffi::{c_int, c_ulong, CString};
-use std::fs::{File, OpenOptions};
-use std::io::{self, IoSlice, Read, Write};
+use std::ffi::{c_int, c_ulong};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU32, Ordering};
+use user_events::{Batch, Event, Payload, Session, ENABLE_BIT};
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 const DATA_FILE: &str = "/sys/kernel/tracing/user_events_data";
@@ -55,51 +54,10 @@ const FIELDS: &str = "u32 id;u32 bytes;__data_loc char[] path";
 /// The contents of the records: requests of a small web server.
 const REQUESTS: [(&str, u32); 3] = [("/", 4096), ("/style.css", 512), ("/login", 1024)];
 
-/// The bit of the enable word that the kernel sets while the event has a listener.
-const ENABLE_BIT: u8 = 31;
-
 /// The interval of looking at the enable bit. The kernel does not notify of changes: a program
 /// tests the bit before it writes a record, which costs one load. This one has to print a line when
 /// the bit changes, so it polls.
 const LOOK_EVERY_MS: c_int = 10;
-
-/// `struct user_reg` of the kernel interface.
-#[repr(C, packed)]
-struct UserReg {
-    size: u32,
-    enable_bit: u8,
-    enable_size: u8,
-    flags: u16,
-    enable_addr: u64,
-    name_args: u64,
-    write_index: u32,
-}
-
-/// `struct user_unreg` of the kernel interface.
-#[repr(C, packed)]
-struct UserUnreg {
-    size: u32,
-    disable_bit: u8,
-    reserved: u8,
-    reserved2: u16,
-    disable_addr: u64,
-}
-
-const IOC_WRITE: c_ulong = 1;
-const IOC_READ: c_ulong = 2;
-
-/// The kernel's `_IOC()` for user_events: the argument is always a pointer.
-const fn ioc(direction: c_ulong, number: c_ulong) -> c_ulong {
-    (direction << 30) | ((size_of::<usize>() as c_ulong) << 16) | ((b'*' as c_ulong) << 8) | number
-}
-
-const DIAG_IOCSREG: c_ulong = ioc(IOC_READ | IOC_WRITE, 0);
-const DIAG_IOCSUNREG: c_ulong = ioc(IOC_WRITE, 2);
-
-/// `DYN_LOC()` of the kernel interface: where in the record a dynamic field is.
-const fn dyn_loc(offset: u32, size: u32) -> u32 {
-    (size << 16) | offset
-}
 
 #[repr(C)]
 struct PollFd {
@@ -111,12 +69,10 @@ struct PollFd {
 const POLLIN: i16 = 1;
 
 extern "C" {
-    fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
     fn poll(fds: *mut PollFd, count: c_ulong, timeout_ms: c_int) -> c_int;
 }
 
 const EPERM: i32 = 1;
-const EBADF: i32 = 9;
 const ENOMEM: i32 = 12;
 const EFAULT: i32 = 14;
 const ENODEV: i32 = 19;
@@ -124,93 +80,6 @@ const EINVAL: i32 = 22;
 const EMFILE: i32 = 24;
 const ENOTTY: i32 = 25;
 const EADDRINUSE: i32 = 98;
-
-/// An event that this program has registered.
-struct Event {
-    /// The open `user_events_data`. The index below is of this open file only.
-    file: File,
-    index: u32,
-    /// The word in which the kernel sets and clears [`ENABLE_BIT`].
-    enabled: &'static AtomicU32,
-}
-
-impl Event {
-    /// Registers the event `command`, which is a name and its fields.
-    ///
-    /// The kernel keeps the address of `enabled` until [`Event::unregister`] or
-    /// the end of the program and writes to it at any time: so it is a static.
-    fn register(command: &str, enabled: &'static AtomicU32) -> Result<Self, String> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(DATA_FILE)
-            .map_err(|e| explain_open(&e))?;
-        let text = CString::new(command).map_err(|_| "an event name cannot contain a NUL")?;
-        let mut reg = UserReg {
-            size: size_of::<UserReg>() as u32,
-            enable_bit: ENABLE_BIT,
-            enable_size: size_of::<AtomicU32>() as u8,
-            flags: 0,
-            enable_addr: enabled.as_ptr() as u64,
-            name_args: text.as_ptr() as u64,
-            write_index: 0,
-        };
-
-        // SAFETY: `reg` is the structure that this request takes and `text` lives until it returns.
-        // What the kernel keeps is the address of a static that is only used atomically.
-        if unsafe { ioctl(file.as_raw_fd(), DIAG_IOCSREG, &raw mut reg) } != 0 {
-            return Err(explain_register(command, &io::Error::last_os_error()));
-        }
-        Ok(Self {
-            file,
-            index: reg.write_index,
-            enabled,
-        })
-    }
-
-    /// Returns `true` if the event has a listener. Without one, this test is the whole cost of the
-    /// event.
-    fn is_enabled(&self) -> bool {
-        self.enabled.load(Ordering::Relaxed) & (1 << ENABLE_BIT) != 0
-    }
-
-    /// Writes one record; returns `false` if the event has no listener any more.
-    fn write(&self, id: u32, bytes: u32, path: &str) -> Result<bool, String> {
-        // Offsets count from the start of the record, which has an 8 byte header of the kernel's.
-        const PATH_AT: u32 = 8 + 3 * 4;
-        let size = path.len() as u32 + 1;
-        // The index goes first and is not recorded.
-        let head = [self.index, id, bytes, dyn_loc(PATH_AT, size)].map(u32::to_ne_bytes);
-        let parts = [
-            IoSlice::new(head.as_flattened()),
-            IoSlice::new(path.as_bytes()),
-            IoSlice::new(&[0]),
-        ];
-        match (&self.file).write_vectored(&parts) {
-            Ok(_) => Ok(true),
-            // Switched off between the look at the bit and here: nothing is wrong.
-            Err(e) if e.raw_os_error() == Some(EBADF) => Ok(false),
-            Err(e) => Err(explain_write(&e)),
-        }
-    }
-
-    /// Tells the kernel to leave the enable word alone.
-    fn unregister(self) -> Result<(), String> {
-        let unreg = UserUnreg {
-            size: size_of::<UserUnreg>() as u32,
-            disable_bit: ENABLE_BIT,
-            reserved: 0,
-            reserved2: 0,
-            disable_addr: self.enabled.as_ptr() as u64,
-        };
-
-        // SAFETY: `unreg` is the structure that this request takes.
-        match unsafe { ioctl(self.file.as_raw_fd(), DIAG_IOCSUNREG, &raw const unreg) } {
-            0 => Ok(()),
-            _ => Err(format!("cannot unregister: {}", io::Error::last_os_error())),
-        }
-    }
-}
 
 fn explain_open(e: &io::Error) -> String {
     let why = match e.kind() {
@@ -279,26 +148,34 @@ fn say(text: &str) -> Result<(), String> {
     writeln!(io::stdout(), "{text}").map_err(|e| format!("cannot write to the output: {e}"))
 }
 
-/// Writes `count` records; the number of the last one is in `id`.
-fn write_records(event: &Event, count: u32, id: &mut u32) -> Result<u32, String> {
-    for written in 0..count {
-        if !event.is_enabled() {
-            return Ok(written);
-        }
-        let (path, bytes) = REQUESTS[*id as usize % REQUESTS.len()];
-        *id = id.wrapping_add(1);
-        if !event.write(*id, bytes, path)? {
-            return Ok(written);
-        }
+/// Writes `count` records at once; the number of the last one is in `id`.
+///
+/// Returns 0 if the event has no listener.
+fn write_records(event: &Event, batch: &mut Batch, count: u32, id: &mut u32) -> io::Result<u32> {
+    let mut payload = Payload::new();
+
+    if !event.is_enabled() {
+        return Ok(0);
     }
+    for _ in 0..count {
+        let (path, bytes) = REQUESTS[*id as usize % REQUESTS.len()];
+
+        *id = id.wrapping_add(1);
+        payload.clear().number(*id).number(bytes).text(path);
+        batch.push(event, payload.bytes())?;
+    }
+    batch.flush()?;
     Ok(count)
 }
 
 fn run(name: &str, count: u32) -> Result<(), String> {
-    static ENABLED: AtomicU32 = AtomicU32::new(0);
-
-    let event = Event::register(&format!("{name} {FIELDS}"), &ENABLED)?;
-    say(&format!("registered {name}, write index {}", event.index))?;
+    let command = format!("{name} {FIELDS}");
+    let session = Session::open().map_err(|e| explain_open(&e))?;
+    let event = session
+        .register(&command)
+        .map_err(|e| explain_register(&command, &e))?;
+    let mut batch = session.batch();
+    say(&format!("registered {name}, write index {}", event.index()))?;
 
     // Without the buffer that `Stdin` reads ahead into, which poll() would not know of.
     let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
@@ -315,13 +192,16 @@ fn run(name: &str, count: u32) -> Result<(), String> {
             break;
         };
         for _ in 0..lines {
-            match write_records(&event, count, &mut id)? {
+            let written = write_records(&event, &mut batch, count, &mut id);
+            match written.map_err(|e| explain_write(&e))? {
                 0 => say("nobody listens: nothing written")?,
                 n => say(&format!("wrote {n} records"))?,
             }
         }
     }
-    event.unregister()?;
+    event
+        .unregister()
+        .map_err(|e| format!("cannot unregister: {e}"))?;
     say(&format!("unregistered {name}"))
 }
 
