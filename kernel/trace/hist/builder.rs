@@ -28,7 +28,10 @@ use kernel::{
 use self::log::Log;
 use crate::{
     command::{
-        action::ActionClause,
+        action::{
+            ActionClause,
+            Handler, //
+        },
         clauses::{
             definitions,
             CommandClauses,
@@ -116,6 +119,7 @@ impl<'a, 'h> Builder<'a, 'h> {
             clock,
             no_hitcount: clauses.no_hitcount,
             quantiles: clauses.quantiles.is_some(),
+            reuse: clauses.reuse.is_some(),
             timestamps: false,
             usecs: false,
             map_bits: clauses.map_bits.unwrap_or(MAP_BITS_DEFAULT),
@@ -176,6 +180,7 @@ impl<'a, 'h> Builder<'a, 'h> {
         result?;
 
         self.check_quantiles()?;
+        self.check_reuse()?;
         self.check_references()?;
         self.create_sort_keys()?;
         self.number_vars();
@@ -190,6 +195,28 @@ impl<'a, 'h> Builder<'a, 'h> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the elements of a histogram that uses them again hold nothing but variables.
+    fn check_reuse(&self) -> Result {
+        let Some(clause) = self.clauses.reuse else {
+            return Ok(());
+        };
+        let mut values = self.spec.vals().iter().skip(1);
+        let has_values = values.any(|value| value.var.is_none());
+        let has_vars = self.spec.fields.iter().any(|field| field.var.is_some());
+        let compares = self
+            .actions
+            .iter()
+            .any(|action| !matches!(action.handler, Handler::OnMatch { .. }));
+
+        if has_values || compares || self.clauses.quantiles.is_some() {
+            return Err(self.log.report(ErrorKind::ReuseLosesValues, clause));
+        }
+        if !has_vars && self.actions.is_empty() {
+            return Err(self.log.report(ErrorKind::NeedReuseVar, clause));
+        }
+        Ok(())
     }
 
     /// Logs that the histogram of this name is a different one, and returns the error for the

@@ -70,11 +70,16 @@ impl Parts {
     pub(crate) fn new(program: KBox<Program>, map_bits: u32) -> Result<Self> {
         let scratch = match program.path {
             HitPath::Large => Some(ScratchRef::new()?),
-            HitPath::Plain(_) | HitPath::Small => None,
+            HitPath::Plain(_) | HitPath::Small | HitPath::Reusing => None,
+        };
+        let map = if program.reuse {
+            Map::with_reuse(map_bits, program.layout)?
+        } else {
+            Map::new(map_bits, program.layout)?
         };
 
         Ok(Self {
-            map: Map::new(map_bits, program.layout)?,
+            map,
             program,
             scratch,
         })
@@ -83,6 +88,9 @@ impl Parts {
 
 impl Histogram {
     pub(crate) fn new(spec: Spec, effects: KVec<Effect>, parts: Parts) -> Self {
+        for source in &parts.program.sources {
+            source.hist.map.keep_for(source.once);
+        }
         Self {
             spec,
             effects,

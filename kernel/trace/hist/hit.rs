@@ -80,6 +80,7 @@ pub(crate) fn hit(hist: &Histogram, hit: &Hit<'_>) {
     }
     match hist.program.path {
         HitPath::Small => small(hist, hit),
+        HitPath::Reusing => reusing(hist, hit),
         _ => large(hist, hit),
     }
 }
@@ -143,6 +144,18 @@ fn small(hist: &Histogram, hit: &Hit<'_>) {
     }
 }
 
+/// [`small`] for a histogram whose elements can be used again.
+#[inline(never)]
+fn reusing(hist: &Histogram, hit: &Hit<'_>) {
+    let mut memory = Small::new();
+
+    if let Some(mut scratch) = memory.scratch(hist.map.layout().key_words) {
+        if record_reusing::<false, _>(hist, hit, &mut scratch).is_some() {
+            wake_pollers();
+        }
+    }
+}
+
 /// The stack is saved here, as part of what C calls: each further function on the way would be one
 /// more to unwind.
 #[inline(always)]
@@ -191,12 +204,41 @@ fn handle(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
         return;
     };
 
-    if let Some((element, run)) = record::<true, _>(hist, hit, &mut scratch) {
+    let recorded = if hist.program.reuse {
+        record_reusing::<true, _>(hist, hit, &mut scratch)
+    } else {
+        record::<true, _>(hist, hit, &mut scratch)
+    };
+
+    if let Some((element, run)) = recorded {
         if run & hist.program.effects != 0 {
             actions::run(hist, hit, run, &element, &mut scratch.lend());
         }
         wake_pollers();
     }
+}
+
+/// Computes the key, and resolves the references. `None` if the hit is not counted.
+#[inline(always)]
+fn look_up<M: HitContext>(
+    hist: &Histogram,
+    eval: &Eval<'_, M>,
+    scratch: &mut Scratch<'_>,
+) -> Option<()> {
+    let program = &hist.program;
+
+    key::build(program, eval, scratch.key, &mut scratch.texts);
+    if !program.sources.is_empty() {
+        match refs::resolve(program, scratch) {
+            Outcome::Resolved => (),
+            Outcome::Unresolved => return None,
+            Outcome::Busy => {
+                hist.map.count_drop();
+                return None;
+            }
+        }
+    }
+    Some(())
 }
 
 /// Counts a hit, and stores its variables. Returns the element and the actions that are to run;
@@ -212,17 +254,7 @@ pub(crate) fn record<'m, const TEXTS: bool, M: HitContext>(
     let program = &hist.program;
     let eval = Eval::new(context, &program.code);
 
-    key::build(program, &eval, scratch.key, &mut scratch.texts);
-    if !program.sources.is_empty() {
-        match refs::resolve(program, scratch) {
-            Outcome::Resolved => (),
-            Outcome::Unresolved => return None,
-            Outcome::Busy => {
-                hist.map.count_drop();
-                return None;
-            }
-        }
-    }
+    look_up(hist, &eval, scratch)?;
 
     let comm = |comm: &mut Comm| *comm = context.first_comm();
     let element = match *scratch.key {
@@ -242,4 +274,34 @@ pub(crate) fn record<'m, const TEXTS: bool, M: HitContext>(
     });
 
     Some((element, run))
+}
+
+/// [`record`] for a histogram whose elements can be used again. The returned one may be that of
+/// another key by then.
+#[inline(never)]
+pub(crate) fn record_reusing<'m, const TEXTS: bool, M: HitContext>(
+    hist: &'m Histogram,
+    context: &M,
+    scratch: &mut Scratch<'_>,
+) -> Option<(Element<'m>, u32)> {
+    let program = &hist.program;
+    let eval = Eval::new(context, &program.code);
+
+    look_up(hist, &eval, scratch)?;
+    vars::compute(program, &eval, scratch.slots);
+
+    let Scratch {
+        key, slots, texts, ..
+    } = &mut *scratch;
+    let comm = |comm: &mut Comm| *comm = context.first_comm();
+    let element = hist.map.hit_live(key, comm, |element, vars| {
+        if TEXTS {
+            vars::compute_texts(program, &eval, element, texts);
+        }
+        if let Some(vars) = vars {
+            vars::store_reusing::<TEXTS, _>(program, &eval, element, vars, (slots, texts));
+        }
+    })?;
+
+    Some((element, program.always))
 }

@@ -47,9 +47,11 @@ use kernel::{
     }, //
 };
 
+mod buckets;
 mod element;
 mod fold;
 mod key_arena;
+mod reuse;
 mod slab;
 mod snapshot;
 mod sort;
@@ -87,6 +89,7 @@ use self::{
         ElementLayout,
         Elements, //
     },
+    reuse::Reuse,
     table::{
         Seed,
         Slot,
@@ -113,35 +116,61 @@ pub(crate) struct Map {
     drops_before: Atomic<u64>,
     /// Held while the elements are copied or wiped.
     copying: Pin<KBox<Mutex<()>>>,
+    /// In place of the table, if elements can be used again.
+    reuse: Option<KBox<Reuse>>,
+}
+
+/// # Errors
+///
+/// `EINVAL` if there is no map of `2^bits` elements.
+fn check_bits(bits: u32) -> Result {
+    if (MAP_BITS_MIN..=MAP_BITS_MAX).contains(&bits) {
+        Ok(())
+    } else {
+        Err(EINVAL)
+    }
 }
 
 impl Map {
     /// Creates a map of `2^bits` elements.
     pub(crate) fn new(bits: u32, layout: Layout) -> Result<Self> {
-        if !(MAP_BITS_MIN..=MAP_BITS_MAX).contains(&bits) {
-            return Err(EINVAL);
-        }
-        Self::with_hash(bits, layout, Seed::new(), key_arena::SMALL)
+        check_bits(bits)?;
+        Self::with_hash(bits, layout, Seed::new(), key_arena::SMALL, None)
     }
 
     /// Creates a map whose hash is known, and in which long keys are kept as in a large map. It may
     /// be smaller than other maps.
     #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
     pub(crate) fn with_seed(bits: u32, layout: Layout, start: u64, factor: u64) -> Result<Self> {
-        Self::with_hash(bits, layout, Seed::from_numbers(start, factor), 0)
+        Self::with_hash(bits, layout, Seed::from_numbers(start, factor), 0, None)
     }
 
-    fn with_hash(bits: u32, layout: Layout, seed: Seed, small: usize) -> Result<Self> {
+    fn with_hash(
+        bits: u32,
+        layout: Layout,
+        seed: Seed,
+        small: usize,
+        reuse: Option<Reuse>,
+    ) -> Result<Self> {
+        // The table is of no use then, and the map closed for what needs it.
+        let slot_bits = if reuse.is_some() {
+            1
+        } else {
+            bits.wrapping_add(1)
+        };
         let map = Self {
             gate: Atomic::new(0),
             seed,
-            table: Table::new(bits.wrapping_add(1))?,
-            elements: Elements::new(1 << bits, layout, small)?,
+            table: Table::new(slot_bits)?,
+            elements: Elements::new(1 << bits, layout, small, reuse.is_some())?,
             hits: Counter::new()?,
             drops: Counter::new()?,
             drops_at_close: Atomic::new(0),
             drops_before: Atomic::new(0),
             copying: KBox::pin_init(new_mutex!((), "hist::Map::copying"), GFP_KERNEL)?,
+            reuse: reuse
+                .map(|reuse| KBox::new(reuse, GFP_KERNEL))
+                .transpose()?,
         };
 
         map.open();
@@ -154,7 +183,12 @@ impl Map {
 
     /// Size of the memory for elements, slots and long keys, in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.elements.size().saturating_add(self.table.size())
+        let index = match &self.reuse {
+            Some(reuse) => reuse.buckets.size(),
+            None => self.table.size(),
+        };
+
+        self.elements.size().saturating_add(index)
     }
 
     /// Finds or claims the element of a key of one word, and counts a hit.
@@ -266,14 +300,22 @@ impl Map {
 
     /// Number of elements that have a key. Takes a look at all slots.
     pub(crate) fn len(&self) -> usize {
-        self.table.published().count()
+        match &self.reuse {
+            Some(reuse) => reuse.buckets.elements().count(),
+            None => self.table.published().count(),
+        }
+    }
+
+    /// The gate that is open if the map is.
+    fn gate(&self) -> &Atomic<u32> {
+        self.reuse.as_ref().map_or(&self.gate, |reuse| &reuse.gate)
     }
 
     /// Stops hits and lookups from entering; those inside continue.
     pub(crate) fn close(&self) {
         // Each later drop counts after the wipe: it may be of a hit that finds the map closed.
         self.drops_at_close.store(self.drops.sum(), Relaxed);
-        self.gate.store(0, Relaxed);
+        self.gate().store(0, Relaxed);
     }
 
     /// Lets hits and lookups enter again.
@@ -281,7 +323,7 @@ impl Map {
         // Pairs with the load in `accepts`: who gets in sees that the map was wiped.
         //
         // CAST: A key is not that large: there would be no memory for the elements.
-        self.gate
+        self.gate()
             .store(self.elements.layout.parts.key_words as u32, Release);
     }
 
@@ -303,6 +345,9 @@ impl Map {
         let _guard = self.copying.lock();
 
         self.table.wipe();
+        if let Some(reuse) = &self.reuse {
+            reuse.wipe();
+        }
         self.elements.wipe();
         self.hits.reset();
         self.drops_before
@@ -311,7 +356,7 @@ impl Map {
 
     /// Copies all elements that have a key. May sleep.
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
-        self.copy(snapshot::copy_element)
+        self.copy(|_, _, _| ())
     }
 
     /// The same, and exchanges for zero what is added up in the elements: their hit counts, and
@@ -322,20 +367,42 @@ impl Map {
     /// `ENOMEM`; nothing was exchanged then.
     pub(crate) fn take(&self, folds: &[Fold]) -> Result<Snapshot> {
         self.copy(|element, layout, copy| {
-            snapshot::copy_element(element, layout, copy);
             element.take(folds, copy.get_mut(layout.sums..).unwrap_or_default());
         })
     }
 
-    fn copy(&self, copy: impl Fn(Element<'_>, &ElementLayout, &mut [u64])) -> Result<Snapshot> {
+    /// Copies all elements, and calls `then` for each with its copy.
+    fn copy(&self, then: impl Fn(Element<'_>, &ElementLayout, &mut [u64])) -> Result<Snapshot> {
         let _guard = self.copying.lock();
 
         let mut published = KVVec::with_capacity(self.len(), GFP_KERNEL)?;
 
+        if let Some(reuse) = &self.reuse {
+            for index in reuse.buckets.elements() {
+                published.push(index, GFP_KERNEL)?;
+            }
+            // One that has changed its key meanwhile may be there twice.
+            published.sort_unstable();
+            let mut last = None;
+
+            published.retain(|index| last.replace(*index) != Some(*index));
+            return Snapshot::new(&self.elements, published, |index, element, layout, copy| {
+                let is_there = self.copy_live(reuse, index, element, layout, copy);
+
+                if is_there {
+                    then(element, layout, copy);
+                }
+                is_there
+            });
+        }
         for index in self.table.published() {
             published.push(index, GFP_KERNEL)?;
         }
-        Snapshot::new(&self.elements, published, copy)
+        Snapshot::new(&self.elements, published, |_, element, layout, copy| {
+            snapshot::copy_element(element, layout, copy);
+            then(element, layout, copy);
+            true
+        })
     }
 
     /// Returns `true` if the map is open to keys of this size.

@@ -95,7 +95,7 @@ pub(crate) struct ReferredHist {
     pub(crate) hist: Arc<Histogram>,
     /// Each of its keys takes as many words as that of the histogram that refers to it.
     pub(crate) same_key: bool,
-    /// `same_key`, and nothing that is read is a text.
+    /// `same_key`, nothing that is read is a text, and its elements stay those of their keys.
     pub(crate) plain: bool,
     /// The variables that are unset by being read.
     pub(crate) once: VarSet,
@@ -122,6 +122,8 @@ pub(crate) enum HitPath {
     /// The scratch memory fits on the kernel stack, and nothing that runs can lead to another
     /// event.
     Small,
+    /// Like `Small`, in a histogram whose elements can be used again.
+    Reusing,
     /// It needs a [pad](crate::scratch).
     Large,
 }
@@ -172,6 +174,8 @@ pub(crate) struct Program {
     pub(crate) saves: KVec<Save>,
     /// By action: the parameters, if it makes a synthetic event.
     pub(crate) params: KVec<KVec<Param>>,
+    /// Elements can be used again for other keys.
+    pub(crate) reuse: bool,
     /// Only hits are counted.
     pub(crate) counts_only: bool,
     /// Variables are stored in the element.

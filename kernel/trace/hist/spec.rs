@@ -142,6 +142,8 @@ pub(crate) struct Spec {
     /// Quantiles are shown, of the key that is rounded to [parts](Modifier::Log2Parts) of powers of
     /// two.
     pub(crate) quantiles: bool,
+    /// Elements can be used again for other keys.
+    pub(crate) reuse: bool,
     /// A key, value or variable is a time stamp.
     pub(crate) timestamps: bool,
     /// Time stamps are in microseconds.

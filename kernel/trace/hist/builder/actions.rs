@@ -374,6 +374,9 @@ impl<'a, 'h> Builder<'a, 'h> {
         command.put(field.bytes());
         command.put(b"=");
         command.put(field.bytes());
+        if spec.reuse {
+            command.put(b":reuse");
+        }
         if let Some(filter) = like.filter() {
             command.put(b" if ");
             command.put(filter.to_bytes());

@@ -45,6 +45,8 @@ pub(crate) struct CommandClauses<'a> {
     pub(crate) no_hitcount: bool,
     /// The clause `quantiles`.
     pub(crate) quantiles: Option<Span<'a>>,
+    /// The clause `reuse`.
+    pub(crate) reuse: Option<Span<'a>>,
     /// Logarithm of the number of elements that `size=` asks for.
     pub(crate) map_bits: Option<u32>,
     /// Clauses that define variables, several in one perhaps.
@@ -72,6 +74,7 @@ impl<'a> CommandClauses<'a> {
             clear: false,
             no_hitcount: false,
             quantiles: None,
+            reuse: None,
             map_bits: None,
             assignments: KVec::new(),
             actions: KVec::new(),
@@ -120,6 +123,7 @@ impl<'a> CommandClauses<'a> {
         match clause.bytes() {
             b"nohitcount" | b"NOHC" => self.no_hitcount = true,
             b"quantiles" => self.quantiles = Some(clause),
+            b"reuse" => self.reuse = Some(clause),
             b"pause" => self.pause = true,
             b"cont" | b"continue" => self.cont = true,
             b"clear" => self.clear = true,

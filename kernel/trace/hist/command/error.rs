@@ -78,6 +78,8 @@ errors! {
     DivisionByZero = c"Division by zero";
     NeedNohcVal = c"Non-hitcount value is required for 'nohitcount'";
     NeedLog2Key = c"One key with a modifier log2=N is required for 'quantiles'";
+    ReuseLosesValues = c"Values, quantiles, onmax(), onmin() and onchange() can't be used with 'reuse'";
+    NeedReuseVar = c"A variable or a handler onmatch() is required for 'reuse'";
 }
 
 /// An error in a part of a command.

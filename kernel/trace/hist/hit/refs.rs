@@ -132,37 +132,55 @@ fn read_source(
     once: VarSet,
     scratch: &mut Scratch<'_>,
 ) -> Result<Option<u32>, Busy> {
-    let Some(element) = find(program, source, scratch) else {
+    let Scratch {
+        key,
+        other,
+        slots,
+        texts,
+        ..
+    } = &mut *scratch;
+    let Some((element, key)) = find(program, source, key, other) else {
         return Ok(None);
     };
-    let Scratch { slots, texts, .. } = &mut *scratch;
-
-    element.consume(once, |vars| {
+    let reuses = source.hist.map.reuses();
+    let read = element.consume(once, |vars| {
+        // It may have become the element of another key.
+        if reuses && !element.is_of(key) {
+            return None;
+        }
         source
             .reads
             .iter()
             .all(|read| read_one(read, &element, vars, slots, texts))
             .then_some(vars.version())
-    })
+    });
+
+    match read {
+        Err(Busy) if reuses && !element.is_used() => Ok(None),
+        read => read,
+    }
 }
 
-/// The element of the other histogram with the key of this hit.
-fn find<'p>(
+/// The element of the other histogram with the key of this hit, and the key that it has there.
+fn find<'p, 'k>(
     program: &Program,
     source: &'p ReferredHist,
-    scratch: &mut Scratch<'_>,
-) -> Option<Element<'p>> {
+    key: &'k [u64],
+    other: &'k mut [u64],
+) -> Option<(Element<'p>, &'k [u64])> {
     let hist = &*source.hist;
+    let key = if source.same_key {
+        key
+    } else {
+        convert(key, &program.keys, &hist.program.keys, other)?
+    };
+    let element = if hist.map.reuses() {
+        hist.map.lookup_live(key)?
+    } else {
+        hist.map.lookup(key)?
+    };
 
-    if source.same_key {
-        return hist.map.lookup(scratch.key);
-    }
-    hist.map.lookup(convert(
-        scratch.key,
-        &program.keys,
-        &hist.program.keys,
-        scratch.other,
-    )?)
+    Some((element, key))
 }
 
 fn read_one(
@@ -206,10 +224,11 @@ fn read_one(
 #[inline(never)]
 fn restore_vars(program: &Program, scratch: &mut Scratch<'_>, versions: &[u32]) {
     for (source, version) in program.sources.iter().zip(versions) {
-        if source.once.is_empty() {
+        // The version does not tell whether an element was used for another key.
+        if source.once.is_empty() || source.hist.map.reuses() {
             continue;
         }
-        if let Some(element) = find(program, source, scratch) {
+        if let Some((element, _)) = find(program, source, scratch.key, scratch.other) {
             element.restore(source.once, *version);
         }
     }

@@ -162,6 +162,21 @@ fn store_several<M: HitContext>(program: &Program, eval: &Eval<'_, M>, element: 
     }
 }
 
+/// Stores variables that have been computed, in an element that can be used again.
+#[inline(always)]
+pub(crate) fn store_reusing<const TEXTS: bool, M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
+    vars: &mut Writer<'_>,
+    (slots, texts): (&[u64], &Texts<'_>),
+) {
+    store_numbers(program, vars, slots);
+    if TEXTS {
+        store_texts(program, eval, &element, vars, texts);
+    }
+}
+
 /// [`store`] for histograms with texts or watches.
 #[inline(never)]
 fn store_all<M: HitContext>(
@@ -209,11 +224,21 @@ fn store_vars<M: HitContext>(
     scratch: &Scratch<'_>,
 ) {
     store_numbers(program, vars, scratch.slots);
+    store_texts(program, eval, element, vars, &scratch.texts);
+}
+
+fn store_texts<M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: &Element<'_>,
+    vars: &mut Writer<'_>,
+    texts: &Texts<'_>,
+) {
     for var in &program.texts {
         if let Some(kept) = var.kept {
             let text = var.scratch.map_or(var.text, Text::Scratch);
 
-            store_text(text, kept, eval, element, vars, &scratch.texts);
+            store_text(text, kept, eval, element, vars, texts);
         }
     }
 }

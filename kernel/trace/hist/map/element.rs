@@ -70,9 +70,9 @@ pub(super) struct ElementLayout {
 }
 
 impl ElementLayout {
-    /// `EINVAL` for what no element can have.
-    pub(super) fn new(layout: Layout) -> Result<Self> {
-        Self::with_keys(layout, key_arena::are_long(layout.key_words))
+    /// `EINVAL` for what no element can have. Elements can have a lock without variables.
+    pub(super) fn new(layout: Layout, locked: bool) -> Result<Self> {
+        Self::with_keys(layout, key_arena::are_long(layout.key_words), locked)
     }
 
     /// The layout of a copy: with the whole key in front, however long it is, and with those
@@ -89,10 +89,10 @@ impl ElementLayout {
             ..self.parts
         };
 
-        Self::with_keys(layout, false)
+        Self::with_keys(layout, false, self.lock.is_some())
     }
 
-    fn with_keys(layout: Layout, long_keys: bool) -> Result<Self> {
+    fn with_keys(layout: Layout, long_keys: bool, locked: bool) -> Result<Self> {
         let Layout {
             key_words,
             n_sums,
@@ -114,7 +114,7 @@ impl ElementLayout {
             words = words.checked_add(n).ok_or(EINVAL)?;
             Ok::<usize, Error>(at)
         };
-        let locked = n_vars > 0 || string_slots > 0;
+        let locked = locked || n_vars > 0 || string_slots > 0;
 
         Ok(Self {
             parts: layout,
@@ -159,9 +159,10 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    /// Allocates `count` elements. Long keys take up to `small` words as in a small map.
-    pub(super) fn new(count: u32, layout: Layout, small: usize) -> Result<Self> {
-        let layout = ElementLayout::new(layout)?;
+    /// Allocates `count` elements, which have a lock if they have variables or are to be `locked`.
+    /// Long keys take up to `small` words as in a small map.
+    pub(super) fn new(count: u32, layout: Layout, small: usize, locked: bool) -> Result<Self> {
+        let layout = ElementLayout::new(layout, locked)?;
         let keys = layout
             .long_keys
             .then(|| KeyArena::new(count, layout.parts.key_words, small))
@@ -210,19 +211,31 @@ impl Elements {
 
         let index = self.slab.take()?;
         let words = self.slab.element(index)?;
-        let element = self.with(words);
 
-        if element.set_key(index, key).is_none() {
+        if self.fill(self.with(words), index, key, comm).is_none() {
             self.slab.free(index);
             return None;
         }
+        Some((index, words))
+    }
+
+    /// Fills an element in. Fails if there is no room for the key.
+    #[inline]
+    pub(super) fn fill(
+        &self,
+        element: Element<'_>,
+        index: u32,
+        key: &[u64],
+        comm: &mut Option<impl FnOnce(&mut Comm)>,
+    ) -> Option<()> {
+        element.set_key(index, key)?;
         if let (true, Some(comm)) = (self.layout.parts.comm, comm.take()) {
             let mut name = Comm::default();
 
             comm(&mut name);
             element.set_comm(&name);
         }
-        Some((index, words))
+        Some(())
     }
 
     /// Frees all elements, and zeroes them. None may be in use.
@@ -424,6 +437,13 @@ impl<'m> Element<'m> {
         // CAST: A `u64` is as large as a `usize` at least.
         len.store(needed as u64, Relaxed);
         Some(())
+    }
+
+    /// Zeroes the sums of an element that is being prepared.
+    pub(super) fn wipe_sums(&self) {
+        for sum in self.words(self.layout().sums, self.layout().parts.n_sums) {
+            sum.store(0, Relaxed);
+        }
     }
 
     /// Sets the name of the task of an element that is being prepared.

@@ -2,6 +2,7 @@
 
 //! A copy of all elements of a map, which does not change any more.
 
+use core::mem;
 use kernel::{
     prelude::*,
     sync::atomic::{
@@ -44,7 +45,8 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Copies the elements of a map that is not being wiped, each of them with `copy`.
+    /// Copies the elements of a map that is not being wiped, each of them with `copy`, which gets
+    /// its index. If that is `false` it is left out.
     ///
     /// An element that is published meanwhile may be in it or not. All others are.
     /// `order` has the indices of the elements: which ones there are is found out before there is
@@ -52,19 +54,22 @@ impl Snapshot {
     pub(super) fn new(
         elements: &Elements,
         mut order: KVVec<u32>,
-        copy: impl Fn(Element<'_>, &ElementLayout, &mut [u64]),
+        copy: impl Fn(u32, Element<'_>, &ElementLayout, &mut [u64]) -> bool,
     ) -> Result<Self> {
         let layout = elements.layout.of_copy()?;
         let size = layout.words.checked_mul(order.len()).ok_or(ENOMEM)?;
         let mut words = KVVec::zeroed(size, GFP_KERNEL)?;
         let copies = words.chunks_exact_mut(layout.words.max(1));
 
-        for ((row, to), index) in (0..).zip(copies).zip(order.iter_mut()) {
-            if let Some(element) = elements.get(*index) {
-                copy(element, &layout, to);
-            }
-            *index = row;
-        }
+        let mut copies = (0..).zip(copies);
+
+        order.retain(|index| {
+            let (Some((row, to)), Some(element)) = (copies.next(), elements.get(*index)) else {
+                return false;
+            };
+
+            copy(mem::replace(index, row), element, &layout, to)
+        });
         Ok(Self {
             layout,
             first_string: elements.layout.parts.first_shown,
@@ -194,6 +199,34 @@ pub(super) fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &
     if let Some(copy) = copy.get_mut(lock) {
         *copy = word.map_or(0, |word| word.0);
     }
+}
+
+/// Copies an element that may be used for another key at the same time. Returns `false` if it is
+/// unused, or written to all the time.
+pub(super) fn copy_in_use(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) -> bool {
+    let Some(lock) = layout.lock else {
+        return false;
+    };
+
+    for _ in 0..COPY_RETRIES {
+        if element.in_use().is_none() {
+            return false;
+        }
+        let word = element.read(|vars| {
+            copy.fill(0);
+            element.copy_key(copy.get_mut(..layout.sums).unwrap_or_default());
+            for (to, from) in copy.iter_mut().skip(layout.sums).zip(element.copied()) {
+                *to = from.load(Relaxed);
+            }
+            vars.lock_word()
+        });
+
+        if let (Some(word), Some(to)) = (word, copy.get_mut(lock)) {
+            *to = word.0;
+            return true;
+        }
+    }
+    false
 }
 
 /// The copy of an element.

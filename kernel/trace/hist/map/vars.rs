@@ -11,6 +11,7 @@
 //! before the waiter has given up. A writer of all variables never waits: if another one has the
 //! lock, the state afterwards is the same as if its own values had been stored just before.
 
+use core::mem;
 use kernel::{
     cpu::CpuId,
     processor::cpu_relax,
@@ -48,7 +49,7 @@ const LOCK_SPIN_LIMIT: u32 = 64;
 /// | --- | --- |
 /// | 63..32 | version, which each writer increments |
 /// | 31..16 | marks of the variables that are set |
-/// | 15..0 | CPU of the writer and a bit that is set, or 0 |
+/// | 15..0 | CPU of the writer and a bit that is set, [`UNUSED`], or 0 |
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct LockWord(pub(super) u64);
 
@@ -57,6 +58,9 @@ const VERSION: u64 = 1 << 32;
 
 /// The position of the marks.
 const MARKS: u32 = 16;
+
+/// The owner of an element that has no key, in a map whose elements can be used again.
+const UNUSED: u16 = 1;
 
 impl LockWord {
     /// Returns `true` if a variable is set.
@@ -70,6 +74,18 @@ impl LockWord {
     fn version(self) -> u32 {
         // CAST: The high bits.
         (self.0 >> 32) as u32
+    }
+
+    /// Returns `true` if a variable of a set is set.
+    #[inline]
+    pub(super) fn has_any(self, vars: VarSet) -> bool {
+        self.0 & vars.0 != 0
+    }
+
+    /// Returns `true` if it is being written to, or unused.
+    #[inline]
+    pub(super) fn is_locked(self) -> bool {
+        self.owner() != 0
     }
 
     #[inline]
@@ -117,7 +133,20 @@ impl VarSet {
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
+
+    /// The marks of these variables in the word of a lock.
+    pub(super) fn marks(self) -> u64 {
+        self.0
+    }
+
+    /// The variables of marks.
+    pub(super) fn from_marks(marks: u64) -> Self {
+        Self(marks)
+    }
 }
+
+/// An element was written to, or used for another key.
+pub(super) struct Changed;
 
 /// The variables are being written for an unknown time; or the element has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,6 +200,89 @@ impl<'m> Element<'m> {
         None
     }
 
+    /// [`Element::overwrite`] for an element that may have been used for another key since its lock
+    /// had the word `seen`.
+    ///
+    /// # Errors
+    ///
+    /// [`Changed`] if it may be used for another key by now.
+    #[inline]
+    pub(super) fn overwrite_since(&self, seen: LockWord) -> Result<Option<Writer<'m>>, Changed> {
+        let (Some(lock), Some(vars)) = (self.lock(), self.vars()) else {
+            return Ok(None);
+        };
+        let mut word = seen;
+
+        for _ in 0..LOCK_SPIN_LIMIT {
+            if word.version() != seen.version() {
+                return Err(Changed);
+            }
+            if word.owner() != 0 {
+                return Ok(None);
+            }
+            match self.try_write(lock, vars, word) {
+                Ok(writer) => return Ok(Some(writer)),
+                Err(now) => word = now,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The word of the lock of an element that has a key; `None` if it is unused.
+    #[inline]
+    pub(super) fn in_use(&self) -> Option<LockWord> {
+        // Pairs with the stores in `use_again` and `drop`: the key of this version is seen.
+        let word = LockWord(self.lock()?.load(Acquire));
+
+        (word.owner() != UNUSED).then_some(word)
+    }
+
+    /// Returns `true` if this has a key, which is `key` if the variables are read consistently.
+    #[inline]
+    pub(crate) fn is_of(&self, key: &[u64]) -> bool {
+        self.has_key(key)
+    }
+
+    /// Returns `true` unless the element has no key.
+    pub(crate) fn is_used(&self) -> bool {
+        self.in_use().is_some()
+    }
+
+    /// Retires an element in use whose lock has the word `word`. Nobody writes to it from here on.
+    /// Fails if somebody does now, or has done so since.
+    pub(super) fn retire(&self, word: LockWord) -> bool {
+        let Some(lock) = self.lock() else {
+            return false;
+        };
+        let unused = word.0.wrapping_add(VERSION) >> 32 << 32 | u64::from(UNUSED);
+
+        if word.is_locked() || lock.cmpxchg(word.0, unused, Acquire).is_err() {
+            return false;
+        }
+        // Pairs with the barrier in `read_then`: who sees the link of the free list in place of the
+        // key sees that the word has changed.
+        smp_mb(Write);
+        true
+    }
+
+    /// Takes an unused element, which only the caller owns, in use for the key that it has now. It
+    /// is locked until the returned value is dropped, so that it cannot be retired before it is in
+    /// a bucket.
+    pub(super) fn use_again(&self) -> Option<Writer<'m>> {
+        let lock = self.lock()?;
+        let vars = self.vars()?;
+        let word = lock.load(Relaxed).wrapping_add(VERSION) >> 32 << 32;
+
+        // Pairs with the load in `in_use`.
+        lock.store(word | u64::from(LockWord::this_cpu()), Release);
+        Some(Writer {
+            element: *self,
+            vars,
+            lock,
+            word: LockWord(word.wrapping_add(VERSION)),
+        })
+    }
+
     /// Locks the variables if the word of the lock is `word`, in which it is free.
     ///
     /// # Errors
@@ -201,8 +313,8 @@ impl<'m> Element<'m> {
     /// Reads variables.
     ///
     /// If variables are written meanwhile, what `f` returns is discarded and `f` is called again.
-    /// `None` if that does not end, if this CPU is about to write them, and for elements without
-    /// variables.
+    /// `None` if that does not end, if this CPU is about to write them, for unused elements, and for
+    /// those without variables.
     #[inline]
     pub(crate) fn read<R>(&self, f: impl FnMut(&Reader<'m>) -> R) -> Option<R> {
         self.read_then(f, |lock, word, _| lock.load(Relaxed) == word.0)
@@ -315,7 +427,7 @@ fn wait(lock: &Atomic<u64>, polls: u32) -> Option<(LockWord, u32)> {
         if word.owner() == 0 {
             return Some((word, left));
         }
-        if word.owner() == LockWord::this_cpu() {
+        if word.owner() == LockWord::this_cpu() || word.owner() == UNUSED {
             return None;
         }
         cpu_relax();
@@ -336,6 +448,14 @@ pub(crate) struct Writer<'m> {
 }
 
 impl Writer<'_> {
+    /// Unlocks an element that is in no bucket, as one that is unused.
+    pub(super) fn abandon(self) {
+        // What was written to it is of no use.
+        self.lock
+            .store(self.word.0 >> 32 << 32 | u64::from(UNUSED), Relaxed);
+        mem::forget(self);
+    }
+
     /// Returns `true` if a variable is set.
     #[inline]
     pub(crate) fn is_set(&self, var: usize) -> bool {

@@ -139,6 +139,7 @@ fn empty(spec: &Spec) -> Result<KBox<Program>> {
             watches: KVec::new(),
             saves: KVec::new(),
             params: KVec::new(),
+            reuse: spec.reuse,
             counts_only: false,
             stores: false,
             stores_numbers_only: false,
@@ -324,7 +325,7 @@ impl Compiler<'_> {
             [KeyPart::Number {
                 value: Value::Leaf(leaf),
                 ..
-            }] if plain && leaf.is_recorded() => return HitPath::Plain(*leaf),
+            }] if plain && leaf.is_recorded() && !program.reuse => return HitPath::Plain(*leaf),
             _ => (),
         }
 
@@ -340,7 +341,11 @@ impl Compiler<'_> {
             && program.sources.iter().all(|source| source.same_key)
             && program.effects == 0
         {
-            HitPath::Small
+            if program.reuse {
+                HitPath::Reusing
+            } else {
+                HitPath::Small
+            }
         } else {
             HitPath::Large
         }
@@ -387,7 +392,7 @@ impl Compiler<'_> {
         let mut program = self.program;
 
         program.stores = program.layout.n_vars > 0;
-        program.counts_only = program.sums.is_empty() && !program.stores;
+        program.counts_only = program.sums.is_empty() && !program.stores && !program.reuse;
         program.stores_numbers_only =
             program.texts.iter().all(|text| text.kept.is_none()) && program.watches.is_empty();
         Ok(program)

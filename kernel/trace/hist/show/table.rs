@@ -66,6 +66,8 @@ struct Rows {
     /// Hits and drops.
     hits: u64,
     drops: u64,
+    /// Keys that have lost their element, and those that had a variable still to be taken.
+    reused: Option<(u64, u64)>,
 }
 
 /// A table.
@@ -123,6 +125,7 @@ impl Table {
             snapshot,
             hits,
             drops,
+            reused: hist.map.reused(),
         });
         Ok(())
     }
@@ -154,6 +157,12 @@ impl Table {
             out.unsigned(rows.snapshot.len() as u64, 0);
             out.put(b"\n    Dropped: ");
             out.unsigned(rows.drops, 0);
+            if let Some((reused, lost)) = rows.reused {
+                out.put(b"\n    Reused: ");
+                out.unsigned(reused, 0);
+                out.put(b"\n    Lost: ");
+                out.unsigned(lost, 0);
+            }
             out.put(b"\n");
         }
         m.write(out.bytes()?);

@@ -72,6 +72,9 @@ impl Spec {
         if self.quantiles {
             out.put(b":quantiles");
         }
+        if self.reuse {
+            out.put(b":reuse");
+        }
         for action in &self.actions {
             out.put(b":");
             action.clause.write(out);

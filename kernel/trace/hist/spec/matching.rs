@@ -38,6 +38,7 @@ impl Spec {
                 .all(|(a, b)| same_field((a, self), (b, old)))
             && self.sort_keys() == old.sort_keys()
             && self.quantiles == old.quantiles
+            && self.reuse == old.reuse
             && clauses.len() == old.actions.len()
             && clauses
                 .iter()

@@ -3,6 +3,7 @@
 //! Tests of the map.
 
 mod keys;
+mod reuse;
 mod sort;
 mod threads;
 mod vars;

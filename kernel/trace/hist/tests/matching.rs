@@ -116,6 +116,7 @@ mod tests {
             clock: c_string(b"global")?,
             no_hitcount: false,
             quantiles: false,
+            reuse: false,
             timestamps: false,
             usecs: false,
             map_bits: 11,
@@ -190,6 +191,14 @@ mod tests {
         })?);
         assert!(!after(|spec| {
             spec.sort_keys[0].descending = true;
+            Ok(())
+        })?);
+        assert!(!after(|spec| {
+            spec.quantiles = true;
+            Ok(())
+        })?);
+        assert!(!after(|spec| {
+            spec.reuse = true;
             Ok(())
         })?);
         // An unused field does not matter.

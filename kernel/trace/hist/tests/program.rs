@@ -169,6 +169,7 @@ fn spec() -> Result<Spec> {
         clock: CString::try_from(c"global")?,
         no_hitcount: false,
         quantiles: false,
+        reuse: false,
         timestamps: false,
         usecs: false,
         map_bits: 7,

@@ -144,7 +144,7 @@ impl Compiler<'_> {
                 let source = ReferredHist {
                     hist: hist.clone(),
                     same_key,
-                    plain: same_key,
+                    plain: same_key && !hist.map.reuses(),
                     once: VarSet::NONE,
                     reads: KVec::new(),
                 };

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Maps whose elements can be used again for other keys.
+//!
+//! When no element is left, a new key gets that of another one: of a key none of whose variables is
+//! still to be taken by another histogram, or, if a search finds none, of any key. So there are no
+//! drops for want of room.
+//!
+//! # States of an element
+//!
+//! 1. Unused: it is in the free list, or being prepared by one context.
+//! 2. In use: it has a key, and is in the bucket of the key. From just before it gets there until
+//!    its variables are stored it is locked.
+//! 3. Retired: it is still in a bucket, but not to be used. Who removes it from there owns it.
+//!
+//! The word of its lock says that an element is in use: in the other two states it names an owner
+//! that is no CPU. Both changes of state increment the version, and only an element that nobody
+//! writes to can be retired. The key changes while it is unused. So a hit that finds its key in an
+//! element, and then takes the lock of the version that it had seen before, writes to an element of
+//! its key. If the version has changed it looks for the key again.
+//!
+//! A bucket changes as a whole, so a key that was not found in it can only be added if nothing else
+//! was. If the lock was taken first, nothing of this waits for anybody, and each loop has a bound.
+
+use kernel::{
+    percpu::Counter,
+    prelude::*,
+    sync::{
+        atomic::{
+            Acquire,
+            Atomic,
+            Relaxed, //
+        },
+        barrier::{
+            smp_mb,
+            Write, //
+        }, //
+    },
+};
+
+use super::{
+    buckets::{
+        Bucket,
+        Buckets,
+        ENTRIES, //
+    },
+    element::{
+        Comm,
+        Element,
+        ElementLayout,
+        Elements,
+        Layout, //
+    },
+    snapshot,
+    table::Seed,
+    vars::{
+        Changed,
+        LockWord,
+        VarSet,
+        Writer, //
+    },
+    Map, //
+};
+
+/// Number of attempts of a hit to find its key, and to change a bucket that others change at the
+/// same time, before it is a drop.
+const TRIES: usize = 16;
+
+/// Number of buckets that are looked at to find an element whose variables have been taken, and
+/// again to find any.
+const STEPS: usize = 128;
+
+/// The parts of a map whose elements can be used again.
+pub(super) struct Reuse {
+    pub(super) buckets: Buckets,
+    /// Like the gate of other maps, which is closed here.
+    pub(super) gate: Atomic<u32>,
+    /// The variables that other histograms take: their marks.
+    awaited: Atomic<u64>,
+    /// The next bucket to take an element from.
+    hand: Atomic<u32>,
+    /// Number of keys that have lost their element.
+    reused: Counter,
+    /// Number of those with a variable that was still to be taken.
+    lost: Counter,
+}
+
+/// An element in use, with the word of its lock before its key was compared.
+#[derive(Clone, Copy)]
+struct Live<'m> {
+    element: Element<'m>,
+    word: LockWord,
+}
+
+/// An element that has no key yet.
+struct Unused<'m> {
+    index: u32,
+    element: Element<'m>,
+}
+
+/// The reason why a hit has not got an element.
+enum Refusal {
+    /// It has been written to, or used for another key, or another hit has claimed one.
+    Changed,
+    /// All are being written to, or the bucket changes too often.
+    NoRoom,
+}
+
+impl Reuse {
+    pub(super) fn new(bits: u32) -> Result<Self> {
+        Ok(Self {
+            buckets: Buckets::new(bits)?,
+            gate: Atomic::new(0),
+            awaited: Atomic::new(0),
+            hand: Atomic::new(0),
+            reused: Counter::new()?,
+            lost: Counter::new()?,
+        })
+    }
+
+    /// Returns `true` if the map is open to keys of this size.
+    #[inline]
+    fn accepts(&self, key_words: usize) -> bool {
+        // Pairs with the store in `Map::open`.
+        //
+        // CAST: A `usize` has 32 bits at least.
+        key_words != 0 && self.gate.load(Acquire) as usize == key_words
+    }
+
+    /// Empties the map, which must not be in use.
+    pub(super) fn wipe(&self) {
+        self.buckets.wipe();
+        self.reused.reset();
+        self.lost.reset();
+    }
+
+    /// The element in a bucket with this key.
+    #[inline]
+    fn find<'m>(&self, elements: &'m Elements, bucket: Bucket, key: &[u64]) -> Option<Live<'m>> {
+        bucket.entries().find_map(|index| {
+            let element = elements.get(index)?;
+            let word = element.in_use()?;
+
+            element.has_key(key).then_some(Live { element, word })
+        })
+    }
+
+    /// Claims an element for a key that was not found in the bucket `at`. The element is locked.
+    #[inline(never)]
+    fn claim<'m>(
+        &self,
+        elements: &'m Elements,
+        key: &[u64],
+        at: usize,
+        comm: &impl Fn(&mut Comm),
+    ) -> Result<(Element<'m>, Writer<'m>), Refusal> {
+        let unused = self.prepare(elements, key, comm);
+        let Unused { index, element } = unused.ok_or(Refusal::NoRoom)?;
+
+        for _ in 0..TRIES {
+            // Getting an element can have changed it, as other hits can.
+            let bucket = self.buckets.load(at);
+
+            if self.find(elements, bucket, key).is_some() {
+                elements.slab.free(index);
+                return Err(Refusal::Changed);
+            }
+
+            let Some((rest, replaced)) = self.make_room(elements, at, bucket) else {
+                continue;
+            };
+            let vars = element.use_again().ok_or(Refusal::NoRoom)?;
+
+            if self.buckets.change(at, bucket, rest.with(index)) {
+                if let Some(index) = replaced {
+                    self.reused.add(1);
+                    elements.slab.free(index);
+                }
+                return Ok((element, vars));
+            }
+            vars.abandon();
+        }
+        elements.slab.free(index);
+        Err(Refusal::NoRoom)
+    }
+
+    /// Prepares an element for a key.
+    fn prepare<'m>(
+        &self,
+        elements: &'m Elements,
+        key: &[u64],
+        comm: &impl Fn(&mut Comm),
+    ) -> Option<Unused<'m>> {
+        let unused = self.unused(elements)?;
+
+        // Pairs with the barrier in `Element::read_then`: who sees the new key sees that the
+        // element was retired, maybe by somebody else.
+        smp_mb(Write);
+        unused.element.wipe_sums();
+        if elements
+            .fill(unused.element, unused.index, key, &mut Some(comm))
+            .is_none()
+        {
+            elements.slab.free(unused.index);
+            return None;
+        }
+        Some(unused)
+    }
+
+    /// Takes an element that is free, or that of another key.
+    fn unused<'m>(&self, elements: &'m Elements) -> Option<Unused<'m>> {
+        if let Some(index) = elements.slab.take() {
+            let element = elements.get(index)?;
+
+            return Some(Unused { index, element });
+        }
+        self.take_from(elements, false)
+            .or_else(|| self.take_from(elements, true))
+    }
+
+    /// Takes the element of another key, `any` or one that nothing waits for.
+    fn take_from<'m>(&self, elements: &'m Elements, any: bool) -> Option<Unused<'m>> {
+        for _ in 0..STEPS.min(self.buckets.len()) {
+            let at = self.buckets.nth(self.hand.fetch_add(1, Relaxed));
+
+            for _ in 0..TRIES {
+                let bucket = self.buckets.load(at);
+                let Some((index, element)) = self.retire_one(elements, bucket, any) else {
+                    break;
+                };
+
+                // It was retired in this bucket only if that has not changed.
+                if bucket
+                    .without(index)
+                    .is_some_and(|rest| self.buckets.change(at, bucket, rest))
+                {
+                    self.reused.add(1);
+                    return Some(Unused { index, element });
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns the bucket `at` with room for an element, and the retired element that it is without
+    /// then, if any; `None` if it changes, or all elements are being written to.
+    fn make_room(
+        &self,
+        elements: &Elements,
+        at: usize,
+        bucket: Bucket,
+    ) -> Option<(Bucket, Option<u32>)> {
+        if bucket.len() < ENTRIES {
+            return Some((bucket, None));
+        }
+        let (index, _) = self.retire_one(elements, bucket, false).or_else(|| {
+            // If there is room by now, none has to be lost.
+            let is_same = self.buckets.load(at) == bucket;
+
+            is_same
+                .then(|| self.retire_one(elements, bucket, true))
+                .flatten()
+        })?;
+
+        Some((bucket.without(index)?, Some(index)))
+    }
+
+    /// Retires the oldest element of a bucket, of `any` or of those that nothing waits for. One
+    /// that is retired already will do.
+    fn retire_one<'m>(
+        &self,
+        elements: &'m Elements,
+        bucket: Bucket,
+        any: bool,
+    ) -> Option<(u32, Element<'m>)> {
+        (0..ENTRIES).rev().find_map(|at| {
+            let index = bucket.entry(at)?;
+            let element = elements.get(index)?;
+
+            self.retire(element, any).then_some((index, element))
+        })
+    }
+
+    /// Retires an element unless it is being written to or, if not `any`, a variable of it is still
+    /// to be taken. Returns `true` if it is retired.
+    fn retire(&self, element: Element<'_>, any: bool) -> bool {
+        for _ in 0..TRIES {
+            let Some(word) = element.in_use() else {
+                return true;
+            };
+            let awaited = word.has_any(VarSet::from_marks(self.awaited.load(Relaxed)));
+
+            if word.is_locked() || (awaited && !any) {
+                return false;
+            }
+            if element.retire(word) {
+                self.lost.add(u64::from(awaited));
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Map {
+    /// Creates a map of `2^bits` elements that can be used again.
+    pub(crate) fn with_reuse(bits: u32, layout: Layout) -> Result<Self> {
+        super::check_bits(bits)?;
+        Self::with_hash(
+            bits,
+            layout,
+            Seed::new(),
+            usize::MAX,
+            Some(Reuse::new(bits.wrapping_add(1))?),
+        )
+    }
+
+    /// The same with a known hash, see [`Map::with_seed`].
+    #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
+    pub(crate) fn with_reuse_and_seed(
+        bits: u32,
+        layout: Layout,
+        start: u64,
+        factor: u64,
+    ) -> Result<Self> {
+        let seed = Seed::from_numbers(start, factor);
+
+        Self::with_hash(
+            bits,
+            layout,
+            seed,
+            usize::MAX,
+            Some(Reuse::new(bits.wrapping_add(1))?),
+        )
+    }
+
+    /// Returns `true` if elements can be used again.
+    #[inline]
+    pub(crate) fn reuses(&self) -> bool {
+        self.reuse.is_some()
+    }
+
+    /// Number of keys that have lost their element, and of those that had a variable which was
+    /// still to be taken.
+    pub(crate) fn reused(&self) -> Option<(u64, u64)> {
+        let reuse = self.reuse.as_deref()?;
+
+        Some((reuse.reused.sum(), reuse.lost.sum()))
+    }
+
+    /// Keeps elements in which one of these variables is set, as another histogram takes them.
+    ///
+    /// # Locking
+    ///
+    /// `event_mutex` is held, so there is one caller at a time.
+    pub(crate) fn keep_for(&self, once: VarSet) {
+        if let Some(reuse) = &self.reuse {
+            let awaited = reuse.awaited.load(Relaxed) | once.marks();
+
+            reuse.awaited.store(awaited, Relaxed);
+        }
+    }
+
+    /// Finds or claims the element of a key, counts a hit in it, and calls `store` to store
+    /// variables. It gets no [`Writer`] if they are being written to by another hit of the key, or
+    /// have just been: to store nothing leaves them as if they had been stored before.
+    ///
+    /// If there is no element, or it is taken away again and again, or the map is closed, this is
+    /// `None` and counts a drop.
+    #[inline]
+    pub(crate) fn hit_live(
+        &self,
+        key: &[u64],
+        comm: impl Fn(&mut Comm),
+        mut store: impl FnMut(Element<'_>, Option<&mut Writer<'_>>),
+    ) -> Option<Element<'_>> {
+        let reuse = self.reuse.as_deref()?;
+        let hash = self.seed.hash(key);
+
+        if !reuse.accepts(key.len()) {
+            return self.reject();
+        }
+
+        let at = reuse.buckets.of(hash);
+
+        for _ in 0..TRIES {
+            let found = reuse.find(&self.elements, reuse.buckets.load(at), key);
+            let locked = match found {
+                Some(Live { element, word }) => match element.overwrite_since(word) {
+                    Ok(vars) => Ok((element, vars)),
+                    Err(Changed) => Err(Refusal::Changed),
+                },
+                None => reuse
+                    .claim(&self.elements, key, at, &comm)
+                    .map(|(element, vars)| (element, Some(vars))),
+            };
+            let (element, mut vars) = match locked {
+                Ok(locked) => locked,
+                Err(Refusal::Changed) => continue,
+                Err(Refusal::NoRoom) => break,
+            };
+
+            // In the order that `wake_pollers` requires.
+            self.hits.add(1);
+            element.add(0, 1);
+            store(element, vars.as_mut());
+            return Some(element);
+        }
+        self.reject()
+    }
+
+    /// The element of a key. It may be used for another one at any time, so readers of its
+    /// variables have to [compare](Element::is_of) the key.
+    pub(crate) fn lookup_live(&self, key: &[u64]) -> Option<Element<'_>> {
+        let reuse = self.reuse.as_deref()?;
+
+        if !reuse.accepts(key.len()) {
+            return None;
+        }
+        let bucket = reuse.buckets.load(reuse.buckets.of(self.seed.hash(key)));
+
+        reuse
+            .find(&self.elements, bucket, key)
+            .map(|live| live.element)
+    }
+
+    /// Copies an element that may be used for another key at the same time. Returns `false` if it
+    /// has no key.
+    pub(super) fn copy_live(
+        &self,
+        reuse: &Reuse,
+        index: u32,
+        element: Element<'_>,
+        layout: &ElementLayout,
+        copy: &mut [u64],
+    ) -> bool {
+        snapshot::copy_in_use(element, layout, copy)
+            && copy
+                .get(..layout.sums)
+                .is_some_and(|key| reuse.buckets.has(self.seed.hash(key), index))
+    }
+}
