@@ -16,6 +16,7 @@ mod user_events;
 
 mod models_map;
 mod models_poll;
+mod models_reuse;
 mod models_snapshot;
 mod models_user_events;
 mod models_vars;
@@ -36,6 +37,7 @@ fn all() -> impl Iterator<Item = &'static Model> {
     [
         models_map::MODELS,
         models_vars::MODELS,
+        models_reuse::MODELS,
         models_poll::MODELS,
         models_snapshot::MODELS,
         models_user_events::MODELS,
