@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Features of histograms in Rust that those in C do not have: .log2=K, statistics,
-# onmin(), quantiles, hist_raw. The C implementation refuses all of it, which is the first
+# onmin(), quantiles, reuse, hist_raw. The C implementation refuses all of it, which is the first
 # test; the others are skipped there.
 # shellcheck disable=SC2016 # $variables of histograms
 
@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 
 # Commands that a program can use to find out.
 NEW=('hist:keys=id.log2=3' 'hist:keys=id:vals=total.min' 'hist:keys=id:vals=total.max' 'hist:keys=id:vals=total.avg'
-	'hist:keys=id:x1=total:onmin($x1).save(delta)' 'hist:keys=id.log2=3:quantiles')
+	'hist:keys=id:x1=total:onmin($x1).save(delta)' 'hist:keys=id.log2=3:quantiles' 'hist:keys=id:x1=total:reuse')
 
 MISMATCH="Named hist trigger doesn't match existing named trigger (includes variables)"
 
@@ -211,6 +211,53 @@ quantiles_by_other_keys() {
 	done
 }
 
+# The bytes of the text of a trigger, the histogram that it names, and what is shown.
+reuse_is_part_of_the_command() {
+	local c='hist:keys=id:x1=total:reuse:sort=id'
+	need_rust 'it has no reuse' || return
+	fresh && ok num "$c" || return
+	trigger_is num 'hist:keys=id:vals=hitcount:x1=total:sort=id:size=2048:reuse [active]' || return
+	q num 7 0 0 a 7 0 0 a 3 0 0 a && rows_are num '{ id:          3 } hitcount:          1
+{ id:          7 } hitcount:          2' || return
+	same "$(sed -n '/^Totals/,$p' $E/num/hist)" 'Totals:
+    Hits: 3
+    Entries: 2
+    Dropped: 0
+    Reused: 0
+    Lost: 0' || return
+	same "$(raw_rows num)" $'3\t1\n7\t2' && ok num "!$c" && trigger_is num 'num: no trigger' || return
+	ok num hist:name=foo:keys=id:x1=total:reuse || return
+	refused pair hist:name=foo:keys=id:x1=total 'Invalid argument' "$(entry pair "$MISMATCH" hist:name=foo:keys=id:x1=total name=foo)" || return
+	drop num
+	# One without variables can be changed. Without the clause, it is another one.
+	synth 'syn u64 total' | q grep ok || return
+	c='hist:keys=id:sort=id:reuse:onmatch(user_events.pair).trace(syn,total)'
+	ok num "$c" && q num 7 0 0 a && ok num "$c:pause" && q num 7 0 0 a && ok num "$c:cont" || return
+	trigger_is num 'hist:keys=id:vals=hitcount:sort=id:size=2048:reuse:onmatch(user_events.pair).trace(syn,total) [active]' || return
+	rows_are num '{ id:          7 } hitcount:          1' && ok num "$c:clear" && rows_are num '' || return
+	refused num "${c/:reuse}:clear" 'No such file or directory' \
+		"$(entry num "Can't clear or continue a nonexistent hist trigger" "${c/:reuse}:clear" '')" || return
+	ok num "!$c" && trigger_is num 'num: no trigger'
+}
+
+reuse_is_refused() {
+	local c
+	need_rust 'it has no reuse' || return
+	fresh || return
+	for c in 'hist:keys=id:vals=total:x1=total:reuse' 'hist:keys=id:vals=total.max:x1=total:reuse' \
+		'hist:keys=id:x1=total:reuse:onmax($x1).save(delta)' 'hist:keys=id:x1=total:reuse:onchange($x1).save(delta)' \
+		'hist:keys=id.log2=3:x1=total:reuse:quantiles'; do
+		refused_clean num "$c" 'Invalid argument' \
+			"$(entry num "Values, quantiles, onmax(), onmin() and onchange() can't be used with 'reuse'" "$c" reuse)" || return
+	done
+	c=hist:keys=id:reuse
+	refused_clean num $c 'Invalid argument' \
+		"$(entry num "A variable or a handler onmatch() is required for 'reuse'" $c reuse)" || return
+	refused_clean num hist:keys=id:x1=total:reuses 'Invalid argument' || return
+	# That is a variable, as in C.
+	ok num hist:keys=id:reuse=total && trigger_is num 'hist:keys=id:vals=hitcount:reuse=total:sort=hitcount:size=2048 [active]'
+}
+
 raw_rows() { # EVENT
 	sed 1d "$E/$1/hist_raw" | sort -n
 }
@@ -298,6 +345,7 @@ raw_loses_no_hit() {
 run_tests detect_refused_by_c log2_parts_shown_and_sorted log2_parts_of_negative_numbers log2_parts_are_refused \
 	log2_parts_are_compared statistics_of_values statistics_of_signed_values statistics_of_named_histograms \
 	statistics_are_refused onmin_saves_and_traces quantiles_close_to_exact quantiles_by_other_keys \
+	reuse_is_part_of_the_command reuse_is_refused \
 	raw_is_for_programs raw_is_taken raw_is_taken_of_averages raw_loses_no_hit raw_loses_no_hit_of_a_hot_key
 rc=$?
 "$UEDRIVE" --reset || rc=1

@@ -57,6 +57,8 @@ static const char * const commands[] = {
 	"hist:name=one:keys=id:vals=total:size=128 if id > 1",
 	"hist:name=two:keys=id:st=common_stacktrace:ss=tag:size=128",
 	"hist:keys=id:mm=total:onmax($mm).snapshot():size=128",
+	"hist:keys=id:r1=total,r2=tag:size=128:reuse",
+	"hist:keys=id:rl=total-$r1:onmatch(user_events.hs0).trace(hs_syn,$rl,id):size=128:reuse",
 	"hist:keys=nosuch",
 	"hist:keys=id:vals=$nosuch",
 };
