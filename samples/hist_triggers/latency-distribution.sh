@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The distribution of wakeup latencies, with what only the histograms in Rust have:
-# parts of powers of two, quantiles, the largest value, a file for programs that is
-# read and reset without losing a hit. Documentation/trace/rust/hist.rst describes
+# maps that more tasks than they have elements do not fill, parts of powers of two,
+# quantiles, the largest value, a file for programs that is read and reset without
+# losing a hit. Documentation/trace/rust/hist.rst describes
 # them; wakeup-latency.sh explains how the latencies are computed. All output is what
 # the commands really print.
 #
@@ -21,10 +22,11 @@ grep -q 'log2=K' README || fail 'this kernel has the histograms in C, which cann
 WAKING=events/sched/sched_waking
 SWITCH=events/sched/sched_switch
 LATENCY=events/synthetic/wakeup_latency
-SAVE='hist:keys=pid:ts0=common_timestamp.usecs if comm=="sleep"||comm=="bash"'
-MATCH='hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).trace(wakeup_latency,$wakeup_lat,next_pid)'
+SAVE='hist:keys=pid:ts0=common_timestamp.usecs:reuse if comm=="sleep"||comm=="bash"'
+MATCH='hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).trace(wakeup_latency,$wakeup_lat,next_pid):reuse'
 COUNT='hist:keys=lat.log2=2:vals=hitcount,lat.max:sort=lat:quantiles'
 
+say 'With reuse, a new task gets the room of one whose latency is known.'
 say 'Eight ranges between two powers of two would be .log2=3; these are four.'
 show "echo 'wakeup_latency u64 lat; pid_t pid' >> synthetic_events"
 show "echo '$SAVE' > $WAKING/trigger"
