@@ -27,6 +27,10 @@ struct record {
 	uint64_t when;
 } __attribute__((packed));
 
+/* The number of keys, or 0: each pair has one of its own. */
+static unsigned int keys;
+static uint32_t next_key;
+
 /* A record of the first event and one of the second, each with the same key. */
 static double write_pairs(int fd, unsigned int count)
 {
@@ -39,7 +43,7 @@ static double write_pairs(int fd, unsigned int count)
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
-		record.key = i % 500;
+		record.key = keys ? i % keys : next_key++;
 		record.when += 3;
 		if (writev(fd, parts[0], 2) != 4 + sizeof(record) || writev(fd, parts[1], 2) != 4 + sizeof(record))
 			die("a write failed");
@@ -67,14 +71,17 @@ static unsigned long long hits(const char *path)
 	return n;
 }
 
-static void onmatch_trace(void)
+/* @clause is added to both histograms. */
+static void onmatch_trace(const char *name, unsigned int n_keys, const char *clause)
 {
-	static const char first[] = "hist:keys=key:x1=when";
-	static const char second[] = "hist:keys=key:lat=when-$x1:onmatch(user_events.bench_first).trace(bench_syn,$lat,key)";
-	char remove[128];
+	char first[128], second[256], remove[260];
 	double without;
 	int fd;
 
+	snprintf(first, sizeof(first), "hist:keys=key:x1=when%s", clause);
+	snprintf(second, sizeof(second),
+		 "hist:keys=key:lat=when-$x1:onmatch(user_events.bench_first).trace(bench_syn,$lat,key)%s", clause);
+	keys = n_keys;
 	wait_for_no_events();
 	fd = open_data();
 	index_of[0] = event_register(fd, "bench_first u32 key;u64 when", &words[0]);
@@ -86,7 +93,7 @@ static void onmatch_trace(void)
 	without = settled_pairs(fd);
 	write_file(EVENT_DIR "bench_first/trigger", first);
 	write_file(EVENT_DIR "bench_second/trigger", second);
-	report("hist_onmatch_trace", settled_pairs(fd) - without, "ns");
+	report(name, settled_pairs(fd) - without, "ns");
 	if (hits(EVENT_DIR "bench_second/hist") != 4 * LOOPS)
 		die("not every second record had a first one");
 	snprintf(remove, sizeof(remove), "!%s", second);
@@ -171,6 +178,11 @@ static void wakeup_recipe(void)
 
 void hist_actions(void)
 {
-	onmatch_trace();
+	onmatch_trace("hist_onmatch_trace", 500, "");
+	onmatch_trace("hist_onmatch_new", 0, ":size=131072");
+	if (hist_is_beyond()) {
+		onmatch_trace("hist_reuse_trace", 500, ":reuse");
+		onmatch_trace("hist_reuse_new", 0, ":reuse");
+	}
 	wakeup_recipe();
 }
