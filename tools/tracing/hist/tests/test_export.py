@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The formats for other programs."""
+
+import json
+import unittest
+
+from tests.data_files import data
+from tracehist import otlp, prometheus, source, summary
+from tracehist.bucket import Bucket, Log2, Parts
+from tracehist.errors import HistError
+from tracehist.recording import Interval, Recording
+from tracehist.table import Key
+
+
+def recording(name):
+    return source.parse(data(name), "/t/events/syscalls/sys_exit_read/hist")[0]
+
+
+def of_rows(keys, rows, unit="", values=("hitcount",)):
+    return Recording("a/b", "", keys, list(values), unit=unit, started=100.0, intervals=[Interval(0.0, 2.0, rows)])
+
+
+class SummaryTest(unittest.TestCase):
+    def test_series(self):
+        out = json.loads(summary.export(recording("c/grouped.hist")))
+        self.assertEqual((out["hits"], out["event"]), (99, "syscalls/sys_exit_read"))
+        first = out["series"][0]
+        self.assertEqual(first["keys"], {"common_pid": "dd-194"})
+        self.assertEqual(first["buckets"], [{"from": 257, "to": 512, "hits": 50}, {"from": 513, "to": 1024, "hits": 1}])
+        self.assertEqual(sum(s["hits"] for s in out["series"]), 99)
+
+    def test_without_buckets(self):
+        out = json.loads(summary.export(recording("rust/plain.hist_raw")))
+        self.assertNotIn("buckets", out["series"][0])
+        self.assertEqual(set(out["series"][0]["keys"]), {"common_pid", "fd"})
+
+
+class PrometheusTest(unittest.TestCase):
+    def test_buckets_are_cumulative(self):
+        lines = prometheus.export(recording("rust/parts.hist")).split("\n")
+        name = "hist_syscalls_sys_exit_read_ret"
+        self.assertEqual(lines[0], f"# HELP {name} ret of syscalls:sys_exit_read")
+        self.assertEqual(lines[1], f"# TYPE {name} histogram")
+        self.assertEqual(
+            lines[2:6],
+            [f'{name}_bucket{{le="{limit}"}} {hits}' for limit, hits in ((0, 3), (255, 3), (319, 53), (767, 53))],
+        )
+        self.assertEqual(lines[-4:], [f'{name}_bucket{{le="+Inf"}} 99', f"{name}_sum 139841", f"{name}_count 99", ""])
+
+    def test_limits_are_the_same_for_each_group(self):
+        lines = prometheus.export(recording("c/grouped.hist")).split("\n")
+        limits = {}
+        for line in lines:
+            if "_bucket{" in line:
+                labels, _, limit = line.partition('le="')
+                limits.setdefault(labels, []).append(limit.split('"')[0])
+                self.assertRegex(line, r'^hist_syscalls_sys_exit_read_ret_bucket\{common_pid="[^"]+",le="[^"]+"\} \d+$')
+        self.assertGreater(len(limits), 5)
+        self.assertEqual(len({tuple(found) for found in limits.values()}), 1)
+
+    def test_escapes(self):
+        text = prometheus.export(of_rows([Key("a.b")], {('x"y\\z\n',): [3]}))
+        self.assertIn('hist_a_b_hits_total{a_b="x\\"y\\\\z\\n"} 3\n', text)
+
+    def test_times_are_seconds(self):
+        rows = {(Bucket(16, 17),): [2, 33], (Bucket(1 << 20, (1 << 20) + 131071),): [1, 1100000]}
+        text = prometheus.export(of_rows([Key("lat", Parts(3))], rows, "us", ("hitcount", "lat")))
+        for line in (
+            'hist_latency_seconds_bucket{le="0.000017"} 2',
+            'hist_latency_seconds_bucket{le="1.048575"} 2',
+            'hist_latency_seconds_bucket{le="1.179647"} 3',
+            "hist_latency_seconds_sum 1.100033",
+        ):
+            self.assertIn(line + "\n", text)
+        self.assertNotIn('le="0.000015"', text)
+
+    def test_counters_and_sums(self):
+        text = prometheus.export(recording("rust/plain.hist"), metric="reads")
+        self.assertIn("# TYPE reads counter\n", text)
+        self.assertIn("# TYPE reads_count gauge\n", text)
+        self.assertRegex(text, r'(?m)^reads\{common_pid="\d+",fd="\d+"\} \d+$')
+
+    def test_names(self):
+        self.assertEqual([prometheus.name_of(n) for n in ("a.b", "9x", "ok_1")], ["a_b", "_9x", "ok_1"])
+
+
+class OtlpTest(unittest.TestCase):
+    def point(self, one, kind="exponentialHistogram", **more):
+        out = json.loads(otlp.export(one, **more))
+        metric = out["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0]
+        return metric[kind]["dataPoints"][0]
+
+    def test_index(self):
+        self.assertEqual([otlp.index_of(v, 0) for v in (1, 2, 3, 4, 5)], [-1, 0, 1, 1, 2])
+        # Just at and above 2^(1/2).
+        self.assertEqual([otlp.index_of(v, 1) for v in (1, 2, 3, 4, 5, 6)], [-1, 1, 3, 3, 4, 5])
+        self.assertEqual([otlp.index_of(v, -1) for v in (1, 2, 4, 5, 16, 17)], [-1, 0, 0, 1, 1, 2])
+        for e in range(63):
+            for scale in range(6):
+                self.assertEqual(otlp.index_of(1 << e, scale), (e << scale) - 1)
+                if e > 5:
+                    self.assertEqual(otlp.index_of((1 << e) + 1, scale), e << scale)
+
+    def test_log2_is_exact(self):
+        point = self.point(recording("c/log2.hist"))
+        self.assertEqual(
+            (point["scale"], point["zeroCount"], point["zeroThreshold"], point["count"]), (0, "3", 1, "99")
+        )
+        # 257 to 512 is bucket 8, from 2^8 (excluded) to 2^9.
+        self.assertEqual(point["positive"], {"offset": 8, "bucketCounts": ["50", "24", "1", "1", "20"]})
+        for power in range(1, 64):
+            bucket = Log2().bucket(power)
+            self.assertEqual({otlp.index_of(bucket.low, 0), otlp.index_of(bucket.high, 0)}, {power - 1})
+
+    def test_parts_are_at_most_one_bucket_away(self):
+        for parts in range(1, 6):
+            scale = Parts(parts)
+            for i in range(1, scale.index((1 << 63) - 1) + 1):
+                bucket = scale.bucket(i)
+                middle = otlp.index_of(bucket.middle, parts)
+                self.assertLessEqual(middle - otlp.index_of(bucket.low, parts), 1)
+                self.assertLessEqual(otlp.index_of(bucket.high, parts) - middle, 1)
+                if i < 2 << parts:
+                    self.assertEqual(bucket.low, bucket.high)
+
+    def test_nothing_is_lost(self):
+        for scale in (None, -2, 0, 5):
+            point = self.point(recording("rust/parts.hist"), scale=scale)
+            hits = int(point["zeroCount"]) + sum(map(int, point["positive"]["bucketCounts"]))
+            self.assertEqual((hits, point["count"], point["sum"]), (99, "99", 139841.0))
+        self.assertEqual(self.point(recording("rust/parts.hist"))["scale"], 2)
+
+    def test_negative_numbers(self):
+        scale = Parts(1)
+        one = of_rows(
+            [Key("n", scale)],
+            {(scale.bucket(scale.index(n)),): [abs(n), n] for n in (-5, -1, 4)},
+            values=("hitcount", "n"),
+        )
+        point = self.point(one)
+        self.assertEqual(point["zeroCount"], "0")
+        # -5 is in the kernel's bucket from -5 to -4.
+        self.assertEqual(point["negative"], {"offset": -1, "bucketCounts": ["1", "0", "0", "0", "5"]})
+        self.assertEqual(point["positive"], {"offset": 3, "bucketCounts": ["4"]})
+        self.assertNotIn("sum", point)
+
+    def test_explicit_limits(self):
+        point = self.point(recording("rust/parts.hist"), "histogram", explicit=True)
+        self.assertEqual(len(point["bucketCounts"]), len(point["explicitBounds"]) + 1)
+        self.assertEqual(dict(zip(point["explicitBounds"], point["bucketCounts"]))[319.0], "50")
+        self.assertEqual(sum(map(int, point["bucketCounts"])), 99)
+
+    def test_times_and_attributes(self):
+        one = of_rows([Key("comm"), Key("cpu"), Key("lat", Parts(3))], {("a", 3, Bucket(16, 17)): [2]}, "us")
+        point = self.point(one)
+        self.assertEqual(
+            point["attributes"],
+            [{"key": "comm", "value": {"stringValue": "a"}}, {"key": "cpu", "value": {"intValue": "3"}}],
+        )
+        self.assertEqual((point["startTimeUnixNano"], point["timeUnixNano"]), ("100000000000", "102000000000"))
+
+    def test_what_is_no_distribution(self):
+        with self.assertRaises(HistError):
+            otlp.export(recording("rust/plain.hist"))
+        with self.assertRaises(HistError):
+            otlp.export(recording("rust/parts.hist"), scale=99)
+
+
+if __name__ == "__main__":
+    unittest.main()

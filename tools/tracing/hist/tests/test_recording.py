@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tables, recordings, and the differences of readings."""
+
+import os
+import tempfile
+import unittest
+
+from tests.data_files import data
+from tracehist import quantile, recording, source
+from tracehist.bucket import Bucket, Parts
+from tracehist.errors import FormatError
+from tracehist.reader import Reader
+from tracehist.recording import Interval, Recording
+from tracehist.table import Key, Table
+
+TRIGGER = "hist:keys=pid,lat.log2=2:vals=hitcount,lat,lat.max"
+
+
+def table(rows):
+    return Table([Key("pid"), Key("lat", Parts(2))], ["hitcount", "lat", "lat.max"], rows, TRIGGER)
+
+
+class TableTest(unittest.TestCase):
+    def test_sums_and_extremes(self):
+        t = table({(1, Bucket(8, 9)): [2, 17, 9]})
+        t.add([((1, Bucket(8, 9)), [1, 8, 8]), ((2, Bucket(4, 4)), [5, 20, 4])])
+        self.assertEqual(t.rows[(1, Bucket(8, 9))], [3, 25, 9])
+        self.assertEqual((t.hits, t.total("lat"), t.total("lat.max"), t.total("nothing")), (8, 45, 9, None))
+        self.assertEqual(t.groups(), [((2,), 5), ((1,), 3)])
+        self.assertEqual(t.distribution((2,)), {Bucket(4, 4): 5})
+
+    def test_differences(self):
+        before = table({(1, Bucket(8, 9)): [2, 17, 9], (2, Bucket(4, 4)): [5, 20, 4]})
+        now = table({(1, Bucket(8, 9)): [3, 25, 9], (2, Bucket(4, 4)): [5, 20, 4], (3, Bucket(0, 0)): [1, 0, 0]})
+        self.assertEqual(now.since(before), {(1, Bucket(8, 9)): [1, 8, 9], (3, Bucket(0, 0)): [1, 0, 0]})
+
+    def test_sums_that_are_late(self):
+        early = table({(1, Bucket(8, 9)): [3, 17, 9]})
+        late = table({(1, Bucket(8, 9)): [3, 26, 9]})
+        self.assertEqual(late.since(early), {(1, Bucket(8, 9)): [0, 9, 9]})
+
+    def test_cleared_meanwhile(self):
+        self.assertEqual(
+            table({(1, Bucket(8, 9)): [1, 8, 8]}).since(table({(1, Bucket(8, 9)): [2, 17, 9]})),
+            {(1, Bucket(8, 9)): [1, 8, 8]},
+        )
+
+
+class QuantileTest(unittest.TestCase):
+    def test_as_the_kernel_has_them(self):
+        shown = data("rust/quantiles.hist")
+        line = [x for x in shown.split("\n") if x.startswith("ret.p50")][0].split()
+        counts = source.parse(shown)[0].total().distribution()
+        self.assertEqual([value for _, value in quantile.usual(counts)], [int(w) for w in line[1::2]])
+        self.assertEqual(quantile.usual({}), [])
+
+
+class RecordingTest(unittest.TestCase):
+    def test_is_what_was_written(self):
+        r = Recording(
+            "a/b", TRIGGER, table({}).keys, ["hitcount", "lat", "lat.max"], "hist_raw", "us", 5.5, "7.3", "t", 1
+        )
+        r.intervals = [
+            Interval(0, 1, {(1, Bucket(8, 9)): [2, 17, 9], ("x\t", Bucket(4, 4)): [1, 4, 4]}),
+            Interval(1, 2.5, {}),
+        ]
+        again = recording.load(recording.dump(r))
+        self.assertEqual(again, r)
+        self.assertEqual(again.duration, 2.5)
+        self.assertEqual(again.total().hits, 3)
+
+    def test_damaged_files(self):
+        good = recording.dump(Recording.of_table(table({(1, Bucket(8, 9)): [2, 17, 9]})))
+        for bad in (
+            "{",
+            "[]",
+            good.replace('"version": 1', '"version": 9'),
+            good.replace('"keys"', '"kezs"'),
+            good.replace('"from"', '"form"'),
+            good.replace('"intervals"', '"x"'),
+        ):
+            with self.assertRaises(FormatError):
+                recording.load(bad)
+
+    def test_formats_are_found_out(self):
+        for name in ("rust/parts.hist", "rust/parts.hist_raw", "c/log2.hist"):
+            self.assertEqual(source.parse(data(name))[0].total().hits, 99)
+        self.assertEqual(len(source.parse(data("rust/two.hist"))), 2)
+        for bad in ("", "\n", "something else\n"):
+            with self.assertRaises(FormatError):
+                source.parse(bad)
+
+    def test_event_of_a_path(self):
+        self.assertEqual(
+            source.event_of_path("/sys/kernel/tracing/instances/i/events/sched/sched_switch/hist"), "sched/sched_switch"
+        )
+        self.assertEqual(source.event_of_path("/tmp/x/hist"), "")
+
+
+class ReaderTest(unittest.TestCase):
+    """Without hist_raw the differences are taken, and their sum is what was counted."""
+
+    def test_differences_of_hist(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "hist")
+            first = data("c/log2.hist")
+
+            def take(contents):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(contents)
+                return reader.take()
+
+            reader = Reader(folder, "hist:keys=ret.log2:vals=ret")
+            self.assertEqual(reader.source, "hist")
+            self.assertEqual(take(first).hits, 99)
+            self.assertEqual(take(first).rows, {})
+            self.assertEqual(
+                take(
+                    first.replace("hitcount:         50  ret:      15000", "hitcount:         52  ret:      15600")
+                ).rows,
+                {(Bucket(257, 512),): [2, 600]},
+            )
+            self.assertEqual(reader.dropped(), 0)
+
+    def test_hist_raw_comes_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("hist", "hist_raw"):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(data(f"rust/syscall.{name}"))
+            reader = Reader(folder, "hist:keys=id.syscall")
+            self.assertEqual(reader.source, "hist_raw")
+            # The names of system calls are those of hist.
+            self.assertEqual(reader.take().rows[("sys_openat",)], [699])
+
+
+if __name__ == "__main__":
+    unittest.main()

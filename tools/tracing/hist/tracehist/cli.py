@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The commands of the program."""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Callable, Optional
+
+from tracehist import arguments, bars, live, otlp, picture, prometheus, recording, source, summary
+from tracehist.errors import HistError, of_file
+from tracehist.instance import Instance, leftovers, remove_leftover
+from tracehist.latency import Latency
+from tracehist.recording import Interval, Recording
+from tracehist.request import Request, matched_keys, split
+from tracehist.session import Limits, Watcher, record
+from tracehist.signals import Waiter
+from tracehist.tracefs import Tracefs
+
+# Exit status. 2 is that of argparse for a wrong command line.
+FAILED = 1
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Runs the program and returns its exit status."""
+    args = arguments.parser().parse_args(argv)
+    commands: dict[str, Callable] = {
+        "record": run_record,
+        "latency": run_latency,
+        "top": run_top,
+        "show": run_show,
+        "plot": run_plot,
+        "export": run_export,
+        "cleanup": run_cleanup,
+    }
+    try:
+        status = commands[args.command](args)
+        sys.stdout.flush()
+        return status
+    except HistError as error:
+        print(f"hist: error: {error}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        # The reader of the output has seen enough. Nothing is left to be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def run_record(args) -> int:
+    """hist record"""
+    tracefs = Tracefs(args.tracefs)
+    event = tracefs.event(args.event)
+    tracefs.require_hist(event)
+    request = Request(event, split(args.keys), split(args.vals), args.filter, args.size)
+    trigger = request.trigger(tracefs)
+    with Waiter() as waiter, Instance(tracefs) as instance:
+        result = _recorded(
+            args, waiter, lambda watcher: record(instance, event, trigger, waiter, _limits(args), watcher)
+        )
+    return _finish(args, waiter, result)
+
+
+def run_latency(args) -> int:
+    """hist latency"""
+    tracefs = Tracefs(args.tracefs)
+    latency = Latency(
+        tracefs.event(args.start),
+        tracefs.event(args.end),
+        matched_keys(args.key),
+        split(args.by),
+        args.unit,
+        args.buckets,
+        args.start_filter,
+        args.filter,
+        args.size,
+        split(args.save),
+    )
+    tracefs.require_hist(latency.start)
+    latency.check(tracefs)
+    with Waiter() as waiter, Instance(tracefs) as instance:
+        event, trigger = latency.set_up(instance)
+
+        def named(watcher: Optional[Watcher]) -> Watcher:
+            def watch(so_far: Recording) -> bool:
+                so_far.title, so_far.unit = latency.title, latency.unit
+                return watcher is not None and watcher(so_far)
+
+            return watch
+
+        result = _recorded(
+            args, waiter, lambda watcher: record(instance, event, trigger, waiter, _limits(args), named(watcher))
+        )
+        result.longest = latency.longest(instance)
+    return _finish(args, waiter, result)
+
+
+def run_top(args) -> int:
+    """hist top"""
+    if (args.file is None) == (args.event is None):
+        raise HistError("hist top shows either an event (-e) or a hist file")
+    count = 0
+
+    def enough() -> bool:
+        nonlocal count
+        count += 1
+        return args.iterations is not None and count >= args.iterations
+
+    with live.Screen(sys.stdout) as screen, Waiter() as waiter:
+        if args.file is not None:
+            _top_of_file(args, screen, waiter, enough)
+            return 0
+        tracefs = Tracefs(args.tracefs)
+        event = tracefs.event(args.event)
+        tracefs.require_hist(event)
+        trigger = Request(event, split(args.keys), split(args.vals), args.filter, args.size).trigger(tracefs)
+
+        def watch(so_far: Recording) -> bool:
+            screen.show(_lines(so_far if args.all else _last(so_far), args.top))
+            if not args.all:
+                # Only the last interval is looked at: a long run does not grow.
+                so_far.intervals[:-1] = []
+            return enough()
+
+        with Instance(tracefs) as instance:
+            record(instance, event, trigger, waiter, _limits(args), watch)
+    return 0
+
+
+def _top_of_file(args, screen: live.Screen, waiter: Waiter, enough: Callable[[], bool]) -> None:
+    """Shows a hist file that somebody else has made, and takes nothing of it."""
+    before: list[Recording] = []
+    start = last = time.monotonic()
+    while True:
+        now = source.load(args.file)
+        read = time.monotonic()
+        lines: list[str] = []
+        for i, new in enumerate(now):
+            shown = new
+            if before and not args.all and i < len(before) and new.trigger == before[i].trigger:
+                rows = new.total().since(before[i].total())
+                shown = Recording(
+                    new.event,
+                    new.trigger,
+                    new.keys,
+                    new.values,
+                    new.source,
+                    intervals=[Interval(last - start, read - start, rows)],
+                )
+            lines += ([""] if lines else []) + _lines(shown, args.top)
+        screen.show(lines)
+        before, last = now, read
+        over = args.duration is not None and read - start >= args.duration
+        if enough() or over or not waiter.wait(read + args.interval):
+            return
+
+
+def run_show(args) -> int:
+    """hist show"""
+    if (args.file is None) == (args.event is None):
+        raise HistError("hist show takes either a file or an event (-e)")
+    name = args.file
+    if name is None:
+        name = source.of_event(Tracefs(args.tracefs), args.event, args.instance)
+    found = source.load(name)
+    for number, one in enumerate(found):
+        if number:
+            print()
+        print("\n".join(_lines(one, args.top)))
+    return 0
+
+
+def run_plot(args) -> int:
+    """hist plot"""
+    one = _only(args.file)
+    write(args.output, picture.heatmap(one) if args.kind == "heatmap" else picture.distribution(one))
+    return 0
+
+
+def run_export(args) -> int:
+    """hist export"""
+    one = _only(args.file)
+    formats: dict[str, Callable[[], str]] = {
+        "json": lambda: summary.export(one),
+        "prometheus": lambda: prometheus.export(one, args.metric),
+        "otlp": lambda: otlp.export(one, scale=args.scale),
+        "otlp-explicit": lambda: otlp.export(one, explicit=True),
+    }
+    write(args.output, formats[args.format]())
+    return 0
+
+
+def _only(name: str) -> Recording:
+    """Returns the recording in a file, which has to be the only one."""
+    found = source.load(name)
+    if len(found) > 1:
+        raise HistError(f"{name} has {len(found)} histograms", "Leave one: an empty line separates those of hist_raw.")
+    return found[0]
+
+
+def run_cleanup(args) -> int:
+    """hist cleanup"""
+    tracefs = Tracefs(args.tracefs)
+    for name in leftovers(tracefs):
+        print(f"removing {tracefs.path('instances', name)}")
+        remove_leftover(tracefs, name)
+    return 0
+
+
+def _limits(args) -> Limits:
+    return Limits(args.interval, args.duration, getattr(args, "child", None))
+
+
+def _recorded(args, waiter: Waiter, run: Callable[[Optional[Watcher]], Recording]) -> Recording:
+    """Records, with a live table if that was asked for."""
+    if not args.live or args.quiet:
+        return run(None)
+    with live.Screen(sys.stdout) as screen:
+
+        def watch(so_far: Recording) -> bool:
+            screen.show(_lines(so_far, args.top))
+            return False
+
+        return run(watch)
+
+
+def _finish(args, waiter: Waiter, result: Recording) -> int:
+    """Writes and shows a recording, and returns the exit status."""
+    if args.output:
+        write(args.output, recording.dump(result))
+    for name, draw in ((args.svg, picture.distribution), (args.heatmap, picture.heatmap)):
+        if name and result.total().hits:
+            write(name, draw(result))
+    if not args.quiet and args.output != "-":
+        print("\n".join(_lines(result, args.top)))
+    if result.dropped and (args.quiet or args.output == "-"):
+        print(f"hist: warning: {bars.lost(result)[-1]}", file=sys.stderr)
+    if waiter.child is not None and waiter.child.returncode:
+        return waiter.child.returncode if waiter.child.returncode > 0 else 128 - waiter.child.returncode
+    return 0
+
+
+def write(name: str, contents: str) -> None:
+    """Writes a file, or to the standard output for "-"."""
+    if name == "-":
+        sys.stdout.write(contents)
+        sys.stdout.flush()
+        return
+    try:
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(contents)
+    except OSError as error:
+        raise of_file(error, "write") from None
+
+
+def _lines(one: Recording, top: int) -> list[str]:
+    return bars.report(one, live.width(sys.stdout), live.is_plain(sys.stdout), top)
+
+
+def _last(so_far: Recording) -> Recording:
+    """Returns the last interval as a recording."""
+    return Recording(
+        so_far.event,
+        so_far.trigger,
+        so_far.keys,
+        so_far.values,
+        so_far.source,
+        so_far.unit,
+        title=so_far.title,
+        intervals=so_far.intervals[-1:],
+    )
