@@ -85,7 +85,8 @@
 //!   what the current task is.
 //! - A hit can make the event of a [`synth::EventRef`] happen, and take a snapshot of the buffer by
 //!   a [`snapshot::ConditionalSnapshot`].
-//! - An [`event_text::EventText`] is the text of a file of an event that shows what has come of it.
+//! - An [`event_text::EventText`] is the text of a file of an event that shows what has come of it,
+//!   and an [`instance::file::InstanceFile`] a file of each instance whose lines can be written.
 //! - [`instance::Instance`] and [`event_file::EventFile`] are what a command is about: a trace
 //!   instance, and an event in it. [`symbol`] has names for what is in the records.
 //!

@@ -261,6 +261,11 @@ impl<T> Event<T> {
         self.core.fields.for_current()
     }
 
+    /// What C knows the event by.
+    pub(super) fn as_call(&self) -> *mut bindings::trace_event_call {
+        self.core.call.get()
+    }
+
     /// The number that its records carry, while it is registered.
     pub fn type_id(&self) -> u16 {
         // SAFETY: The call is initialised. Registering and unregistering may write to the type at

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     bindings,
+    error::to_result,
     prelude::*, //
 };
 use core::{
@@ -94,6 +95,16 @@ impl<'h> EventFile<'h> {
         // SAFETY: Files are always of an instance, which is there during `'h` by the type
         // invariant.
         unsafe { Instance::from_raw(NonNull::new_unchecked(instance), self.held) }
+    }
+
+    /// Enables or disables the event in its instance, as the file `enable` does.
+    ///
+    /// # Errors
+    ///
+    /// What has kept the event from being enabled, such as `ENOMEM`.
+    pub fn set_enabled(self, on: bool) -> Result {
+        // SAFETY: By the type invariant the file is there, and `event_mutex` is held.
+        to_result(unsafe { set_enabled(self.as_raw(), on) })
     }
 
     /// Finds a field by its name: one of the event, a generic one like `common_cpu`, or one that
@@ -239,4 +250,15 @@ unsafe fn find_field(
     // SAFETY: By the safety requirements, `call` is an event that is not removed concurrently. C
     // only compares the string.
     unsafe { bindings::trace_find_event_field(call, name.as_char_ptr().cast_mut()) }
+}
+
+/// Not exported, so it must not get inlined into modules.
+///
+/// # Safety
+///
+/// `file` must be in the list of its instance, and `event_mutex` be held.
+#[inline(never)]
+unsafe fn set_enabled(file: *mut bindings::trace_event_file, on: bool) -> c_int {
+    // SAFETY: By the safety requirements.
+    unsafe { bindings::trace_event_enable_disable(file, on.into(), 0) }
 }

@@ -8,7 +8,7 @@
 //! An [`Instance`] is a handle for code that has `event_mutex` held, without which an instance can
 //! go away. What needs one for longer has an [`InstanceRef`], which keeps user space from removing
 //! it, and which is also found, or made, by its name. What can only be done with the top level is
-//! in [`top`].
+//! in [`top`], and what each instance has a file for in [`file`](self::file).
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
@@ -26,9 +26,17 @@ use crate::{
 use core::ptr::NonNull;
 
 mod error_texts;
+mod events;
+pub mod file;
 pub mod top;
 
-pub use self::error_texts::ErrorTexts;
+pub use self::{
+    error_texts::ErrorTexts,
+    events::{
+        for_each,
+        InstanceId, //
+    },
+};
 
 /// A trace instance, a `struct trace_array`, while `event_mutex` is held.
 ///

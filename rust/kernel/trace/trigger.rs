@@ -120,6 +120,7 @@
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
 mod data;
+mod execute;
 mod filter;
 mod hit;
 mod list;
@@ -134,6 +135,7 @@ pub use self::{
         NotAttached,
         Trigger, //
     },
+    execute::is_command,
     filter::Filter,
     hit::Hit,
     list::{

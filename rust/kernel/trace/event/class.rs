@@ -32,7 +32,7 @@ pub struct Class<T>(Opaque<bindings::trace_event_class>, PhantomData<fn() -> T>)
 unsafe impl<T> Sync for Class<T> {}
 
 impl<T> Class<T> {
-    pub(super) fn as_raw(&'static self) -> *mut bindings::trace_event_class {
+    pub(in crate::trace) fn as_raw(&'static self) -> *mut bindings::trace_event_class {
         self.0.get()
     }
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Execution of the lines that are written to the file `trigger` of an event.
+//!
+//! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h)
+
+use super::{
+    super::event_file::EventFile,
+    Lists, //
+};
+use crate::{
+    bindings,
+    error::to_result,
+    prelude::*, //
+};
+
+/// Returns `true` if a line begins with the name of a command. Sleeps.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::trace::trigger::is_command;
+///
+/// assert!(is_command(c"traceoff:1 if common_pid == 1"));
+/// assert!(!is_command(c"trace"));
+/// ```
+#[inline(never)]
+pub fn is_command(line: &CStr) -> bool {
+    // SAFETY: It is a string, which C only reads.
+    unsafe { bindings::trigger_is_command(line.as_char_ptr()) }
+}
+
+impl EventFile<'_> {
+    /// Executes a line as if it were written to the file `trigger`, or, with `remove`, the line
+    /// with a `!` before it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the command; `EINVAL` if there is none of this name, `ENOMEM`.
+    #[inline(never)]
+    pub fn execute(self, line: &CStr, remove: bool, _lists: &mut Lists<'_>) -> Result {
+        let line = line.to_bytes_with_nul();
+        let mut copy = KVec::with_capacity(line.len().saturating_add(1), GFP_KERNEL)?;
+
+        if remove {
+            copy.push(b'!', GFP_KERNEL)?;
+        }
+        copy.extend_from_slice(line, GFP_KERNEL)?;
+        // SAFETY: By the type invariant the file is there, and `event_mutex` is held. As the lists
+        // of triggers are borrowed exclusively, there is no reference to one that the command
+        // detaches. The copy is a string, which C takes apart in place and does not keep.
+        to_result(unsafe {
+            bindings::trigger_process_regex(self.as_raw(), copy.as_mut_ptr().cast())
+        })
+    }
+}
