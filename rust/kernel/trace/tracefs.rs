@@ -16,8 +16,12 @@ mod seq;
 
 pub use self::{
     file_ops::FileOps,
-    seq::Show, //
+    seq::{
+        Changes,
+        Show, //
+    },
 };
+pub use crate::new_changes;
 
 use self::{
     file_ops::FileVTable,
