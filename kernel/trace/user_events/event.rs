@@ -171,6 +171,11 @@ impl UserEvent {
         )
     }
 
+    /// The classes of all events.
+    pub(crate) fn classes() -> [&'static Class<Self>; 2] {
+        [&SINGLE, &MULTI]
+    }
+
     /// The trace event.
     #[inline]
     pub(crate) fn trace(&self) -> &Event<Self> {

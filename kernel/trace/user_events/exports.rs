@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The entry points for C, and the pointer of an address space to its state.
+//! The entry points for C, the file that C creates, and the pointer of an address space to its
+//! state.
 //!
 //! The `user_events` pointer of an `mm_struct` is null or an [`Arc`] of an [`MmState`] that belongs
 //! to the `mm_struct`. It is set once, by a task that runs in the address space or by its fork, and
@@ -9,7 +10,14 @@
 //!
 //! C header: [`include/linux/user_events.h`](srctree/include/linux/user_events.h)
 
-use super::mm::MmState;
+use super::{
+    event::UserEvent,
+    mm::MmState,
+    patterns::{
+        self,
+        SetUserEvent, //
+    },
+};
 use kernel::{
     bindings,
     mm::{
@@ -27,7 +35,15 @@ use kernel::{
         Arc,
         ArcBorrow, //
     },
+    trace::instance::{
+        file::Operations,
+        InstanceId, //
+    },
 };
+
+/// The file `set_user_event` of each instance.
+#[no_mangle]
+static set_user_event_fops: Operations<SetUserEvent<UserEvent>> = Operations::new();
 
 /// The pointer of `mm`.
 fn slot(mm: &Mm) -> &Atomic<*mut bindings::user_event_mm> {
@@ -150,4 +166,14 @@ unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
 
         MmState::exit(state);
     }
+}
+
+/// An instance is being removed.
+///
+/// # Safety
+///
+/// `event_mutex` is held. `tr` is only compared.
+#[export]
+unsafe extern "C" fn user_events_del_instance(tr: *mut bindings::trace_array) {
+    patterns::forget(InstanceId::of_address(tr));
 }

@@ -6,6 +6,7 @@ use crate::{
     dynevent,
     faults,
     file,
+    patterns,
     reaper,
     registry,
     status, //
@@ -17,6 +18,7 @@ pub(crate) fn init() -> Result {
     faults::init()?;
     reaper::init()?;
     registry::init()?;
+    patterns::init()?;
 
     if let Err(e) = create_files() {
         pr_warn!("could not register with tracefs\n");

@@ -28,6 +28,10 @@ use super::{
     },
     num,
     parse,
+    patterns::{
+        self,
+        Subject, //
+    },
     print_fmt,
     signature, //
 };
@@ -40,6 +44,7 @@ use kernel::{
     },
     new_delayed_work, new_mutex, new_spinlock, new_work,
     prelude::*,
+    str::BStr,
     sync::{
         atomic::{
             Atomic,
@@ -57,10 +62,17 @@ use kernel::{
     sysctl,
     time::msecs_to_jiffies,
     trace::{
-        event::Event,
+        event::{
+            Class,
+            Event, //
+        },
         event_mutex::{
             self,
             Held, //
+        },
+        tracefs::{
+            new_changes,
+            Changes, //
         },
     },
     workqueue::{
@@ -95,6 +107,9 @@ pub(crate) struct Registry {
     events: Mutex<Events>,
     #[pin]
     unused: SpinLock<Unused>,
+    /// The events that were created and removed.
+    #[pin]
+    changes: Changes,
     /// Removes what is unused. Not at once: the last use may go in the middle of what tracing does
     /// with the event, and it may still be taken up again.
     #[pin]
@@ -127,6 +142,7 @@ pub(crate) fn init() -> Result {
                 },
                 "user_events::unused"
             ),
+            changes <- new_changes!("user_events::changes"),
             reap <- new_work!("user_events::reap"),
             sweep <- new_delayed_work!("user_events::sweep"),
         }? Error),
@@ -220,6 +236,20 @@ pub(crate) struct Wanted {
     pub(crate) multi: bool,
 }
 
+impl Subject for UserEvent {
+    fn classes() -> [&'static Class<Self>; 2] {
+        Self::classes()
+    }
+
+    fn event(&self) -> &Event<Self> {
+        self.trace()
+    }
+
+    fn registered_name(&self) -> &BStr {
+        self.name()
+    }
+}
+
 impl Registry {
     /// Returns the event that `command` describes, and creates it if necessary.
     ///
@@ -265,8 +295,7 @@ impl Registry {
         let event = self.make(name, args, formats)?;
         let node = Node::new(event.clone())?;
 
-        let guard = event_mutex::lock();
-        let held = guard.held();
+        let mut guard = event_mutex::lock();
 
         {
             let events = self.events.lock();
@@ -286,10 +315,13 @@ impl Registry {
             }
         }
 
-        Event::register(event.as_arc_borrow(), held)?;
+        Event::register(event.as_arc_borrow(), guard.held())?;
         // The first use is taken before another task can find the event and drop its own.
         let event = EventUse::new(event);
+        // No other task can find the event without its listeners.
+        patterns::apply(&*event, &mut guard);
         self.events.lock().insert(node);
+        self.changes.notify();
 
         Ok(event)
     }
@@ -362,6 +394,7 @@ impl Registry {
             if result.is_ok() {
                 result = event.trace().unregister(held);
                 if result.is_ok() {
+                    self.changes.notify();
                     continue;
                 }
             }
@@ -448,7 +481,13 @@ impl Registry {
         event
             .trace()
             .unregister(held)
+            .inspect(|()| self.changes.notify())
             .inspect_err(|_| self.events.lock().insert(node))
+    }
+
+    /// The creation and the removal of events.
+    pub(crate) fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// Calls `f` with every event, in the order of their names, under the lock of the registry.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The file `user_events_status`: all events by name, and their listeners.
+//! The file `user_events_status`: all events by name, and their listeners. Pollers are woken when
+//! an event was created or removed.
 
 use super::{
     event::listens,
@@ -12,6 +13,7 @@ use kernel::{
     seq_print,
     trace::tracefs::{
         self,
+        Changes,
         Show, //
     },
 };
@@ -20,6 +22,10 @@ struct Status;
 
 #[vtable]
 impl Show for Status {
+    fn changes() -> Result<&'static Changes> {
+        Ok(registry::get()?.changes())
+    }
+
     fn show(m: &SeqFile) -> Result {
         let mut active = 0u32;
         let mut busy = 0u32;

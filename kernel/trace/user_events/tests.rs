@@ -6,6 +6,7 @@
 mod defs;
 mod layout;
 mod parse;
+mod patterns;
 mod signature;
 mod table;
 mod text;

@@ -62,6 +62,7 @@ mod ioctl;
 mod mm;
 mod num;
 mod parse;
+mod patterns;
 mod print_fmt;
 mod probe;
 mod reaper;

@@ -407,6 +407,8 @@ static inline bool ue_reset(void)
 	}
 	if (instances)
 		closedir(instances);
+	/* Not there in C. Before events are disabled and removed, as it would enable new ones. */
+	ue_trunc(UE_TRACEFS "/set_user_event");
 	ue_put(UE_TRACEFS "/tracing_on", "1");
 	ue_drop_triggers("user_events");
 	ue_drop_triggers("synthetic");
@@ -505,6 +507,7 @@ FIXTURE_SETUP(name) {							\
 }									\
 FIXTURE_TEARDOWN(name) {						\
 	/* Before the enable words go: a write to them would be missed. */ \
+	ue_trunc(UE_TRACEFS "/set_user_event");				\
 	ue_trunc(UE_TRACEFS "/set_event");				\
 	close(self->fd);						\
 	munmap((void *)self->w, 4 * UE_PAGE);				\

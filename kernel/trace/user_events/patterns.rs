@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events that are enabled when they are created: the file `set_user_event` of each instance.
+//!
+//! A line of the file is a pattern of names, and a trigger or none. It is applied to the events
+//! that exist when it is written, and to each event when it is created, before another task can
+//! find it: so the first record of a process that registers it is not missed. Nothing that goes
+//! wrong then concerns the process. It is counted, and the file shows it in a comment after the
+//! line.
+//!
+//! # Locking
+//!
+//! All changes take place with `event_mutex` held. The lock of [`Patterns`] is for readers of the
+//! file; it is not held while a line is applied, which takes other locks of tracing. The lines of
+//! an instance are removed with it, with `trace_types_lock` held as well.
+
+mod line;
+
+pub(crate) use self::line::{
+    Pattern,
+    Request, //
+};
+
+use super::defs::NAME_MAX;
+use core::marker::PhantomData;
+use kernel::{
+    new_mutex,
+    prelude::*,
+    seq_file::SeqFile,
+    seq_print,
+    str::BStr,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        Mutex,
+        SetOnce, //
+    },
+    trace::{
+        event::{
+            Class,
+            Event,
+            Operations, //
+        },
+        event_file::EventFile,
+        event_mutex,
+        instance::{
+            self,
+            file::InstanceFile,
+            InstanceId,
+            InstanceRef, //
+        },
+        trigger::{
+            is_command,
+            Lists, //
+        },
+    },
+};
+
+/// Maximum number of lines in one instance. Each costs the creation of an event.
+const LINES_MAX: usize = 256;
+
+/// Number of lines in all instances. Written with `event_mutex` held.
+static COUNT: Atomic<usize> = Atomic::new(0);
+
+/// The lines, present from [`init()`] on.
+static PATTERNS: SetOnce<Arc<Patterns>> = SetOnce::new();
+
+/// An event that a line can be about.
+pub(crate) trait Subject: Operations {
+    /// The classes of all of them.
+    fn classes() -> [&'static Class<Self>; 2];
+
+    /// The trace event.
+    fn event(&self) -> &Event<Self>;
+
+    /// The name that it was registered by, which the name of the trace event begins with.
+    fn registered_name(&self) -> &BStr;
+}
+
+/// The lines of all instances.
+#[pin_data]
+struct Patterns {
+    #[pin]
+    lines: Mutex<KVec<Entry>>,
+}
+
+/// A line in an instance.
+#[derive(Clone)]
+struct Entry {
+    instance: InstanceId,
+    line: Arc<Line>,
+}
+
+/// A line.
+#[pin_data]
+struct Line {
+    pattern: Pattern,
+    #[pin]
+    failures: Mutex<Failures>,
+}
+
+/// Events that a line could not be applied to.
+struct Failures {
+    count: u64,
+    /// The last one: its name, empty if there was no memory for it, and the reason.
+    last: Option<(KVec<u8>, Error)>,
+}
+
+/// Prepares for the first line. Called once, while the kernel boots.
+pub(crate) fn init() -> Result {
+    let patterns = Arc::pin_init(
+        pin_init!(Patterns {
+            lines <- new_mutex!(KVec::new(), "user_events::patterns"),
+        }),
+        GFP_KERNEL,
+    )?;
+
+    if PATTERNS.populate(patterns) {
+        Ok(())
+    } else {
+        Err(EBUSY)
+    }
+}
+
+fn get() -> Result<&'static Patterns> {
+    PATTERNS.as_ref().map(|patterns| &**patterns).ok_or(ENOENT)
+}
+
+/// Applies the lines of all instances to an event that was just registered with tracing.
+///
+/// Without a line this is one load. The time is bounded by the number of instances and of lines.
+#[inline]
+pub(crate) fn apply<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) {
+    if COUNT.load(Relaxed) != 0 {
+        apply_all(subject, guard);
+    }
+}
+
+#[cold]
+fn apply_all<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) {
+    let Ok(patterns) = get() else {
+        return;
+    };
+    let event = subject.event();
+
+    with_name(subject, |name| {
+        instance::for_each(guard, |instance, lists| {
+            let lines = patterns.of(instance.id(), |pattern| {
+                pattern.matches(event.system(), name)
+            });
+            // The file is only looked for if there is a line.
+            let mut file = None;
+
+            for line in lines {
+                file = file.or_else(|| instance.file_of(event));
+                match file {
+                    Some(file) => line.apply(file, lists),
+                    // The instance does not have this system.
+                    None => break,
+                }
+            }
+        });
+    });
+}
+
+/// Calls `f` with the name that an event was registered by.
+fn with_name<T: Subject, R>(subject: &T, f: impl FnOnce(&CStr) -> R) -> R {
+    let name = subject.registered_name();
+    if name.len() == subject.event().name().to_bytes().len() {
+        return f(subject.event().name());
+    }
+    // The name of the trace event has a suffix.
+    let mut buf = [0; NAME_MAX + 1];
+
+    for (to, from) in buf.iter_mut().zip(name.iter().take(NAME_MAX)) {
+        *to = *from;
+    }
+    f(CStr::from_bytes_until_nul(&buf).unwrap_or(c""))
+}
+
+/// Removes the lines of an instance that is being removed, with `event_mutex` held.
+pub(crate) fn forget(instance: InstanceId) {
+    if COUNT.load(Relaxed) == 0 {
+        return;
+    }
+    if let Ok(patterns) = get() {
+        while patterns
+            .remove(|entry| entry.instance == instance)
+            .is_some()
+        {}
+    }
+}
+
+impl Patterns {
+    /// Returns the lines of an instance for which `pred` is true. `event_mutex` must be held.
+    fn of<'a>(
+        &'a self,
+        instance: InstanceId,
+        pred: impl Fn(&Pattern) -> bool + 'a,
+    ) -> impl Iterator<Item = Arc<Line>> + 'a {
+        let mut next = 0;
+
+        core::iter::from_fn(move || {
+            let lines = self.lines.lock();
+
+            loop {
+                let entry = lines.get(next)?;
+
+                next += 1;
+                if entry.instance == instance && pred(&entry.line.pattern) {
+                    return Some(entry.line.clone());
+                }
+            }
+        })
+    }
+
+    /// Adds a line, or returns the one of the same text. `event_mutex` must be held.
+    fn add(&self, instance: InstanceId, line: Arc<Line>) -> Result<Arc<Line>> {
+        let mut lines = self.lines.lock();
+        let mut count = 0usize;
+
+        for entry in lines.iter().filter(|entry| entry.instance == instance) {
+            if entry.line.pattern.is_same(&line.pattern) {
+                return Ok(entry.line.clone());
+            }
+            count += 1;
+        }
+        if count >= LINES_MAX {
+            return Err(ENOSPC);
+        }
+
+        lines.push(
+            Entry {
+                instance,
+                line: line.clone(),
+            },
+            GFP_KERNEL,
+        )?;
+        COUNT.store(lines.len(), Relaxed);
+        Ok(line)
+    }
+
+    /// Removes the first line for which `pred` is true. `event_mutex` must be held.
+    fn remove(&self, pred: impl FnMut(&Entry) -> bool) -> Option<Arc<Line>> {
+        let mut lines = self.lines.lock();
+        let at = lines.iter().position(pred)?;
+        let entry = lines.remove(at).ok()?;
+
+        COUNT.store(lines.len(), Relaxed);
+        Some(entry.line)
+    }
+}
+
+impl Line {
+    fn new(pattern: Pattern) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self {
+                pattern,
+                failures <- new_mutex!(
+                    Failures {
+                        count: 0,
+                        last: None,
+                    },
+                    "user_events::failures"
+                ),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Enables an event or adds the trigger to it. One that has the trigger is left as it is.
+    fn apply<'h>(&self, file: EventFile<'h>, lists: &mut Lists<'h>) {
+        let result = match self.pattern.trigger() {
+            Some(trigger) => file.execute(trigger, false, lists),
+            None => file.set_enabled(true),
+        };
+
+        if let Err(e) = result {
+            if e != EEXIST {
+                self.failed(file.name(), e);
+            }
+        }
+    }
+
+    /// Reverts `apply`.
+    fn revert<'h>(&self, file: EventFile<'h>, lists: &mut Lists<'h>) -> Result {
+        let result = match self.pattern.trigger() {
+            Some(trigger) => file.execute(trigger, true, lists),
+            None => file.set_enabled(false),
+        };
+
+        match result {
+            // It was removed by hand, or was never added.
+            Err(e) if e == ENOENT => Ok(()),
+            result => result,
+        }
+    }
+
+    #[cold]
+    fn failed(&self, name: &CStr, e: Error) {
+        let mut copy = KVec::new();
+        // Without memory it is shown without the name.
+        let _ = copy.extend_from_slice(name.to_bytes(), GFP_KERNEL);
+        let mut failures = self.failures.lock();
+
+        failures.count = failures.count.saturating_add(1);
+        let before = failures.last.replace((copy, e));
+        drop(failures);
+        drop(before);
+    }
+
+    fn show(&self, m: &SeqFile) {
+        m.write(self.pattern.text().to_bytes());
+        if let Some(trigger) = self.pattern.trigger() {
+            m.write(b" ");
+            m.write(trigger.to_bytes());
+        }
+        m.write(b"\n");
+
+        let failures = self.failures.lock();
+        if let Some((name, e)) = &failures.last {
+            seq_print!(
+                m,
+                "# failed: {}, last: {} for ",
+                failures.count,
+                e.to_errno()
+            );
+            m.write(name);
+            m.write(b"\n");
+        }
+    }
+}
+
+/// The file `set_user_event`.
+pub(crate) struct SetUserEvent<T>(PhantomData<T>);
+
+impl<T: Subject> InstanceFile for SetUserEvent<T> {
+    fn show(instance: &InstanceRef, m: &SeqFile) -> Result {
+        let lines = get()?.lines.lock();
+
+        for entry in lines.iter().filter(|entry| entry.instance == instance.id()) {
+            entry.line.show(m);
+        }
+        Ok(())
+    }
+
+    fn line(instance: &InstanceRef, line: &[u8]) -> Result {
+        match Request::parse(line)? {
+            Request::Nothing => Ok(()),
+            Request::Add(text) => add::<T>(instance, Pattern::new(text)?),
+            Request::Remove(text) => remove::<T>(instance, &Pattern::new(text)?),
+        }
+    }
+
+    fn clear(instance: &InstanceRef) {
+        let Ok(patterns) = get() else {
+            return;
+        };
+
+        // Not all at once: there may be many lines and many events.
+        loop {
+            let mut guard = event_mutex::lock();
+            let Some(line) = patterns.remove(|entry| entry.instance == instance.id()) else {
+                break;
+            };
+
+            // The others are reverted all the same.
+            let _ = revert::<T>(patterns, instance, &line, &mut guard);
+        }
+    }
+}
+
+/// Adds a line, and applies it to the events that exist.
+fn add<T: Subject>(instance: &InstanceRef, pattern: Pattern) -> Result {
+    if pattern.trigger().is_some_and(|line| !is_command(line)) {
+        return Err(EINVAL);
+    }
+    let line = Line::new(pattern)?;
+    let mut guard = event_mutex::lock();
+    let line = get()?.add(instance.id(), line)?;
+
+    for_each_match::<T>(instance, &line.pattern, &mut guard, |_, file, lists| {
+        line.apply(file, lists);
+    });
+    Ok(())
+}
+
+/// Removes a line, and reverts it for the events that exist.
+fn remove<T: Subject>(instance: &InstanceRef, pattern: &Pattern) -> Result {
+    let patterns = get()?;
+    let mut guard = event_mutex::lock();
+    let line = patterns
+        .remove(|entry| entry.instance == instance.id() && entry.line.pattern.is_same(pattern))
+        .ok_or(ENOENT)?;
+
+    revert::<T>(patterns, instance, &line, &mut guard)
+}
+
+/// Reverts a line that was removed for the events that exist, but not for those of another line
+/// that does the same. Returns the first error.
+fn revert<T: Subject>(
+    patterns: &Patterns,
+    instance: &InstanceRef,
+    line: &Line,
+    guard: &mut event_mutex::Guard,
+) -> Result {
+    let mut result = Ok(());
+
+    for_each_match::<T>(instance, &line.pattern, guard, |name, file, lists| {
+        let kept = patterns.of(instance.id(), |other| {
+            other.does_same(&line.pattern) && other.matches(file.system(), name)
+        });
+
+        if kept.take(1).count() == 0 {
+            let reverted = line.revert(file, lists);
+
+            if result.is_ok() {
+                result = reverted;
+            }
+        }
+    });
+    result
+}
+
+/// Calls `f` with each event that matches: with the name that it was registered by, its file and
+/// the triggers.
+fn for_each_match<T: Subject>(
+    instance: &InstanceRef,
+    pattern: &Pattern,
+    guard: &mut event_mutex::Guard,
+    mut f: impl for<'h> FnMut(&CStr, EventFile<'h>, &mut Lists<'h>),
+) {
+    instance.with_triggers(guard, |instance, lists| {
+        for class in T::classes() {
+            instance.for_each_of(class, |subject: &T, file| {
+                with_name(subject, |name| {
+                    if pattern.matches(file.system(), name) {
+                        f(name, file, lists);
+                    }
+                });
+            });
+        }
+    });
+}

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Listening to events before they exist: set-user-event and status-poll in
+ * Documentation/trace/rust/deviations.rst.
+ *
+ * All of these fail on the C implementation.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+
+#include "kselftest_harness.h"
+#include "ue.h"
+#include "fault.h"
+
+#define SET		UE_TRACEFS "/set_user_event"
+#define INSTANCE	UE_TRACEFS "/instances/early"
+#define INSTANCE_SET	INSTANCE "/set_user_event"
+
+UE_FIXTURE(dev)
+
+/* The record that a process writes as soon as it has registered its event. */
+static int first_record(const char *desc, int flags)
+{
+	int fd = ue_open(), ret;
+	volatile uint32_t *w = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (fd < 0)
+		return fd;
+	ret = ue_reg_flags(fd, w, 3, flags, desc);
+	if (!ret)
+		ret = *w == 1 << 3 ? ue_write_u32(fd, 0, 7) : 0;
+	/* Disabled meanwhile, by another thread. */
+	if (ret == -EBADF)
+		ret = 0;
+	/* The bit is the address space's, so it does not go with the file. */
+	ue_unreg(fd, w, 3);
+	close(fd);
+	munmap((void *)w, UE_PAGE);
+	return ret;
+}
+
+static bool enabled_in(const char *dir, const char *event)
+{
+	return *ue_slurp(ue_path("%s/events/user_events/%s/enable", dir, event)) == '1';
+}
+
+static bool enabled(const char *event)
+{
+	return enabled_in(UE_TRACEFS, event);
+}
+
+TEST_F(dev, set_user_event__first_record)
+{
+	char desc[32];
+
+	ASSERT_EQ(0, ue_put(SET, "early_*\n"));
+	for (int i = 0; i < 100; i++) {
+		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
+		EXPECT_EQ(8, first_record(desc, 0));
+	}
+	EXPECT_EQ(0, first_record("other u32 a", 0));
+	EXPECT_EQ(100, ue_count(ue_slurp(UE_TRACEFS "/trace"), ": early_"));
+	/* They stay until they are disabled, as all events with a listener. */
+	EXPECT_TRUE(enabled("early_7"));
+	EXPECT_EQ(0, ue_put(SET, "!early_*"));
+	EXPECT_TRUE(ue_gone("early_7"));
+	EXPECT_EQ(0, first_record("early_7 u32 a", 0));
+}
+
+TEST_F(dev, set_user_event__other_ways_to_create)
+{
+	ASSERT_EQ(0, ue_put(SET, "early_*"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:early_dyn u32 a"));
+	EXPECT_TRUE(enabled("early_dyn"));
+	/* Disabled by hand, it stays so: it is not created again. */
+	EXPECT_EQ(0, ue_enable("early_dyn", false));
+	EXPECT_EQ(0, first_record("early_dyn u32 a", 0));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "early_dyn"));
+	EXPECT_EQ(8, first_record("early_dyn u32 a", 0));
+
+	/* Formats are found by the name that they were registered by. */
+	ASSERT_EQ(0, ue_trunc(SET));
+	ASSERT_EQ(0, ue_put(SET, "early\nuser_events:early_one\nuser_events_multi:early_two"));
+	EXPECT_EQ(8, first_record("early u32 a", USER_EVENT_REG_MULTI_FORMAT));
+	EXPECT_EQ(8, first_record("early u32 b", USER_EVENT_REG_MULTI_FORMAT));
+	EXPECT_EQ(8, first_record("early u32 c", 0));
+	EXPECT_EQ(0, first_record("early_one u32 a", USER_EVENT_REG_MULTI_FORMAT));
+	EXPECT_EQ(8, first_record("early_one u32 a", 0));
+	EXPECT_EQ(8, first_record("early_two u32 a", USER_EVENT_REG_MULTI_FORMAT));
+	EXPECT_EQ(0, first_record("early_two u32 a", 0));
+}
+
+TEST_F(dev, set_user_event__lines)
+{
+	static const char *const bad[] = {
+		"!", "early !traceoff", "early nosuch:keys=a", "sched:early", "user_event:x",
+	};
+	long page = sysconf(_SC_PAGESIZE);
+	char *line = malloc(page), *text;
+	struct stat st;
+
+	ASSERT_EQ(0, stat(SET, &st));
+	EXPECT_EQ(0640, st.st_mode & 07777);
+	EXPECT_STREQ("", ue_slurp(SET));
+	ASSERT_EQ(0, ue_put(SET, "# a comment\n\n one*\t\nuser_events:two\ttraceoff:1\t\n one*\n"));
+	EXPECT_STREQ("one*\nuser_events:two traceoff:1\n", ue_slurp(SET));
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		EXPECT_EQ(-EINVAL, ue_put(SET, bad[i])) TH_LOG("%s", bad[i]);
+	}
+	EXPECT_EQ(-ENOENT, ue_put(SET, "!one"));
+	EXPECT_EQ(-ENOENT, ue_put(SET, "!user_events:two"));
+	EXPECT_STREQ("one*\nuser_events:two traceoff:1\n", ue_slurp(SET));
+
+	/* The lines before a wrong one count. */
+	EXPECT_EQ(-EINVAL, ue_put(SET, "three\nsched:x\nfour\n"));
+	EXPECT_STREQ("one*\nuser_events:two traceoff:1\nthree\n", ue_slurp(SET));
+	EXPECT_EQ(0, ue_put(SET, "!one*\n!three"));
+	EXPECT_STREQ("user_events:two traceoff:1\n", ue_slurp(SET));
+
+	/* What is read can be written. */
+	EXPECT_EQ(0, ue_put(SET, "four*"));
+	text = strdup(ue_slurp(SET));
+	EXPECT_EQ(0, ue_put_flags(SET, text, O_TRUNC));
+	EXPECT_STREQ(text, ue_slurp(SET));
+	free(text);
+
+	/* The limits: of a line, and of their number. */
+	ASSERT_EQ(0, ue_trunc(SET));
+	EXPECT_STREQ("", ue_slurp(SET));
+	memset(line, 'a', page);
+	line[page - 1] = '\0';
+	EXPECT_EQ(-EINVAL, ue_put(SET, line));
+	line[page - 2] = '\0';
+	EXPECT_EQ(0, ue_put(SET, line));
+	free(line);
+	for (int i = 0; i < 255; i++) {
+		ASSERT_EQ(0, ue_put(SET, ue_path("early%d", i)));
+	}
+	EXPECT_EQ(-ENOSPC, ue_put(SET, "early_more"));
+	EXPECT_EQ(0, ue_put(SET, "early7"));
+	EXPECT_EQ(0, ue_put(SET, "!early7\nearly_more"));
+	EXPECT_EQ(256, ue_count(ue_slurp(SET), "\n"));
+}
+
+TEST_F(dev, set_user_event__existing_events)
+{
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "early_a u32 a"));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[1], 0, "early_b u32 a"));
+	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[2], 0, USER_EVENT_REG_MULTI_FORMAT,
+				  "early_a u64 c"));
+
+	ASSERT_EQ(0, ue_put(SET, "early_*"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(1, self->w[1]);
+	EXPECT_EQ(1, self->w[2]);
+	/* Another line keeps what it enables, too. */
+	ASSERT_EQ(0, ue_put(SET, "early_b"));
+	EXPECT_EQ(0, ue_put(SET, "!early_*"));
+	EXPECT_EQ(0, self->w[0]);
+	EXPECT_EQ(1, self->w[1]);
+	EXPECT_EQ(0, self->w[2]);
+	EXPECT_EQ(0, ue_trunc(SET));
+	EXPECT_EQ(0, self->w[1]);
+	/* Without truncating, opening changes nothing. */
+	ASSERT_EQ(0, ue_put(SET, "early_a"));
+	ASSERT_EQ(0, ue_put(SET, ""));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(1, self->w[2]);
+}
+
+TEST_F(dev, set_user_event__triggers)
+{
+	char *hist;
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "early_old u32 a"));
+	ASSERT_EQ(0, ue_put(SET, "early_* hist:keys=a"));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(8, first_record("early_new u32 a", 0));
+	hist = ue_slurp(UE_EVENTS "/early_new/hist");
+	EXPECT_NE(NULL, strstr(hist, "Hits: 1\n")) TH_LOG("%s", hist);
+	EXPECT_NE(NULL, strstr(hist, "{ a:          7 }")) TH_LOG("%s", hist);
+	/* A trigger is all that it has. */
+	EXPECT_EQ(0, ue_records("early_new"));
+	EXPECT_FALSE(enabled("early_new"));
+	/* One that is there already is no failure. */
+	EXPECT_EQ(0, ue_put(SET, "early_* hist:keys=a"));
+	EXPECT_STREQ("early_* hist:keys=a\n", ue_slurp(SET));
+
+	/* One that does not fit concerns the process not at all, and is shown. */
+	EXPECT_EQ(0, first_record("early_other u64 b", 0));
+	EXPECT_EQ(0, first_record("early_third u64 b", 0));
+	EXPECT_STREQ("early_* hist:keys=a\n# failed: 2, last: -22 for early_third\n",
+		     ue_slurp(SET));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/error_log"), "hist:user_events:early_third"));
+
+	EXPECT_EQ(0, ue_put(SET, "!early_* hist:keys=a"));
+	EXPECT_STREQ("", ue_slurp(SET));
+	EXPECT_EQ(0, self->w[0]);
+	EXPECT_TRUE(ue_gone("early_new"));
+}
+
+TEST_F(dev, set_user_event__instances)
+{
+	int fd;
+
+	rmdir(INSTANCE);
+	ASSERT_EQ(0, mkdir(INSTANCE, 0755));
+	ASSERT_EQ(0, ue_put(INSTANCE_SET, "early"));
+	EXPECT_STREQ("", ue_slurp(SET));
+	EXPECT_STREQ("early\n", ue_slurp(INSTANCE_SET));
+	EXPECT_EQ(8, first_record("early u32 a", 0));
+	EXPECT_EQ(1, ue_records_in("instances/early/", "early"));
+	EXPECT_EQ(0, ue_records("early"));
+	EXPECT_FALSE(enabled("early"));
+
+	/* An open file keeps the instance; without one, its lines go with it. */
+	fd = open(INSTANCE_SET, O_RDONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EBUSY, ue_err(rmdir(INSTANCE)));
+	close(fd);
+	ASSERT_EQ(0, ue_err(rmdir(INSTANCE)));
+	EXPECT_TRUE(ue_gone("early"));
+	ASSERT_EQ(0, mkdir(INSTANCE, 0755));
+	EXPECT_STREQ("", ue_slurp(INSTANCE_SET));
+	EXPECT_EQ(0, first_record("early u32 a", 0));
+	ASSERT_EQ(0, ue_err(rmdir(INSTANCE)));
+}
+
+/* Registrations beside lines, and instances, that come and go. */
+
+static volatile bool stop;
+
+static void *registers(void *arg)
+{
+	long n = 0, bad = 0;
+	char desc[32];
+
+	while (!stop) {
+		snprintf(desc, sizeof(desc), "early_%ld_%ld u32 a", (long)arg, n++ % 4);
+		if (first_record(desc, n % 3 ? 0 : USER_EVENT_REG_MULTI_FORMAT) < 0)
+			bad++;
+	}
+	return (void *)bad;
+}
+
+static void *reads(void *arg)
+{
+	while (!stop) {
+		ue_put(INSTANCE_SET, "early_1_*\nearly_* hist:keys=a\n!early_1_*");
+		ue_put(SET, "early_*\n!early_*");
+	}
+	return arg;
+}
+
+TEST_F(dev, set_user_event__races)
+{
+	pthread_t threads[3];
+	void *bad;
+	int rounds = 0;
+
+	stop = false;
+	ASSERT_EQ(0, ue_put(SET, ""));
+	pthread_create(&threads[0], NULL, registers, (void *)1);
+	pthread_create(&threads[1], NULL, registers, (void *)2);
+	pthread_create(&threads[2], NULL, reads, NULL);
+	for (uint64_t end = ue_now() + 3000000000ull; ue_now() < end; rounds++) {
+		/* The other thread may have a file open. */
+		if (mkdir(INSTANCE, 0755) && errno != EEXIST)
+			break;
+		ue_put(INSTANCE_SET, "early_*");
+		rmdir(INSTANCE);
+	}
+	stop = true;
+	for (int i = 0; i < 3; i++) {
+		pthread_join(threads[i], &bad);
+		EXPECT_EQ(NULL, bad);
+	}
+	EXPECT_LT(1, rounds);
+	rmdir(INSTANCE);
+	EXPECT_NE(0, access(INSTANCE, F_OK));
+	EXPECT_EQ(0, ue_trunc(SET));
+	EXPECT_TRUE(ue_poll(ue_trunc(UE_DYN) == 0));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "Active: 0")));
+}
+
+TEST_F_TIMEOUT(dev, set_user_event__failed_allocations, 280)
+{
+	int nth, ret, hits = 0, applied = 0, failed = 0, fd;
+
+	ASSERT_EQ(0, access(SET, F_OK));
+	if (!fault_setup())
+		SKIP(return, "no fault injection in this kernel");
+	nth = fault_open();
+	ASSERT_EQ(0, fault_keep_cmdlines(self->fd, &self->w[8]));
+
+	/* A line is added, or it is not. */
+	fd = open(SET, O_WRONLY | O_APPEND);
+	ASSERT_LE(0, fd);
+	fault_sweep(nth, n, 500) {
+		fault_arm(nth, n);
+		ret = ue_err(write(fd, "early hist:keys=a", 17));
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 17 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
+		EXPECT_STREQ(ret < 0 ? "" : "early hist:keys=a\n", ue_slurp(SET));
+		if (ret > 0) {
+			ASSERT_EQ(0, ue_put(SET, "!early hist:keys=a"));
+		}
+	}
+	close(fd);
+	EXPECT_LT(3, hits);
+
+	/* An event is created with its trigger, or the file says that it is not. */
+	fault_sweep(nth, n, 2000) {
+		int own = ue_open();
+
+		ASSERT_LE(0, own);
+		ASSERT_EQ(0, ue_trunc(SET));
+		ASSERT_EQ(0, ue_put(SET, "early hist:keys=a:size=128"));
+		self->w[0] = 0;
+		fault_arm(nth, n);
+		ret = ue_reg(own, &self->w[0], 0, "early u32 a");
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
+		if (!ret && self->w[0]) {
+			applied++;
+		} else if (!ret && strstr(ue_slurp(SET), "# failed: 1, last: -12")) {
+			failed++;
+		} else {
+			EXPECT_NE(0, ret) TH_LOG("n %d: neither applied nor failed", n);
+		}
+		close(own);
+		ue_unreg(self->fd, &self->w[0], 0);
+		ASSERT_EQ(0, ue_trunc(SET));
+		ASSERT_TRUE(ue_poll(!strstr(ue_slurp(UE_STATUS), "early"))) TH_LOG("n %d", n);
+	}
+	EXPECT_LT(0, applied);
+	EXPECT_LT(0, failed);
+	close(nth);
+}
+
+/* status-poll: pollers of user_events_status are told of events that come and go. */
+
+static int poll_status(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLPRI };
+	int ret = ue_err(poll(&p, 1, ms));
+
+	return ret > 0 ? p.revents : ret;
+}
+
+static bool read_status(int fd, const char *event)
+{
+	char text[4096] = "";
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 && strstr(text, event);
+}
+
+TEST_F(dev, status_poll__create_and_remove)
+{
+	struct pollfd all = { .events = POLLIN | POLLOUT | POLLPRI };
+	int fd = open(UE_STATUS, O_RDONLY), other = open(UE_STATUS, O_RDONLY);
+
+	ASSERT_LE(0, fd);
+	ASSERT_LE(0, other);
+	EXPECT_EQ(0, poll_status(fd, 0));
+	/* As C answers. */
+	all.fd = fd;
+	EXPECT_EQ(1, poll(&all, 1, 0));
+	EXPECT_EQ(POLLIN | POLLOUT, all.revents);
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "early u32 a"));
+	EXPECT_EQ(POLLPRI, poll_status(fd, 0));
+	EXPECT_EQ(POLLPRI, poll_status(fd, 0));
+	EXPECT_TRUE(read_status(fd, "early\n"));
+	EXPECT_EQ(0, poll_status(fd, 0));
+	EXPECT_EQ(POLLPRI, poll_status(other, 0));
+
+	/* The same event, and a listener of it, are nothing new. */
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[1], 0, "early u32 a"));
+	EXPECT_EQ(0, ue_enable("early", true));
+	EXPECT_EQ(0, ue_enable("early", false));
+	EXPECT_EQ(0, poll_status(fd, 0));
+
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[1], 0));
+	close(self->fd);
+	EXPECT_EQ(POLLPRI, poll_status(fd, UE_PATIENCE));
+	EXPECT_FALSE(read_status(fd, "early\n"));
+	EXPECT_EQ(0, poll_status(fd, 0));
+	self->fd = ue_open();
+
+	/* By name, and all at once. */
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:early u32 a"));
+	EXPECT_EQ(POLLPRI, poll_status(fd, 0));
+	EXPECT_TRUE(read_status(fd, "early\n"));
+	EXPECT_EQ(0, ue_del(self->fd, "early"));
+	EXPECT_EQ(POLLPRI, poll_status(fd, 0));
+	close(fd);
+	close(other);
+}
+
+static void *registers_later(void *arg)
+{
+	usleep(200000);
+	return (void *)(long)first_record("early_late u32 a", 0);
+}
+
+TEST_F(dev, status_poll__wakes)
+{
+	struct epoll_event ev = { .events = EPOLLPRI };
+	int fd = open(UE_STATUS, O_RDONLY), ep = epoll_create1(0);
+	pthread_t thread;
+	uint64_t start;
+	void *ret;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ue_err(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev)));
+	EXPECT_EQ(0, epoll_wait(ep, &ev, 1, 0));
+	start = ue_now();
+	ASSERT_EQ(0, pthread_create(&thread, NULL, registers_later, NULL));
+	EXPECT_EQ(1, epoll_wait(ep, &ev, 1, UE_PATIENCE));
+	EXPECT_EQ(EPOLLPRI, ev.events);
+	EXPECT_LT(100000000ull, ue_now() - start);
+	pthread_join(thread, &ret);
+	EXPECT_EQ(NULL, ret);
+	/* And when it goes. */
+	ASSERT_TRUE(ue_gone("early_late"));
+	read_status(fd, "");
+	EXPECT_EQ(0, epoll_wait(ep, &ev, 1, 0));
+	close(ep);
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
