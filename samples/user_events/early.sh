@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Listens to user events before they exist: a pattern of names is written to the
+# file set_user_event, then programs start, each of which registers an event of
+# its own and writes one record as soon as it may. All of them are captured.
+#
+# usage: early.sh CLIENT [PROGRAMS]    (as root; CLIENT is client-rust or client-c)
+
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../tracing_demo.sh
+. "$(dirname "$0")/../tracing_demo.sh"
+
+CLIENT=$(realpath "${1:?usage: early.sh CLIENT [PROGRAMS]}")
+PROGRAMS=${2:-1000}
+# Seconds; only for what hangs.
+PATIENCE=120
+
+# Returns when this many user events exist.
+wait_for() { # EVENTS
+	local i
+	for ((i = 0; i < PATIENCE * 10; i++)); do
+		if grep -q "^Active: $1\$" user_events_status; then return; fi
+		sleep 0.1
+	done
+	fail "there are not $1 events: $(grep '^Active' user_events_status)"
+}
+
+cd /sys/kernel/tracing
+[ "$(id -u)" = 0 ] || fail 'this needs root'
+[ -e set_user_event ] || fail "there is no set_user_event in $PWD"
+echo >set_user_event
+echo 0 >events/enable
+echo nop >current_tracer
+echo >trace
+echo 1 >tracing_on
+wait_for 0
+trap 'echo >set_user_event' EXIT
+
+say 'Events are enabled when they are created: here all whose names match.'
+show "echo 'early_*' >> set_user_event"
+show 'cat set_user_event'
+expect '^early_\*$'
+
+say "$PROGRAMS programs start. Each registers its event and, if it is enabled, writes one record."
+for ((i = 0; i < PROGRAMS; i++)); do
+	echo | "$CLIENT" -n 1 "early_$i" >/dev/null || fail "program $i failed"
+done
+show "grep -o ': early_[0-9]*:' trace | sort -u | wc -l"
+expect "^$PROGRAMS\$"
+show 'tail -n 2 trace'
+expect ': early_.* path=/' 2
+show 'tail -n 2 user_events_status'
+expect "^Busy: $PROGRAMS\$"
+
+say 'The pattern is removed. That disables the events, and as no program uses them they go.'
+show "echo '!early_*' >> set_user_event"
+wait_for 0
+show 'tail -n 2 user_events_status'
+expect '^Active: 0$'
+
+say 'A line with a trigger: no record is kept, but the very first one is counted.'
+show "echo 'early_* hist:keys=path:vals=bytes' >> set_user_event"
+printf '# %s early_one\n' "$(basename "$CLIENT")"
+echo | "$CLIENT" early_one >/dev/null || fail 'the program failed'
+show 'cat events/user_events/early_one/hist'
+expect '\{ path: /  *\} hitcount:  *2  bytes:  *8192'
+expect 'Hits: 6'
+
+say 'A trigger that does not fit an event is shown with its reason; the program is not concerned.'
+show "echo 'early_* hist:keys=nosuch' >> set_user_event"
+show 'cat set_user_event'
+expect '^# failed: 1, last: -22 for early_one$'
+show 'echo > set_user_event'
+wait_for 0
