@@ -62,16 +62,16 @@ impl Bucket {
         // CAST: As above.
         let newer = 1u64.wrapping_shl(ENTRY_BITS.wrapping_mul(at as u32));
         let newer = newer.wrapping_sub(1);
-        let older = ALL_ENTRIES & !newer;
+        let older = (self.0 & ALL_ENTRIES) >> ENTRY_BITS;
 
-        Some(self.next(self.0 & newer | (self.0 & ALL_ENTRIES) >> ENTRY_BITS & older))
+        Some(self.next((self.0 & newer) | (older & !newer)))
     }
 
     /// The bucket with a further element, for which there must be room.
     pub(super) fn with(self, index: u32) -> Self {
         let entries = (self.0 << ENTRY_BITS) & ALL_ENTRIES;
 
-        self.next(entries | u64::from(index.wrapping_add(1)) & ENTRY_MASK)
+        self.next(entries | (u64::from(index.wrapping_add(1)) & ENTRY_MASK))
     }
 
     /// These entries with the next version.
