@@ -101,7 +101,7 @@ static double settled_write(int fd, uint32_t (*key)(unsigned int i))
 
 bool hist_is_beyond(void)
 {
-	return !access(EVENT_DIR HIST_EVENT "/hist_raw", F_OK);
+	return !access(TRACEFS "events/sched/sched_switch/hist_raw", F_OK);
 }
 
 static void update(int fd, const char *metric, const char *trigger, uint32_t (*key)(unsigned int i))
