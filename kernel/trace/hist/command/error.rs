@@ -78,7 +78,7 @@ errors! {
     DivisionByZero = c"Division by zero";
     NeedNohcVal = c"Non-hitcount value is required for 'nohitcount'";
     NeedLog2Key = c"One key with a modifier log2=N is required for 'quantiles'";
-    ReuseLosesValues = c"Values, quantiles, onmax(), onmin() and onchange() can't be used with 'reuse'";
+    ReuseLosesValues = c"No values, quantiles, onmax(), onmin() or onchange() with 'reuse'";
     NeedReuseVar = c"A variable or a handler onmatch() is required for 'reuse'";
 }
 

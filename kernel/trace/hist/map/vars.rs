@@ -313,8 +313,8 @@ impl<'m> Element<'m> {
     /// Reads variables.
     ///
     /// If variables are written meanwhile, what `f` returns is discarded and `f` is called again.
-    /// `None` if that does not end, if this CPU is about to write them, for unused elements, and for
-    /// those without variables.
+    /// `None` if that does not end, if this CPU is about to write them, for unused elements, and
+    /// for those without variables.
     #[inline]
     pub(crate) fn read<R>(&self, f: impl FnMut(&Reader<'m>) -> R) -> Option<R> {
         self.read_then(f, |lock, word, _| lock.load(Relaxed) == word.0)

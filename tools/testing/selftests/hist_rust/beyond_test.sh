@@ -248,7 +248,7 @@ reuse_is_refused() {
 		'hist:keys=id:x1=total:reuse:onmax($x1).save(delta)' 'hist:keys=id:x1=total:reuse:onchange($x1).save(delta)' \
 		'hist:keys=id.log2=3:x1=total:reuse:quantiles'; do
 		refused_clean num "$c" 'Invalid argument' \
-			"$(entry num "Values, quantiles, onmax(), onmin() and onchange() can't be used with 'reuse'" "$c" reuse)" || return
+			"$(entry num "No values, quantiles, onmax(), onmin() or onchange() with 'reuse'" "$c" reuse)" || return
 	done
 	c=hist:keys=id:reuse
 	refused_clean num $c 'Invalid argument' \
