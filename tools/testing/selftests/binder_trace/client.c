@@ -26,6 +26,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -571,6 +572,63 @@ static void server_hears(void)
 	flush_out();
 }
 
+/* A file, and nothing else. */
+static void send_file(uint32_t cmd, uint32_t code)
+{
+	static const uint64_t offset;
+	static struct binder_fd_object file;
+
+	file.hdr.type = BINDER_TYPE_FD;
+	file.fd = STDIN_FILENO;
+	send_data(cmd, 0, code, 0, &file, sizeof(file), &offset, 1, 0);
+	flush_out();
+}
+
+/* Reads while no descriptor can be allocated. */
+static bool read_in_without_files(void)
+{
+	struct rlimit limit, none;
+	bool some;
+
+	want(!getrlimit(RLIMIT_NOFILE, &limit));
+	none = limit;
+	none.rlim_cur = 0;
+	want(!setrlimit(RLIMIT_NOFILE, &none));
+	some = read_in();
+	want(!setrlimit(RLIMIT_NOFILE, &limit));
+	return some;
+}
+
+static void calls_with_file(void)
+{
+	send_file(BC_TRANSACTION, 15);
+}
+
+static void calls_for_file(void)
+{
+	call(0, 1, TF_ACCEPT_FDS, 100);
+	want(!read_in());
+}
+
+/* The call with the file fails, and the next one has none. It is answered with a file. */
+static void server_gets_no_file(void)
+{
+	want(read_in_without_files() && got.transactions == 1 && got.last.code == 1);
+	free_buffer();
+	send_file(BC_REPLY, 0);
+	want(read_in() && got.completes == 1);
+}
+
+static void gets_failure(void)
+{
+	want(read_in() && got.replies == 0 && got.failed == 1);
+}
+
+static void gets_no_file(void)
+{
+	want(read_in_without_files() && got.replies == 0 && got.failed == 1);
+}
+
 /* The thread that called ends, though not the process. */
 static void calls_and_ends(void)
 {
@@ -666,6 +724,12 @@ static const struct step {
 	{ "order", SERVER, server_hears },
 	{ "order", BOB, tells_server_both_pages },
 	{ "order", SERVER, server_hears },
+
+	{ "no file", BOB, calls_with_file },
+	{ "no file", ALICE, calls_for_file },
+	{ "no file", SERVER, server_gets_no_file },
+	{ "no file", BOB, gets_failure },
+	{ "no file", ALICE, gets_no_file },
 
 	/* The last one with ids: only one of the drivers has one for the reply. */
 	{ "nobody", ALICE, calls_and_ends },
