@@ -5,6 +5,7 @@
 //! Nothing in here is to be used by hand. The macro makes a little code for each event; it is in
 //! here what that code does:
 //!
+//! - `asm`: the entries of sections that C reads;
 //! - `hit` and `bpf`: at the place where the tracepoint is, and `argument` what it has;
 //! - `c_type`: arguments of tracepoints that C has as well;
 //! - `record` and `source`: the probes of ftrace and perf, which write records;
@@ -16,6 +17,7 @@
 //! All of this can be inlined into modules, so it only uses what C exports.
 
 mod argument;
+mod asm;
 #[cfg(CONFIG_BPF_EVENTS)]
 mod bpf;
 mod c_type;
@@ -40,6 +42,7 @@ use crate::prelude::*;
 pub use self::bpf::*;
 pub use self::{
     argument::*,
+    asm::*,
     c_type::*,
     hit::*,
     names::{

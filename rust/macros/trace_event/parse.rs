@@ -239,110 +239,127 @@ impl Parse for Item {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let attrs = attributes(input)?;
         let vis: Visibility = input.parse()?;
-        let mut options = words(input)?;
+        let options = words(input)?;
         let look = input.lookahead1();
 
         if look.peek(kw::class) {
             options.none_for(input, "a class")?;
-            let class = input.parse::<kw::class>()?;
-            if let Visibility::Public(_) | Visibility::Restricted(_) = vis {
-                return Err(Error::new(
-                    class.span,
-                    "a class is for this macro call only",
-                ));
-            }
-            let name = input.parse()?;
-            let args = args(input)?;
-            let body = body(input, None)?;
-            return Ok(Self::Class(Class {
-                attrs,
-                name,
-                args,
-                body,
-            }));
+            class(input, attrs, &vis).map(Self::Class)
+        } else if look.peek(kw::tracepoint) {
+            tracepoint(input, attrs, vis, options).map(Self::Tracepoint)
+        } else if look.peek(kw::event) {
+            event(input, attrs, vis, options).map(Self::Event)
+        } else {
+            Err(look.error())
         }
-        if look.peek(kw::tracepoint) {
-            let at = input.parse::<kw::tracepoint>()?.span;
-            if options.custom {
-                return Err(Error::new(at, "only an event can be `custom`"));
-            }
-            let name = input.parse()?;
-            let args = args(input)?;
-            if input.peek(token::Brace) {
-                let inside;
-                braced!(inside in input);
-                options.lines(&inside)?;
-                if !inside.is_empty() {
-                    return Err(inside.error("a tracepoint without event only has options"));
-                }
-                if options.cap_any || options.permission.is_some() {
-                    return Err(Error::new(at, "there is no event that perf could open"));
-                }
-            } else {
-                input.parse::<Token![;]>()?;
-            }
-            return Ok(Self::Tracepoint(Tracepoint {
-                attrs,
-                vis,
-                name,
-                args,
-                options,
-            }));
-        }
-        if !look.peek(kw::event) {
-            return Err(look.error());
-        }
-        input.parse::<kw::event>()?;
-        let name: Ident = input.parse()?;
-
-        if input.peek(Token![:]) {
-            input.parse::<Token![:]>()?;
-            let of = input.parse()?;
-            let print = if input.peek(Token![;]) {
-                input.parse::<Token![;]>()?;
-                None
-            } else {
-                let inside;
-                braced!(inside in input);
-                options.lines(&inside)?;
-                let print = if inside.is_empty() {
-                    None
-                } else {
-                    Some(inside.parse()?)
-                };
-                end(&inside)?;
-                print
-            };
-            options.check(name.span())?;
-            return Ok(Self::Event(Event {
-                attrs,
-                vis,
-                name,
-                own: None,
-                of,
-                options,
-                print,
-            }));
-        }
-
-        let args = args(input)?;
-        let body = body(input, Some(&mut options))?;
-        options.check(name.span())?;
-        Ok(Self::Event(Event {
-            attrs,
-            vis,
-            own: Some(Class {
-                attrs: Vec::new(),
-                name: name.clone(),
-                args,
-                body,
-            }),
-            of: name.clone(),
-            name,
-            options,
-            print: None,
-        }))
     }
+}
+
+fn class(input: ParseStream<'_>, attrs: Vec<Attribute>, vis: &Visibility) -> Result<Class> {
+    let class = input.parse::<kw::class>()?;
+    if let Visibility::Public(_) | Visibility::Restricted(_) = vis {
+        return Err(Error::new(
+            class.span,
+            "a class is for this macro call only",
+        ));
+    }
+
+    Ok(Class {
+        attrs,
+        name: input.parse()?,
+        args: args(input)?,
+        body: body(input, None)?,
+    })
+}
+
+fn tracepoint(
+    input: ParseStream<'_>,
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    mut options: Options,
+) -> Result<Tracepoint> {
+    let at = input.parse::<kw::tracepoint>()?.span;
+    if options.custom {
+        return Err(Error::new(at, "only an event can be `custom`"));
+    }
+    let name = input.parse()?;
+    let args = args(input)?;
+
+    if input.peek(token::Brace) {
+        let inside;
+        braced!(inside in input);
+        options.lines(&inside)?;
+        if !inside.is_empty() {
+            return Err(inside.error("a tracepoint without event only has options"));
+        }
+        if options.cap_any || options.permission.is_some() {
+            return Err(Error::new(at, "there is no event that perf could open"));
+        }
+    } else {
+        input.parse::<Token![;]>()?;
+    }
+
+    Ok(Tracepoint {
+        attrs,
+        vis,
+        name,
+        args,
+        options,
+    })
+}
+
+fn event(
+    input: ParseStream<'_>,
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    mut options: Options,
+) -> Result<Event> {
+    input.parse::<kw::event>()?;
+    let name: Ident = input.parse()?;
+    let (own, of, print) = if input.peek(Token![:]) {
+        input.parse::<Token![:]>()?;
+        let of = input.parse()?;
+
+        (None, of, of_class(input, &mut options)?)
+    } else {
+        let own = Class {
+            attrs: Vec::new(),
+            name: name.clone(),
+            args: args(input)?,
+            body: body(input, Some(&mut options))?,
+        };
+
+        (Some(own), name.clone(), None)
+    };
+    options.check(name.span())?;
+
+    Ok(Event {
+        attrs,
+        vis,
+        name,
+        own,
+        of,
+        options,
+        print,
+    })
+}
+
+/// Parses what an event of a class has of its own: options and a print format.
+fn of_class(input: ParseStream<'_>, options: &mut Options) -> Result<Option<Print>> {
+    if input.peek(Token![;]) {
+        input.parse::<Token![;]>()?;
+        return Ok(None);
+    }
+    let inside;
+    braced!(inside in input);
+    options.lines(&inside)?;
+    let print = if inside.is_empty() {
+        None
+    } else {
+        Some(inside.parse()?)
+    };
+    end(&inside)?;
+    Ok(print)
 }
 
 /// Nothing more.

@@ -114,6 +114,21 @@ fn source(field: &Field, what: &Dynamic, local: &Ident) -> Source {
     Source { value, size, put }
 }
 
+/// The count of a hit for perf, and the task that it is counted for.
+fn perf_has(class: &Class) -> (TokenStream, TokenStream) {
+    let root = root();
+    let count = match &class.body.count {
+        Some(count) => quote_spanned!(count.span()=> #root::perf_count(#count)),
+        None => quote!(1),
+    };
+    let task = match &class.body.task {
+        Some(task) => quote_spanned!(task.span()=> #root::perf_task(#task)),
+        None => quote!(None),
+    };
+
+    (count, task)
+}
+
 /// Generates the function that writes a record to its destination.
 pub(super) fn write(class: &Class) -> TokenStream {
     let root = root();
@@ -161,14 +176,7 @@ pub(super) fn write(class: &Class) -> TokenStream {
     let mutable = (!spans.is_empty()).then(|| quote!(mut));
     let types = class.body.fields.iter().map(Field::ty);
     let locals = &class.body.locals;
-    let count = match &class.body.count {
-        Some(count) => quote_spanned!(count.span()=> #root::perf_count(#count)),
-        None => quote!(1),
-    };
-    let task = match &class.body.task {
-        Some(task) => quote_spanned!(task.span()=> #root::perf_task(#task)),
-        None => quote!(None),
-    };
+    let (count, task) = perf_has(class);
 
     quote! {
         #hidden
