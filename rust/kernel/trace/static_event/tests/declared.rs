@@ -8,10 +8,19 @@ use super::{
     Memory, //
 };
 use crate::{
+    bindings,
+    cpu::CpuId,
     prelude::*,
+    str::CString,
     sync::atomic::{
         Atomic,
         Relaxed, //
+    },
+    task::Kuid,
+    time::{
+        Delta,
+        Instant,
+        Monotonic, //
     },
     trace::{
         trace_event,
@@ -91,6 +100,26 @@ trace_event! {
             array(list),
             as_c("(REC->state) >> 1", state as u32 >> 1)
         )
+    }
+
+    /// With types of the kernel crate only.
+    event rust_kunit_types(
+        result: Result,
+        error: Error,
+        took: Delta,
+        at: Instant<Monotonic>,
+        cpu: CpuId,
+        uid: Kuid,
+    ) {
+        fields {
+            result: Result as "int" = result,
+            error: Error = error,
+            took: Delta = took,
+            at: Instant<Monotonic> as "ktime_t" = at,
+            cpu: CpuId = cpu,
+            uid: Kuid as "uid_t" = uid,
+        }
+        print("%d %d %lld %lld %u %u", result, error, took, at, cpu, uid)
     }
 
     /// With a table of another event, and a list that has less than it says.
@@ -253,6 +282,37 @@ mod suite {
               __print_array(__get_dynamic_array(list), __get_dynamic_array_len(list) / 8, 8), \
               (REC->state) >> 1"
         );
+        Ok(())
+    }
+
+    #[test]
+    fn types_of_the_crate() -> Result {
+        let mut record = [0; 64];
+        let at = Instant::<Monotonic>::now();
+
+        __write_rust_kunit_types(
+            Memory(&mut record),
+            Ok(()),
+            ENOMEM,
+            Delta::from_micros(-3),
+            at,
+            CpuId::from_u32(0).ok_or(EINVAL)?,
+            Kuid::from_raw(bindings::kuid_t { val: 4_000_000_000 }),
+        );
+        // SAFETY: This is a record and the function of the event.
+        let text = unsafe {
+            printed(
+                __output_rust_kunit_types,
+                &__event_rust_kunit_types,
+                &mut record,
+                64,
+            )?
+        };
+        let wanted = CString::try_from_fmt(fmt!(
+            "rust_kunit_types: 0 -12 -3000 {} 0 4000000000\n",
+            at.as_nanos()
+        ))?;
+        assert_eq!(&*text, wanted.to_bytes());
         Ok(())
     }
 
