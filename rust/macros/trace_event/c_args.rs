@@ -6,8 +6,12 @@
 //! types of C, by which `CONFIG_CFI` checks calls from and to C, and convert them.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{
+    quote,
+    quote_spanned, //
+};
 use syn::{
+    spanned::Spanned,
     Error,
     Result, //
 };
@@ -23,7 +27,8 @@ use super::{
         Event,
         Item, //
     },
-    root, //
+    root,
+    root_at, //
 };
 
 /// Arguments of an `extern "C"` function.
@@ -57,7 +62,7 @@ impl<'a> CArgs<'a> {
                 let constant = constant.is_some();
 
                 if self.of_c {
-                    quote!(<#ty as #root::CArgument<#constant>>::C)
+                    quote_spanned!(ty.span()=> <#ty as #root::CArgument<#constant>>::C)
                 } else {
                     quote!(#ty)
                 }
@@ -81,11 +86,10 @@ impl<'a> CArgs<'a> {
         if !self.of_c {
             return TokenStream::new();
         }
-        let root = root();
         let taken = self.args.iter().map(|Arg { name, ty, constant }| {
-            let constant = constant.is_some();
+            let (root, constant) = (root_at(ty.span()), constant.is_some());
 
-            quote! {
+            quote_spanned! { ty.span()=>
                 // SAFETY: The tracepoint was hit with a value that the declaration is about: C
                 // keeps to the prototype, and Rust has converted a value of the type.
                 let #name: #ty = unsafe { #root::from_c::<#ty, #constant>(#name) };
@@ -100,11 +104,10 @@ impl<'a> CArgs<'a> {
         if !self.of_c {
             return passed(self.args);
         }
-        let root = root();
         let passed = self.args.iter().map(|Arg { name, ty, constant }| {
-            let constant = constant.is_some();
+            let (root, constant) = (root_at(ty.span()), constant.is_some());
 
-            quote!(#root::into_c::<#ty, #constant>(#name))
+            quote_spanned!(ty.span()=> #root::into_c::<#ty, #constant>(#name))
         });
 
         quote!(#(#passed),*)

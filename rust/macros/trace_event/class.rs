@@ -203,7 +203,18 @@ impl Field {
             _ => return TokenStream::new(),
         };
 
-        quote_spanned!(text.span()=> #root::integer_of_c::<#known>(#size, #signed);)
+        quote_spanned! { text.span()=>
+            const _: () = {
+                ::core::assert!(
+                    #size == ::core::mem::size_of::<#known>(),
+                    "what has this name in C has another size"
+                );
+                ::core::assert!(
+                    #signed == <#known as #root::Scalar>::SIGNED,
+                    "what has this name in C is signed and this is not, or the other way round"
+                );
+            };
+        }
     }
 
     /// Returns the filter type of the field, for filters and histograms.
@@ -240,19 +251,75 @@ impl Field {
             || self.ty.as_ref().is_some_and(|ty| ty.value().contains('*'))
     }
 
+    /// Checks the size of one that C reads as a pointer.
+    fn pointer_check(&self, ty: &syn::Type) -> Option<TokenStream> {
+        let root = root();
+        // What makes it a pointer.
+        let at = match (&self.ty, &self.filter) {
+            (Some(text), _) if text.value().contains('*') => text.span(),
+            (_, Some(filter)) => filter.span(),
+            _ => self.name.span(),
+        };
+
+        self.is_pointer().then(|| {
+            quote_spanned! { at=>
+                const _: () = ::core::assert!(
+                    ::core::mem::size_of::<<#ty as #root::Scalar>::Bits>()
+                        == ::core::mem::size_of::<usize>(),
+                    "a field that is a pointer in C has the size of one"
+                );
+            }
+        })
+    }
+
+    /// The name of its type in C, which is `text` unless it is given.
+    fn plain(&self, text: &str) -> Piece {
+        Piece::Text(match &self.ty {
+            Some(text) => text.value(),
+            None => text.into(),
+        })
+    }
+
+    /// The name of its type in C, which is that of `ty` unless it is given.
+    fn named(&self, ty: &syn::Type) -> Piece {
+        let root = root();
+
+        match &self.ty {
+            Some(text) => Piece::Text(text.value()),
+            None => Piece::Str(quote_spanned!(ty.span()=> <#ty as #root::Scalar>::NAME)),
+        }
+    }
+
+    /// The type of a field of variable size, and whether its elements are signed.
+    fn span_type(&self, what: &Dynamic, relative: bool) -> (Vec<Piece>, TokenStream) {
+        let prefix = if relative {
+            "__rel_loc "
+        } else {
+            "__data_loc "
+        };
+        let mut signed = quote!(false);
+        let element = match what {
+            Dynamic::Array(ty) => {
+                signed = element_signed(ty);
+                self.named(ty)
+            }
+            Dynamic::Str | Dynamic::Text => self.plain("char"),
+            Dynamic::Bitmask => self.plain("unsigned long"),
+            Dynamic::Cpumask => self.plain("cpumask_t"),
+        };
+        let mut pieces = vec![Piece::Text(prefix.into()), element];
+
+        if !matches!(what, Dynamic::Cpumask) {
+            pieces.push(Piece::Text("[]".into()));
+        }
+        (pieces, signed)
+    }
+
     /// The `trace_event_fields` of it.
     fn description(&self) -> Result<TokenStream> {
         let root = root();
         let span = self.name.span();
         let name = c_string(&syn::ext::IdentExt::unraw(&self.name).to_string(), span)?;
-        let named = |ty: &syn::Type| match &self.ty {
-            Some(text) => Piece::Text(text.value()),
-            None => Piece::Str(quote_spanned!(ty.span()=> <#ty as #root::Scalar>::NAME)),
-        };
-        let plain = |text: &str| match &self.ty {
-            Some(text) => Piece::Text(text.value()),
-            None => Piece::Text(text.into()),
-        };
         self.check_type()?;
         let compare = self.compare_type();
         let filter = self.filter()?;
@@ -260,15 +327,13 @@ impl Field {
 
         let (pieces, make) = match &self.kind {
             Kind::Value(ty) => {
-                let make = if self.is_pointer() {
-                    quote!(pointer)
-                } else {
-                    quote!(value)
-                };
+                let check = self.pointer_check(ty);
                 (
-                    vec![named(ty)],
-                    quote_spanned!(ty.span()=>
-                        #root::Field::#make::<#ty>(__TYPE.as_char_ptr(), #name, #filter)),
+                    vec![self.named(ty)],
+                    quote_spanned!(ty.span()=> {
+                        #check
+                        #root::Field::value::<#ty>(__TYPE.as_char_ptr(), #name, #filter)
+                    }),
                 )
             }
             Kind::Struct(ty) => (
@@ -279,19 +344,22 @@ impl Field {
                 quote_spanned!(ty.span()=>
                     #root::Field::structure::<#ty>(__TYPE.as_char_ptr(), #name, #filter)),
             ),
-            Kind::Array(ty, len) => (
-                vec![
-                    named(ty),
-                    Piece::Text("[".into()),
-                    Piece::Num(quote!((#len) as i128)),
-                    Piece::Text("]".into()),
-                ],
-                quote_spanned!(ty.span()=> #root::Field::array::<#ty, { #len }>(
-                    __TYPE.as_char_ptr(), #name, #root::element_signed::<#ty>(), #filter)),
-            ),
+            Kind::Array(ty, len) => {
+                let signed = element_signed(ty);
+                (
+                    vec![
+                        self.named(ty),
+                        Piece::Text("[".into()),
+                        Piece::Num(quote!((#len) as i128)),
+                        Piece::Text("]".into()),
+                    ],
+                    quote_spanned!(ty.span()=> #root::Field::array::<#ty, { #len }>(
+                        __TYPE.as_char_ptr(), #name, #signed, #filter)),
+                )
+            }
             Kind::Chars(len) => (
                 vec![
-                    plain("char"),
+                    self.plain("char"),
                     Piece::Text("[".into()),
                     Piece::Num(quote!((#len) as i128)),
                     Piece::Text("]".into()),
@@ -300,25 +368,7 @@ impl Field {
                     __TYPE.as_char_ptr(), #name, false, #filter)),
             ),
             Kind::Dynamic { what, relative } => {
-                let prefix = if *relative {
-                    "__rel_loc "
-                } else {
-                    "__data_loc "
-                };
-                let mut pieces = vec![Piece::Text(prefix.into())];
-                let mut signed = quote!(false);
-                pieces.push(match what {
-                    Dynamic::Array(ty) => {
-                        signed = quote_spanned!(ty.span()=> #root::element_signed::<#ty>());
-                        named(ty)
-                    }
-                    Dynamic::Str | Dynamic::Text => plain("char"),
-                    Dynamic::Bitmask => plain("unsigned long"),
-                    Dynamic::Cpumask => plain("cpumask_t"),
-                });
-                if !matches!(what, Dynamic::Cpumask) {
-                    pieces.push(Piece::Text("[]".into()));
-                }
+                let (pieces, signed) = self.span_type(what, *relative);
                 (
                     pieces,
                     quote!(#root::Field::span(__TYPE.as_char_ptr(), #name, #signed, #filter)),
@@ -333,6 +383,19 @@ impl Field {
             #make
         }))
     }
+}
+
+/// The signedness of the elements of an array, whose type must be one for arrays.
+fn element_signed(ty: &syn::Type) -> TokenStream {
+    let root = root();
+
+    quote_spanned! { ty.span()=> {
+        const _: () = ::core::assert!(
+            <#ty as #root::Scalar>::IN_ARRAYS,
+            "an array has integers, `bool` or pointers"
+        );
+        <#ty as #root::Scalar>::SIGNED
+    }}
 }
 
 /// Generates the parts of a class other than its object. `of_c` is set if C has tracepoints of the

@@ -172,7 +172,8 @@ impl<'a> Printer<'a> {
 
         Ok(match &field.kind {
             Kind::Value(ty) => {
-                let code = quote_spanned!(at=> #line.get::<#ty>(#offset));
+                // Of one origin, so that errors are about the whole of it.
+                let code = quote_spanned!(line.span()=> #line.get::<#ty>(#offset));
                 let is_bool = matches!(ty, syn::Type::Path(path) if path.path.is_ident("bool"));
 
                 Value {
@@ -296,7 +297,9 @@ impl<'a> Printer<'a> {
             return self.socket_address(expr, conversion);
         }
         let at = expr.span();
-        let root = root_at(at);
+        // Of the same origin as the value, so that errors are about that.
+        let site = self.line_at(at).span();
+        let root = root_at(site);
         let value = self.value(expr)?;
         let mismatch = |what: &str| {
             Err(Error::new(
@@ -311,7 +314,7 @@ impl<'a> Printer<'a> {
             Takes::Address => "address",
             Takes::Str | Takes::Bytes(_) | Takes::SocketAddress => "",
         };
-        let function = Ident::new(if function.is_empty() { "int" } else { function }, at);
+        let function = Ident::new(if function.is_empty() { "int" } else { function }, site);
 
         let code = match (conversion.takes, value.code) {
             (Takes::Int, Code::Truth(code)) => quote!(u32::from(#code)),
@@ -328,14 +331,14 @@ impl<'a> Printer<'a> {
                 if value.given {
                     text.remove(0);
                 }
-                return Ok((text, quote_spanned!(at=> #root::address(#code))));
+                return Ok((text, quote_spanned!(site=> #root::address(#code))));
             }
             (Takes::Int | Takes::Long | Takes::LongLong, Code::Number(code)) => {
-                quote_spanned!(at=> #root::#function(#code))
+                quote_spanned!(site=> #root::#function(#code))
             }
             (Takes::Str, Code::Str(code)) => code,
             (Takes::Str, Code::Number(code)) if matches!(expr, Expr::Path(_)) => {
-                quote_spanned!(at=> #root::listed(#code))
+                quote_spanned!(site=> #root::listed(#code))
             }
             (Takes::Bytes(want), Code::Bytes(code, len)) => quote_spanned!(at=> {
                 const { assert!(#len >= #want, "the array is too short for its conversion") };

@@ -167,19 +167,23 @@ impl Entry {
     /// An entry that is yet to be set.
     pub const UNSET: Self = Self::new(0, "");
 
-    /// A number and its name, which tools print as it is written.
+    /// A number and its name.
     pub const fn new(value: i128, label: &'static str) -> Self {
+        Self { value, label }
+    }
+
+    /// Returns `true` if tools print the name as it is written.
+    pub const fn is_plain(label: &str) -> bool {
         let bytes = label.as_bytes();
         let mut i = 0;
 
         while i < bytes.len() {
-            assert!(
-                !matches!(bytes[i], b'"' | b'\\' | 0..=0x1f | 0x7f),
-                "a name in a table has no control characters, `\"` and `\\`"
-            );
+            if matches!(bytes[i], b'"' | b'\\' | 0..=0x1f | 0x7f) {
+                return false;
+            }
             i += 1;
         }
-        Self { value, label }
+        true
     }
 }
 

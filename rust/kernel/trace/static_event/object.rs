@@ -93,19 +93,6 @@ impl Field {
         )
     }
 
-    /// The same of one that C reads as a pointer.
-    pub const fn pointer<T: Scalar>(
-        ty: *const c_char,
-        name: &'static CStr,
-        filter: Filter,
-    ) -> Self {
-        assert!(
-            size_of::<T::Bits>() == size_of::<usize>(),
-            "a field that is a pointer in C has the size of one"
-        );
-        Self::value::<T>(ty, name, filter)
-    }
-
     /// A field that is a structure, which C calls `ty`.
     pub const fn structure<T: AsBytes + Copy>(
         ty: *const c_char,

@@ -42,25 +42,6 @@ pub fn bits<T: Scalar>(value: T) -> T::Bits {
     value.to_bits()
 }
 
-/// Returns `true` if the elements of an array are signed.
-pub const fn element_signed<T: Scalar>() -> bool {
-    assert!(T::IN_ARRAYS, "an array has integers, `bool` or pointers");
-    T::SIGNED
-}
-
-/// Checks a field of this size and sign that is called by the name of an integer of C, which has
-/// those of `T`.
-pub const fn integer_of_c<T: Scalar>(size: usize, signed: bool) {
-    assert!(
-        size == size_of::<T>(),
-        "what has this name in C has another size"
-    );
-    assert!(
-        signed == T::SIGNED,
-        "what has this name in C is signed and this is not, or the other way round"
-    );
-}
-
 macro_rules! scalar {
     ($($ty:ty: $name:literal, $signed:literal;)*) => {$(
         // SAFETY: An integer has no padding, every bit pattern is a value, and `Bits` is the type

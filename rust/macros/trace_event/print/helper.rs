@@ -15,8 +15,12 @@ use syn::{
     spanned::Spanned,
     Error,
     Expr,
+    ExprLit,
+    ExprPath,
     Ident,
     Lit,
+    LitBool,
+    LitStr,
     Result, //
 };
 
@@ -42,6 +46,16 @@ use super::{
     Printer,
     Value, //
 };
+
+/// The pattern of a literal.
+macro_rules! literal {
+    ($kind:ident($name:ident)) => {
+        Expr::Lit(ExprLit {
+            lit: Lit::$kind($name),
+            ..
+        })
+    };
+}
 
 impl<'a> Printer<'a> {
     /// The bytes of an array or of something of variable size.
@@ -179,7 +193,7 @@ impl<'a> Printer<'a> {
     }
 
     /// The names of a table that is a constant.
-    fn table(&self, path: &syn::ExprPath) -> (Vec<Piece>, TokenStream) {
+    fn table(&self, path: &ExprPath) -> (Vec<Piece>, TokenStream) {
         let at = path.span();
         let root = root_at(at);
         // The names begin with underscores, as the constant may have any other.
@@ -191,8 +205,12 @@ impl<'a> Printer<'a> {
 
                 while i < entries.len() {
                     let (value, label) = (#path)[i];
-                    entries[i] =
-                        #root::Entry::new(value as i128, #root::Label(label).label());
+                    let label = #root::Label(label).label();
+                    ::core::assert!(
+                        #root::Entry::is_plain(label),
+                        "a name in a table has no control characters, `\"` and `\\`"
+                    );
+                    entries[i] = #root::Entry::new(value as i128, label);
                     i += 1;
                 }
                 entries
@@ -270,193 +288,232 @@ impl<'a> Printer<'a> {
         Ok((pieces, table))
     }
 
-    /// A call of one of the helpers.
-    pub(super) fn helper(&self, helper: &Ident, args: &[&Expr]) -> Result<Value> {
+    /// `flags(number, "|", names)`.
+    fn flags(&self, value: &Expr, delimiter: &LitStr, names: &Expr) -> Result<Value> {
         let line = &self.line;
-        let at = helper.span();
-        let wants = |text: &str| Error::new(at, format!("this is `{text}`"));
-        let call = |function: &str, parts: Vec<Vec<Piece>>| {
-            let mut text = vec![plain(format!("{function}("))];
-            for (i, part) in parts.into_iter().enumerate() {
-                if i > 0 {
-                    text.push(plain(", "));
-                }
-                text.extend(part);
-            }
-            text.push(plain(")"));
-            text
+        let (value, code) = self.number(value)?;
+        let (pieces, names) = self.names(names)?;
+        let quoted = vec![quoted(delimiter)?];
+        let delimiter = c_string(&delimiter.value(), delimiter.span())?;
+
+        Ok(Value::string(
+            call("__print_flags", [value.text, quoted, pieces]),
+            quote!(#line.flags(#code, #delimiter, #names)),
+        ))
+    }
+
+    /// `symbolic(number, names)`.
+    fn symbolic(&self, value: &Expr, names: &Expr) -> Result<Value> {
+        let line = &self.line;
+        let (value, code) = self.number(value)?;
+        let (pieces, names) = self.names(names)?;
+
+        Ok(Value::string(
+            call("__print_symbolic", [value.text, pieces]),
+            quote!(#line.symbol(#code, #names)),
+        ))
+    }
+
+    /// `hex(field)` or `hex(field, count)`, and `hex_str`.
+    fn hex(&self, kind: &str, field: &Expr, count: Option<&&Expr>) -> Result<Value> {
+        let line = &self.line;
+        let (field, bytes) = self.array_field(field)?;
+        let (start, len) = self.array_text(field, false);
+        let (len, bytes) = self.part(count, len, bytes, &quote!(1))?;
+        let joined = kind == "hex_str";
+
+        Ok(Value::string(
+            call(&format!("__print_{kind}"), [start, len]),
+            quote!(#line.hex(#bytes, #joined)),
+        ))
+    }
+
+    /// `array(field)` or `array(field, count)`.
+    fn array(&self, at: Span, field: &Expr, count: Option<&&Expr>) -> Result<Value> {
+        let line = &self.line;
+        let (field, bytes) = self.array_field(field)?;
+        let (start, len) = self.array_text(field, true);
+        let (piece, size) = match &field.kind {
+            Kind::Array(ty, _)
+            | Kind::Dynamic {
+                what: Dynamic::Array(ty),
+                ..
+            } => (
+                Piece::Num(quote!(::core::mem::size_of::<#ty>() as i128)),
+                quote!(::core::mem::size_of::<#ty>()),
+            ),
+            Kind::Dynamic {
+                what: what @ (Dynamic::Bitmask | Dynamic::Cpumask),
+                ..
+            } => (
+                self.element_size(what),
+                quote!(::core::mem::size_of::<usize>()),
+            ),
+            _ => return Err(Error::new(at, "an array of numbers is wanted")),
+        };
+        let (len, bytes) = self.part(count, len, bytes, &size)?;
+
+        Ok(Value::string(
+            call("__print_array", [start, len, vec![piece]]),
+            quote!(#line.numbers(#bytes, #size)),
+        ))
+    }
+
+    /// `hex_dump(field, prefix, kind, row, group, ascii)`.
+    fn hex_dump(
+        &self,
+        field: &Expr,
+        prefix: &LitStr,
+        kind: &ExprPath,
+        [row, group]: [&Expr; 2],
+        ascii: &LitBool,
+    ) -> Result<Value> {
+        let line = &self.line;
+        let (field, bytes) = self.array_field(field)?;
+        let (start, len) = self.array_text(field, false);
+        let (kind_text, kind) = match kind.path.get_ident().map(Ident::to_string).as_deref() {
+            Some("none") => ("DUMP_PREFIX_NONE", 0u32),
+            Some("address") => ("DUMP_PREFIX_ADDRESS", 1),
+            Some("offset") => ("DUMP_PREFIX_OFFSET", 2),
+            _ => return Err(Error::new(kind.span(), "`none`, `address` or `offset`")),
+        };
+        let (row_text, group_text) = (self.value(row)?.text, self.value(group)?.text);
+        let quoted = vec![quoted(prefix)?];
+        let prefix = c_string(&prefix.value(), prefix.span())?;
+        let text = call(
+            "__print_hex_dump",
+            [
+                quoted,
+                vec![plain(kind_text)],
+                row_text,
+                group_text,
+                start,
+                len,
+                vec![plain(ascii.value.to_string())],
+            ],
+        );
+
+        Ok(Value::string(
+            text,
+            quote!(#line.hex_dump(#prefix, #kind, #row, #group, #bytes, #ascii)),
+        ))
+    }
+
+    /// `as_c(text, value)`.
+    fn as_c(&self, text: &LitStr, value: &Expr) -> Result<Value> {
+        Ok(Value {
+            text: vec![plain(given(text)?)],
+            code: self.value(value)?.code,
+            open: false,
+            given: true,
+        })
+    }
+
+    /// `size(field)`.
+    fn size(&self, field: &Expr) -> Result<Value> {
+        let (field, bytes) = self.array_field(field)?;
+
+        // CAST: It is a part of a record.
+        Ok(Value::number(
+            self.array_text(field, false).1,
+            quote!((#bytes.len() as u32)),
+        ))
+    }
+
+    /// `ns_to_secs(number)` and `ns_without_secs(number)`.
+    fn seconds(&self, at: Span, kind: &str, value: &Expr) -> Result<Value> {
+        let (value, code) = self.number(value)?;
+        let mut text = vec![plain("(")];
+        text.extend(value.text);
+        let root = root_at(at);
+        let code = if kind == "ns_to_secs" {
+            text.push(plain(") / 1000000000UL"));
+            quote_spanned!(at=> #root::ns_to_secs(#code as u64))
+        } else {
+            text.push(plain(") % 1000000000UL"));
+            quote_spanned!(at=> #root::ns_without_secs(#code as u64))
         };
 
-        Ok(match (helper.to_string().as_str(), args) {
-            ("flags", [value, Expr::Lit(delimiter), names]) => {
-                let Lit::Str(delimiter) = &delimiter.lit else {
-                    return Err(wants("flags(number, \"|\", [(1, \"one\")])"));
-                };
-                let (value, code) = self.number(value)?;
-                let (pieces, names) = self.names(names)?;
-                let quoted = vec![quoted(delimiter)?];
-                let delimiter = c_string(&delimiter.value(), delimiter.span())?;
-                Value::string(
-                    call("__print_flags", vec![value.text, quoted, pieces]),
-                    quote!(#line.flags(#code, #delimiter, #names)),
-                )
+        Ok(Value {
+            text,
+            code: Code::Number(code),
+            open: true,
+            given: false,
+        })
+    }
+
+    /// `in_hardirq()` and its like.
+    fn context(&self, kind: &str) -> Value {
+        let line = &self.line;
+        let (text, mask) = match kind {
+            "in_hardirq" => ("0x8", 0x8u32),
+            "in_softirq" => ("0x10", 0x10),
+            _ => ("0x18", 0x18),
+        };
+
+        Value::number(
+            vec![plain(format!("(REC->common_flags & {text})"))],
+            quote!((#line.flags_of_header() & #mask)),
+        )
+    }
+
+    /// A call of one of the helpers.
+    pub(super) fn helper(&self, helper: &Ident, args: &[&Expr]) -> Result<Value> {
+        let at = helper.span();
+
+        match (helper.to_string().as_str(), args) {
+            ("flags", [value, literal!(Str(delimiter)), names]) => {
+                self.flags(value, delimiter, names)
             }
-            ("symbolic", [value, names]) => {
-                let (value, code) = self.number(value)?;
-                let (pieces, names) = self.names(names)?;
-                Value::string(
-                    call("__print_symbolic", vec![value.text, pieces]),
-                    quote!(#line.symbol(#code, #names)),
-                )
-            }
+            ("symbolic", [value, names]) => self.symbolic(value, names),
             (kind @ ("hex" | "hex_str"), [field] | [field, _]) => {
-                let (field, bytes) = self.array_field(field)?;
-                let (start, len) = self.array_text(field, false);
-                let (len, bytes) = self.part(args.get(1), len, bytes, &quote!(1))?;
-                let joined = kind == "hex_str";
-                Value::string(
-                    call(&format!("__print_{kind}"), vec![start, len]),
-                    quote!(#line.hex(#bytes, #joined)),
-                )
+                self.hex(kind, field, args.get(1))
             }
-            ("array", [field] | [field, _]) => {
-                let (field, bytes) = self.array_field(field)?;
-                let (start, len) = self.array_text(field, true);
-                let (piece, size) = match &field.kind {
-                    Kind::Array(ty, _)
-                    | Kind::Dynamic {
-                        what: Dynamic::Array(ty),
-                        ..
-                    } => (
-                        Piece::Num(quote!(::core::mem::size_of::<#ty>() as i128)),
-                        quote!(::core::mem::size_of::<#ty>()),
-                    ),
-                    Kind::Dynamic {
-                        what: what @ (Dynamic::Bitmask | Dynamic::Cpumask),
-                        ..
-                    } => (
-                        self.element_size(what),
-                        quote!(::core::mem::size_of::<usize>()),
-                    ),
-                    _ => return Err(Error::new(at, "an array of numbers is wanted")),
-                };
-                let (len, bytes) = self.part(args.get(1), len, bytes, &size)?;
-                Value::string(
-                    call("__print_array", vec![start, len, vec![piece]]),
-                    quote!(#line.numbers(#bytes, #size)),
-                )
-            }
+            ("array", [field] | [field, _]) => self.array(at, field, args.get(1)),
             (
                 "hex_dump",
-                [field, Expr::Lit(prefix), Expr::Path(kind), row, group, Expr::Lit(ascii)],
-            ) => {
-                let (field, bytes) = self.array_field(field)?;
-                let (start, len) = self.array_text(field, false);
-                let (Lit::Str(prefix), Lit::Bool(ascii)) = (&prefix.lit, &ascii.lit) else {
-                    return Err(wants("hex_dump(field, \"prefix\", none, 16, 1, false)"));
-                };
-                let (kind_text, kind) = match kind.path.get_ident().map(Ident::to_string).as_deref()
-                {
-                    Some("none") => ("DUMP_PREFIX_NONE", 0u32),
-                    Some("address") => ("DUMP_PREFIX_ADDRESS", 1),
-                    Some("offset") => ("DUMP_PREFIX_OFFSET", 2),
-                    _ => return Err(Error::new(kind.span(), "`none`, `address` or `offset`")),
-                };
-                let (row_text, row) = (self.value(row)?.text, row);
-                let (group_text, group) = (self.value(group)?.text, group);
-                let quoted = vec![quoted(prefix)?];
-                let prefix = c_string(&prefix.value(), prefix.span())?;
-                Value::string(
-                    call(
-                        "__print_hex_dump",
-                        vec![
-                            quoted,
-                            vec![plain(kind_text)],
-                            row_text,
-                            group_text,
-                            start,
-                            len,
-                            vec![plain(ascii.value.to_string())],
-                        ],
-                    ),
-                    quote!(#line.hex_dump(#prefix, #kind, #row, #group, #bytes, #ascii)),
-                )
-            }
-            ("as_c", [Expr::Lit(text), value]) => {
-                let Lit::Str(text) = &text.lit else {
-                    return Err(wants("as_c(\"text in C\", value)"));
-                };
-                Value {
-                    text: vec![plain(given(text)?)],
-                    code: self.value(value)?.code,
-                    open: false,
-                    given: true,
-                }
-            }
-            ("size", [field]) => {
-                let (field, bytes) = self.array_field(field)?;
-                // CAST: It is a part of a record.
-                Value::number(
-                    self.array_text(field, false).1,
-                    quote!((#bytes.len() as u32)),
-                )
-            }
-            (kind @ ("ns_to_secs" | "ns_without_secs"), [value]) => {
-                let (value, code) = self.number(value)?;
-                let mut text = vec![plain("(")];
-                text.extend(value.text);
-                let root = root_at(at);
-                let code = if kind == "ns_to_secs" {
-                    text.push(plain(") / 1000000000UL"));
-                    quote_spanned!(at=> #root::ns_to_secs(#code as u64))
-                } else {
-                    text.push(plain(") % 1000000000UL"));
-                    quote_spanned!(at=> #root::ns_without_secs(#code as u64))
-                };
-                Value {
-                    text,
-                    code: Code::Number(code),
-                    open: true,
-                    given: false,
-                }
-            }
-            (kind @ ("in_hardirq" | "in_softirq" | "in_irq"), []) => {
-                let (text, mask) = match kind {
-                    "in_hardirq" => ("0x8", 0x8u32),
-                    "in_softirq" => ("0x10", 0x10),
-                    _ => ("0x18", 0x18),
-                };
-                Value::number(
-                    vec![plain(format!("(REC->common_flags & {text})"))],
-                    quote!((#line.flags_of_header() & #mask)),
-                )
-            }
-            ("flags", _) => return Err(wants("flags(number, \"|\", [(1, \"one\")])")),
-            ("symbolic", _) => return Err(wants("symbolic(number, [(1, \"one\")])")),
-            ("hex" | "hex_str" | "array", _) => {
-                return Err(wants(&format!(
-                    "{helper}(field)` or `{helper}(field, count)"
-                )))
-            }
-            ("as_c", _) => return Err(wants("as_c(\"text in C\", value)")),
-            ("size", _) => return Err(wants("size(field)")),
-            ("len", _) => {
-                return Err(Error::new(
-                    at,
-                    "there is no `len`: `size(field)` is the size in bytes",
-                ))
-            }
-            ("hex_dump", _) => {
-                return Err(wants("hex_dump(field, \"prefix\", none, 16, 1, false)"))
-            }
-            _ => {
-                return Err(Error::new(
-                    at,
-                    "a print format can call `flags`, `symbolic`, `hex`, `hex_str`, `array`, \
-                     `hex_dump`, `size`, `ns_to_secs`, `ns_without_secs`, `in_hardirq`, \
-                     `in_softirq`, `in_irq` and `as_c`",
-                ))
-            }
-        })
+                [field, literal!(Str(prefix)), Expr::Path(kind), row, group, literal!(Bool(ascii))],
+            ) => self.hex_dump(field, prefix, kind, [row, group], ascii),
+            ("as_c", [literal!(Str(text)), value]) => self.as_c(text, value),
+            ("size", [field]) => self.size(field),
+            (kind @ ("ns_to_secs" | "ns_without_secs"), [value]) => self.seconds(at, kind, value),
+            (kind @ ("in_hardirq" | "in_softirq" | "in_irq"), []) => Ok(self.context(kind)),
+            (other, _) => Err(Error::new(at, wanted(other))),
+        }
+    }
+}
+
+/// The text of a call.
+fn call(function: &str, parts: impl IntoIterator<Item = Vec<Piece>>) -> Vec<Piece> {
+    let mut text = vec![plain(format!("{function}("))];
+
+    for (i, part) in parts.into_iter().enumerate() {
+        if i > 0 {
+            text.push(plain(", "));
+        }
+        text.extend(part);
+    }
+    text.push(plain(")"));
+    text
+}
+
+/// The correct call of a helper, for an error.
+fn wanted(helper: &str) -> String {
+    match helper {
+        "flags" => "this is `flags(number, \"|\", [(1, \"one\")])`".into(),
+        "symbolic" => "this is `symbolic(number, [(1, \"one\")])`".into(),
+        "hex" | "hex_str" | "array" => {
+            format!("this is `{helper}(field)` or `{helper}(field, count)`")
+        }
+        "as_c" => "this is `as_c(\"text in C\", value)`".into(),
+        "size" => "this is `size(field)`".into(),
+        "ns_to_secs" | "ns_without_secs" => format!("this is `{helper}(number)`"),
+        "in_hardirq" | "in_softirq" | "in_irq" => format!("this is `{helper}()`"),
+        "hex_dump" => "this is `hex_dump(field, \"prefix\", none, 16, 1, false)`".into(),
+        "len" => "there is no `len`: `size(field)` is the size in bytes".into(),
+        _ => "a print format can call `flags`, `symbolic`, `hex`, `hex_str`, `array`, \
+              `hex_dump`, `size`, `ns_to_secs`, `ns_without_secs`, `in_hardirq`, \
+              `in_softirq`, `in_irq` and `as_c`"
+            .into(),
     }
 }
