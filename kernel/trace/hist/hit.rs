@@ -200,17 +200,30 @@ pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, pad: &mut
 /// Handles a hit that needs much memory.
 #[inline(never)]
 fn handle(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
+    // Apart, so that the scratch memory is not shared here.
+    if hist.program.reuse {
+        return handle_reusing(hist, hit, pad);
+    }
     let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
         return;
     };
 
-    let recorded = if hist.program.reuse {
-        record_reusing::<true, _>(hist, hit, &mut scratch)
-    } else {
-        record::<true, _>(hist, hit, &mut scratch)
+    if let Some((element, run)) = record::<true, _>(hist, hit, &mut scratch) {
+        if run & hist.program.effects != 0 {
+            actions::run(hist, hit, run, &element, &mut scratch.lend());
+        }
+        wake_pollers();
+    }
+}
+
+/// [`handle`] for a histogram whose elements can be used again.
+#[inline(never)]
+fn handle_reusing(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
+    let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
+        return;
     };
 
-    if let Some((element, run)) = recorded {
+    if let Some((element, run)) = record_reusing::<true, _>(hist, hit, &mut scratch) {
         if run & hist.program.effects != 0 {
             actions::run(hist, hit, run, &element, &mut scratch.lend());
         }
@@ -278,7 +291,7 @@ pub(crate) fn record<'m, const TEXTS: bool, M: HitContext>(
 
 /// [`record`] for a histogram whose elements can be used again. The returned one may be that of
 /// another key by then.
-#[inline(never)]
+#[inline(always)]
 pub(crate) fn record_reusing<'m, const TEXTS: bool, M: HitContext>(
     hist: &'m Histogram,
     context: &M,

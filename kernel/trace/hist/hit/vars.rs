@@ -65,7 +65,7 @@ pub(crate) fn compute<M: HitContext>(program: &Program, eval: &Eval<'_, M>, slot
 }
 
 /// Computes the variables that are texts, as far as they are used.
-#[inline]
+#[inline(always)]
 pub(crate) fn compute_texts<M: HitContext>(
     program: &Program,
     eval: &Eval<'_, M>,
