@@ -390,6 +390,8 @@ fn element_signed(ty: &syn::Type) -> TokenStream {
     let root = root();
 
     quote_spanned! { ty.span()=> {
+        // It is a constant for each type.
+        #[allow(clippy::assertions_on_constants)]
         const _: () = ::core::assert!(
             <#ty as #root::Scalar>::IN_ARRAYS,
             "an array has integers, `bool` or pointers"

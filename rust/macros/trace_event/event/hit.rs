@@ -423,8 +423,8 @@ impl<'a> Parts<'a> {
                         #static_call
                         // SAFETY: The guard keeps the probes.
                         if let Some(#data) = unsafe { #tracepoint.first_data() } {
-                            // SAFETY: The target is the function of that probe, or the iterator: see
-                            // `first_data`.
+                            // SAFETY: The target is the function of that probe, or the iterator:
+                            // see `first_data`.
                             unsafe { #trampoline(#data, #passed_c) };
                         }
                         #no_static_call
