@@ -222,6 +222,9 @@ event_perf_size__of_a_record() {
 	same "$(perf_samples 8 8176 8177 9000)" 'len=8 len=8176 '
 }
 
+# Until the kernel has random numbers, some time after the boot, %p prints no address.
+addresses_are_printed() { records | grep -q '^numbers:' && ! records | grep -q ____ptrval____; }
+
 # The output on the console is that in the buffer. It was switched on by
 # "tp_printk" of the command line, or it cannot be.
 tp_printk() {
@@ -229,6 +232,11 @@ tp_printk() {
 	fresh || return
 	echo 1 >$switch
 	[ "$(cat $switch)" = 1 ] || skip 'not booted with tp_printk' || return
+	echo 0 >$switch
+	echo 1 >$R/enable
+	fire_rust 2
+	eventually addresses_are_printed && fresh || return
+	echo 1 >$switch
 	dmesg -c >"$tmp/dmesg"
 	echo 1 >$R/enable
 	fire_rust 4
