@@ -8,7 +8,7 @@
 //! An [`Instance`] is a handle for code that has `event_mutex` held, without which an instance can
 //! go away. What needs one for longer has an [`InstanceRef`], which keeps user space from removing
 //! it, and which is also found, or made, by its name. What can only be done with the top level is
-//! in [`top`], and what each instance has a file for in [`file`].
+//! in [`top`], and what each instance has a file for in [`mod@file`].
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
