@@ -55,6 +55,7 @@ mod reuse;
 mod slab;
 mod snapshot;
 mod sort;
+mod string;
 mod table;
 mod vars;
 
@@ -74,9 +75,11 @@ pub(crate) use self::{
         SortBy,
         SortValue, //
     },
-    vars::{
+    string::{
         cut,
-        put_string,
+        put_string, //
+    },
+    vars::{
         Busy,
         Reader,
         VarSet,

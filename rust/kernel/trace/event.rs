@@ -261,7 +261,7 @@ impl<T> Event<T> {
         self.core.fields.for_current()
     }
 
-    /// What C knows the event by.
+    /// The `trace_event_call` of the event.
     pub(super) fn as_call(&self) -> *mut bindings::trace_event_call {
         self.core.call.get()
     }

@@ -101,7 +101,7 @@ impl<'h> EventFile<'h> {
     ///
     /// # Errors
     ///
-    /// What has kept the event from being enabled, such as `ENOMEM`.
+    /// `ENOMEM` and the errors of the probe, if the event cannot be enabled.
     pub fn set_enabled(self, on: bool) -> Result {
         // SAFETY: By the type invariant the file is there, and `event_mutex` is held.
         to_result(unsafe { set_enabled(self.as_raw(), on) })

@@ -22,7 +22,7 @@ use kernel::prelude::*;
 
 use super::{
     element::ElementLayout,
-    vars::cut, //
+    string::cut, //
 };
 
 /// The order of a key.

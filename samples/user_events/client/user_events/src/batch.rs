@@ -16,7 +16,7 @@ const MAX: usize = 1 << 30;
 /// Records that are collected, and then written with one system call.
 ///
 /// They may be of several events of one session. A kernel that has no batches gets them one by one.
-/// What is not flushed is not written.
+/// Records that are not flushed are lost.
 pub struct Batch {
     session: Session,
     /// Each record is a `struct user_record` and its payload, and padded.
