@@ -202,7 +202,9 @@ pub fn copy_available(ptr: UserPtr, out: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 /// }
 /// ```
 pub fn strndup_user(ptr: UserPtr, max: usize) -> Result<CString> {
-    let limit = c_long::try_from(max).unwrap_or(c_long::MAX);
+    // No buffer is larger, and user-mode Linux counts in an int.
+    let max = max.min(c_int::MAX as usize);
+    let limit = max as c_long;
 
     // SAFETY: `strnlen_user()` has no requirements: it checks the address range by itself.
     let size = unsafe { bindings::strnlen_user(ptr.as_const_ptr().cast(), limit) };
