@@ -26,6 +26,11 @@ need_rust() { # WHY
 	hist_is_rust || skip "not on the C implementation: $1"
 }
 
+# The program, and a kernel that has the system call.
+need_perf() {
+	command -v perf >/dev/null && [ -e /proc/sys/kernel/perf_event_paranoid ] || skip 'there is no perf'
+}
+
 # Everything gone, and the three events there.
 fresh() {
 	"$UEDRIVE" --reset >"$tmp/log" && make_events >>"$tmp/log" && [ ! -s "$tmp/log" ]

@@ -63,7 +63,8 @@ reference_only() {
 
 open_hist() {
 	while :; do
-		cat events/user_events/goes/hist events/user_events/goes/hist_debug instances/goes/$E/num/hist
+		if cat events/user_events/goes/hist events/user_events/goes/hist_debug; then : >"$tmp/worked-event"; fi
+		if cat instances/goes/$E/num/hist; then : >"$tmp/worked-instance"; fi
 	done >/dev/null 2>&1
 }
 
@@ -82,7 +83,9 @@ remove_and_make() {
 }
 
 # hist opened while its event or its instance goes.
-open_while_removed() { fresh && beside open_hist remove_and_make; }
+open_while_removed() {
+	fresh && rm -f "$tmp"/worked-* && beside open_hist remove_and_make && all_worked event instance
+}
 
 # hist read and polled after its event went.
 read_after_removal() {
@@ -341,10 +344,13 @@ rows_add_up() {
 		events/kmem/kmem_cache_alloc/hist >"$tmp/log"
 }
 
+# The number of NMIs of all processors.
+nmis() { awk '/^ *NMI:/ { for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i } END { print n + 0 }' /proc/interrupts; }
+
 # Interrupts, and NMIs where there are any, hit the keys that a task inserts: events of
 # all three write to one map. No row is twice, and nobody waits for ever.
 interrupted_insertion() {
-	local c=hist:name=m5:keys=common_pid:vals=hitcount:size=128 loop='sleep 60' i e log
+	local c=hist:name=m5:keys=common_pid:vals=hitcount:size=128 loop='sleep 60' i e log nmis
 	local in='kmem/kmem_cache_alloc irq/softirq_entry timer/timer_expire_entry nmi/nmi_handler'
 	fresh || return
 	for e in $in; do
@@ -352,7 +358,7 @@ interrupted_insertion() {
 		on events/$e $c || return
 	done
 	if [ -e events/nmi/nmi_handler ] && [ -w /proc/sysrq-trigger ]; then loop=backtraces; fi
-	i=$(cat /proc/sys/kernel/printk)
+	i=$(cat /proc/sys/kernel/printk) nmis=$(nmis)
 	# Backtraces are not for the console. A report of the kernel would be, so it is looked for.
 	echo "m5 $$ begins" >/dev/kmsg
 	echo 1 >/proc/sys/kernel/printk
@@ -362,6 +368,7 @@ interrupted_insertion() {
 	echo "$i" >/proc/sys/kernel/printk
 	log=$(dmesg)
 	! grep -E 'WARNING: |BUG: |INFO: (rcu|task)' <<<"${log##*"m5 $$ begins"}" || return
+	[ "$loop" != backtraces ] || [ "$(nmis)" -gt "$nmis" ] || { echo '# there was no NMI'; return 1; }
 	on events/kmem/kmem_cache_alloc "$c:pause" || return
 	# A hit that was under way when it was paused may take a moment.
 	eventually rows_add_up || return
@@ -449,7 +456,7 @@ format_and_perf() {
 	field:__data_loc char[] text;	offset:16;	size:8;	signed:1;
 	field:char word[];	offset:24;	size:8;	signed:1;
 print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || return
-	command -v perf >/dev/null || skip 'there is no perf' || return
+	need_perf || return
 	ok num 'hist:keys=id:x1=total:s1=tag:onchange($x1).trace(fmt,$x1,$s1,tag)' || return
 	printf '%s\n' 'reg bit=0 : num u32 id; s32 delta; u64 total; char[8] tag' 'w 0 u32:1 u32:2 u64:3 s:abc n:5' >"$tmp/script"
 	perf record -o "$tmp/data" -e synthetic:fmt -- "$UEDRIVE" "$tmp/script" >"$tmp/log" 2>&1 </dev/null
@@ -460,7 +467,7 @@ print fmt: "lat=%llu text=%s word=%s", REC->lat, __get_str(text), REC->word' || 
 too_long_for_perf() {
 	local fields params before
 	need_rust 'it warns' || return
-	command -v perf >/dev/null || skip 'there is no perf' || return
+	need_perf || return
 	fields=$(printf ' char[8] f%d;' {1..33}) params=$(printf ',$s1%.0s' {1..33})
 	fresh && synth "long u64 lat;$fields" | q grep ok && synth 'short u64 lat' | q grep ok || return
 	ok num "hist:keys=id:x1=total:s1=tag:onchange(\$x1).trace(long,\$x1$params):onchange(\$x1).trace(short,\$x1)" || return

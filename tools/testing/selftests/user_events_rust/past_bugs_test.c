@@ -42,8 +42,8 @@ static long slab_kib(void)
 	/* Frees that wait for a grace period are not leaks. */
 	syscall(__NR_membarrier, 1, 0, 0);
 	usleep(50000);
-	/* Nor is what KASAN keeps for a while, until its cache is shrunk. */
-	if (!glob("/sys/kernel/slab/kmalloc*/shrink", 0, NULL, &caches)) {
+	/* Nor is what KASAN keeps for a while, until the cache is shrunk. */
+	if (!glob("/sys/kernel/slab/*/shrink", 0, NULL, &caches)) {
 		for (size_t i = 0; i < caches.gl_pathc; i++)
 			ue_put(caches.gl_pathv[i], "1");
 		globfree(&caches);
@@ -240,7 +240,12 @@ TEST_F(past, event_without_fields)
 	int len;
 
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u9"));
-	ASSERT_EQ(0, ue_perf_open(&perf, "u9"));
+	len = ue_perf_open(&perf, "u9");
+	if (len == -ENOSYS) {
+		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+		SKIP(return, "there is no perf");
+	}
+	ASSERT_EQ(0, len);
 	EXPECT_EQ(0, ue_enable("u9", true));
 	EXPECT_EQ(4, ue_write(self->fd, 0, "", 0));
 	EXPECT_EQ(4, ue_writev(self->fd, 0, "", 0));
@@ -616,7 +621,11 @@ TEST_F(past, create_and_delete)
 		if (i == 500)
 			before = slab_kib();
 	}
-	EXPECT_LT(slab_kib() - before, 2500);
+	/* Half a MiB in 1,000 rounds would be half of an event in each. */
+	before = slab_kib() - before;
+	EXPECT_LT(before, 500) {
+		TH_LOG("%ld KiB more after 1,000 rounds", before);
+	}
 }
 
 /* CVE-2026-46196: enabling that ran out of memory left half of it done. */
