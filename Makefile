@@ -18,7 +18,7 @@ help:
 	@echo '                         setup, kernel, run, shell and bench)'
 	@echo 'make test ONLY=...       a part, a suite or a case of it, for example own, hist_groups,'
 	@echo '                         hist_groups:files_modes; scripts/test --list lists them  [IMPL=...] [CONFIG=...]'
-	@echo 'make test CONFIG=...     the tests on a kernel that checks itself: lockdep, kasan, kcsan, rt (PREEMPT_RT), cfi'
+	@echo 'make test CONFIG=...     the tests on a kernel that checks itself: lockdep, kasan, kcsan, rt (PREEMPT_RT), cfi, um'
 	@echo 'make test-debug          a part of the tests, failing allocations and a storm,'
 	@echo '                         under lockdep with kmemleak and under KASAN'
 	@echo 'make fuzz                fuzzes the kernel with KASAN, guided by its coverage   [SECONDS=N]'

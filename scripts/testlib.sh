@@ -47,6 +47,7 @@ EXPECTED_SKIPS=$SKIPS
 # The same for the kernel that the next guests have, by its configuration.
 expect_skips_of() { # KERNEL'S-FOLDER
 	EXPECTED_SKIPS=$SKIPS
+	if ! grep -qx CONFIG_PERF_EVENTS=y "$1/.config"; then EXPECTED_SKIPS+='|there is no perf'; fi
 	if ! grep -qx CONFIG_FAULT_INJECTION=y "$1/.config"; then
 		EXPECTED_SKIPS+='|no fault injection in this kernel.*|there is no fault injection'
 	fi
@@ -396,7 +397,9 @@ read_kunit() { # PART OUTPUT KERNEL'S FOLDER CONFIG [SUITE[.CASE] ...]
 	done <"$2"
 	while IFS= read -r suite; do
 		alone=$suite
-		if [ "${cases[$suite]:-0}" = 0 ] || [ "${cases[$suite]}" != "${plan[$suite]:-}" ]; then
+		if [ "$suite" = rust_kernel_trace_kprobe ] && ! grep -q '^CONFIG_KPROBE_EVENTS=y' "$3/.config"; then
+			report skip "$1" "$suite" 'there are no kprobes'
+		elif [ "${cases[$suite]:-0}" = 0 ] || [ "${cases[$suite]}" != "${plan[$suite]:-}" ]; then
 			report not "$1" "$suite: ${cases[$suite]:-0} of ${plan[$suite]:-?} cases were run"
 		fi
 	done < <(if [ -n "${5:-}" ]; then
