@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from tests.data_files import FOLDER
-from tracehist import duration
+from tracehist import arguments, duration
 
 PROGRAM = os.path.join(os.path.dirname(FOLDER), "..", "hist.py")
 
@@ -66,6 +66,26 @@ class ProgramTest(unittest.TestCase):
             status, _, err = hist("record", "--tracefs", folder, "-e", "x")
         self.assertEqual(status, 1)
         self.assertIn("is no tracefs", err)
+
+    def test_output_is_tried_before_the_recording(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for option, name, why in (
+                ("-o", f"{folder}/none/file", "No such file or directory"),
+                ("--svg", folder, "Is a directory"),
+                ("--heatmap", f"{folder}/none/file", "No such file or directory"),
+            ):
+                # Whether there is a tracefs is not even asked.
+                status, _, err = hist("record", "-e", "x", "--tracefs", f"{folder}/none", option, name)
+                self.assertEqual((status, err), (1, f"hist: error: cannot write {name}: {why}\n"))
+
+    def test_command_after_options(self):
+        for words, child in (
+            (["record", "-e", "x", "--", "sh", "-c", "a -- b", "--", "-q"], ["sh", "-c", "a -- b", "--", "-q"]),
+            (["latency", "A", "B", "--for", "1s", "--", "ls", "-l"], ["ls", "-l"]),
+            (["record", "-e", "x", "ls"], ["ls"]),
+            (["record", "-e", "x"], []),
+        ):
+            self.assertEqual(arguments.parse(words).child, child)
 
     def test_closed_pipe(self):
         done = subprocess.run(

@@ -2,6 +2,9 @@
 """The command line."""
 
 import argparse
+import sys
+from collections.abc import Sequence
+from typing import Optional
 
 from tracehist import __version__
 from tracehist.duration import seconds
@@ -9,10 +12,10 @@ from tracehist.duration import seconds
 EXAMPLES = """examples:
   hist record -e sched_switch --keys next_comm --for 10s
       which tasks ran most often
-  hist record -e syscalls:sys_exit_read --keys ret.log2=2 --filter 'ret > 0' -- dd if=/dev/zero of=/dev/null count=100
+  hist record -e sys_exit_read --keys ret.log2=2 --filter 'ret > 0' -- make
       the sizes of reads while a command runs
-  hist latency sched_waking sched_switch --key pid=next_pid --for 10s --svg wakeup.svg --heatmap time.svg
-      how long tasks wait for a processor, in the terminal and as pictures
+  hist latency sched_waking sched_switch --key pid=next_pid --svg wakeup.svg
+      how long tasks wait for a processor, in the terminal and as a picture
   hist top -e raw_syscalls:sys_enter --keys common_comm,id.syscall
       a table that is refreshed each second
   hist record -e kmem:kmalloc --keys bytes_req.log2=3 --for 1m -o sizes.json
@@ -23,6 +26,20 @@ EXAMPLES = """examples:
 KEYS_HELP = """the fields to count by, as in a trigger; modifiers make buckets: .log2 (powers of two), .log2=K
 (2^K buckets a power of two), .buckets=N; others are .execname, .sym, .syscall, .hex
 (default: %(default)s)"""
+
+
+def parse(argv: Optional[Sequence[str]] = None) -> argparse.Namespace:
+    """Returns the arguments of a command line. An error or --help ends the program."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    child: list[str] = []
+    # Before Python 3.13, argparse does not find a command that follows options.
+    if words[:1] in (["record"], ["latency"]) and "--" in words:
+        at = words.index("--")
+        words, child = words[:at], words[at + 1 :]
+    args = parser().parse_args(words)
+    if child:
+        args.child = args.child + child
+    return args
 
 
 def parser() -> argparse.ArgumentParser:
@@ -73,7 +90,7 @@ def _latency(commands: argparse._SubParsersAction) -> None:
         commands,
         "latency",
         "measure the time between two events",
-        "example: hist latency sched_waking sched_switch --key pid=next_pid --by next_comm --for 10s\n"
+        "example: hist latency sched_waking sched_switch --key pid=next_pid --for 10s\n"
         "         hist latency syscalls:sys_enter_read syscalls:sys_exit_read --for 10s",
     )
     p.add_argument("start", metavar="START", help="the first event")
@@ -126,7 +143,7 @@ def _show(commands: argparse._SubParsersAction) -> None:
         "show",
         "show a recording, a hist or hist_raw file, or the histogram of an event",
         "example: hist show read.json\n         hist show -e sched:sched_switch\n"
-        "         ssh host cat /sys/kernel/tracing/events/sched/sched_switch/hist | hist show -",
+        "         ssh host cat FILE | hist show -",
     )
     p.add_argument("file", metavar="FILE", nargs="?", help="the file; - is the standard input")
     p.add_argument("-e", "--event", metavar="EVENT", help="the histogram that this event has in the kernel")
@@ -159,8 +176,9 @@ def _export(commands: argparse._SubParsersAction) -> None:
         commands,
         "export",
         "write the sums of a recording in a format for other programs",
-        "example: hist export read.json --format prometheus -o /var/lib/node_exporter/read.prom\n"
-        "         hist export read.json --format otlp | curl --json @- http://localhost:4318/v1/metrics",
+        "example: hist export read.json --format prometheus -o /run/metrics/read.prom\n"
+        "         hist export read.json --format otlp |\n"
+        "             curl --json @- http://localhost:4318/v1/metrics",
     )
     p.add_argument("file", metavar="FILE", help="a recording, or a hist or hist_raw file; - is the standard input")
     p.add_argument(
@@ -185,7 +203,7 @@ def _event(p: argparse.ArgumentParser, required: bool = True) -> None:
         "-e", "--event", metavar="EVENT", required=required, help="SYSTEM:NAME, or NAME if there is only one of it"
     )
     p.add_argument("-k", "--keys", metavar="KEY,...", default="common_pid.execname", help=KEYS_HELP)
-    p.add_argument("--vals", metavar="FIELD,...", help="fields to add up for each key")
+    p.add_argument("--vals", metavar="FIELD,...", help="fields to add up for each key; FIELD.min, .max and .avg")
     p.add_argument("-f", "--filter", metavar="EXPR", help="only what passes, such as 'bytes_req > 100'")
     p.add_argument(
         "--size", metavar="N", type=int, help="number of elements of the histogram (default: the kernel's, 2048)"

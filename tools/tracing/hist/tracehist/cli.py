@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The commands of the program."""
 
+import errno
 import os
 import sys
 import time
@@ -9,7 +10,7 @@ from typing import Callable, Optional
 
 from tracehist import arguments, bars, live, otlp, picture, prometheus, recording, source, summary
 from tracehist.errors import HistError, of_file
-from tracehist.instance import Instance, leftovers, remove_leftover
+from tracehist.instance import Instance, remove_leftovers
 from tracehist.latency import Latency
 from tracehist.recording import Interval, Recording
 from tracehist.request import Request, matched_keys, split
@@ -23,7 +24,7 @@ FAILED = 1
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Runs the program and returns its exit status."""
-    args = arguments.parser().parse_args(argv)
+    args = arguments.parse(argv)
     commands: dict[str, Callable] = {
         "record": run_record,
         "latency": run_latency,
@@ -34,6 +35,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         "cleanup": run_cleanup,
     }
     try:
+        _check_outputs(args)
         status = commands[args.command](args)
         sys.stdout.flush()
         return status
@@ -201,10 +203,7 @@ def _only(name: str) -> Recording:
 
 def run_cleanup(args) -> int:
     """hist cleanup"""
-    tracefs = Tracefs(args.tracefs)
-    for name in leftovers(tracefs):
-        print(f"removing {tracefs.path('instances', name)}")
-        remove_leftover(tracefs, name)
+    remove_leftovers(Tracefs(args.tracefs), lambda folder: print(f"removing {folder}"))
     return 0
 
 
@@ -236,9 +235,23 @@ def _finish(args, waiter: Waiter, result: Recording) -> int:
         print("\n".join(_lines(result, args.top)))
     if result.dropped and (args.quiet or args.output == "-"):
         print(f"hist: warning: {bars.lost(result)[-1]}", file=sys.stderr)
-    if waiter.child is not None and waiter.child.returncode:
-        return waiter.child.returncode if waiter.child.returncode > 0 else 128 - waiter.child.returncode
-    return 0
+    return waiter.status
+
+
+def _check_outputs(args) -> None:
+    """Raises an error if a file cannot be written: before the recording, which would be lost."""
+    for name in (getattr(args, option, None) for option in ("output", "svg", "heatmap")):
+        if name is None or name == "-":
+            continue
+        number = 0
+        if os.path.isdir(name):
+            number = errno.EISDIR
+        elif not os.path.isdir(os.path.dirname(name) or "."):
+            number = errno.ENOENT
+        elif not os.access(name if os.path.exists(name) else os.path.dirname(name) or ".", os.W_OK):
+            number = errno.EACCES
+        if number:
+            raise HistError(f"cannot write {name}: {os.strerror(number)}")
 
 
 def write(name: str, contents: str) -> None:

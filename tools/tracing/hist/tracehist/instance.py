@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A trace instance that lasts as long as a recording, with its triggers and synthetic events."""
+"""A trace instance that lasts as long as a recording, with its triggers and synthetic events.
+
+A running program holds a lock (flock) on the folder of its instance. A folder without one is what
+a killed program has left. Ids of processes would not tell: they are used again, and a program in
+a container has another one than it has outside.
+"""
 
 import errno
+import fcntl
 import os
 import re
+import secrets
 import sys
 import time
 from types import TracebackType
-from typing import Optional
+from typing import Callable, Optional
 
-from tracehist.errors import HistError
+from tracehist.errors import HistError, of_file
 from tracehist.tracefs import Tracefs, append, last_error, read_file
 
-# The names of instances and synthetic events end in the id of the process.
+# The names of instances and synthetic events go on with the id of the process and a random number.
 PREFIX = "hist_tool_"
 # For how long something is tried that is still used by hits or by a reader.
 PATIENCE = 5.0
+# A new instance can be taken for a leftover before it is locked. Number of times to create another.
+TRIES = 10
 
 
 class Instance:
@@ -23,19 +32,27 @@ class Instance:
 
     def __init__(self, tracefs: Tracefs) -> None:
         self.tracefs = tracefs
-        self.name = f"{PREFIX}{os.getpid()}"
-        self.folder = tracefs.path("instances", self.name)
+        self.name = ""
+        self.folder = ""
+        self._lock: Optional[int] = None
         self._undo: list[tuple[str, str]] = []
 
     def __enter__(self) -> "Instance":
-        try:
-            os.mkdir(self.folder)
-        except OSError as error:
-            hints = {errno.EEXIST: "A program that was killed has left it: hist cleanup removes it."}
-            hints.update({number: "Run this as root." for number in (errno.EACCES, errno.EPERM)})
-            hint = hints.get(error.errno or 0)
-            raise HistError(f"cannot create the trace instance {self.folder}: {error.strerror}", hint) from None
-        return self
+        for _ in range(TRIES):
+            self.name = f"{PREFIX}{os.getpid()}_{secrets.token_hex(3)}"
+            self.folder = self.tracefs.path("instances", self.name)
+            try:
+                os.mkdir(self.folder)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                denied = error.errno in (errno.EACCES, errno.EPERM)
+                hint = "Run this as root." if denied else None
+                raise HistError(f"cannot create the trace instance {self.folder}: {error.strerror}", hint) from None
+            self._lock = lock(self.folder)
+            if self._lock is not None:
+                return self
+        raise HistError("cannot create a trace instance: another program removes each one", "Does hist cleanup run?")
 
     def __exit__(
         self, kind: Optional[type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]
@@ -44,6 +61,8 @@ class Instance:
             _retry(lambda p=path, c=command: append(p, c), f"{command!r} to {path}")
         self._undo.clear()
         _retry(lambda: os.rmdir(self.folder), f"the removal of {self.folder}")
+        if self._lock is not None:
+            os.close(self._lock)
 
     def event(self, event: str, *names: str) -> str:
         """Returns the path of a file of an event in the instance."""
@@ -71,28 +90,46 @@ class Instance:
         return f"synthetic/{self.name}"
 
     def _command(self, path: str, line: str, log: str) -> None:
-        _clear(log)
+        # The log of the top instance is everybody's, so it is not emptied.
+        before = _contents(log)
         try:
             append(path, line)
         except OSError as error:
-            raise _refused(error, path, line, log) from None
+            raise _refused(error, path, line, last_error(_contents(log), before, line)) from None
 
 
-def _clear(log: str) -> None:
+def lock(folder: str) -> Optional[int]:
+    """Returns a file that locks an instance until it is closed, or None if another program has the lock."""
     try:
-        with open(log, "w", encoding="utf-8") as file:
-            file.write("\n")
-    except OSError:
-        pass
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise of_file(error, "open") from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(fd)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise HistError(f"cannot lock {folder}: {error.strerror}") from None
+    # It can have been removed before it was locked.
+    if os.path.exists(folder):
+        return fd
+    os.close(fd)
+    return None
 
 
-def _refused(error: OSError, path: str, line: str, log: str) -> HistError:
+def _contents(log: str) -> str:
+    try:
+        return read_file(log)
+    except HistError:
+        return ""
+
+
+def _refused(error: OSError, path: str, line: str, said: str) -> HistError:
     """Returns the error of a command that the kernel refused, with what its log says."""
     message = f"the kernel refused a command to {path}: {error.strerror}"
-    try:
-        said = last_error(read_file(log))
-    except HistError:
-        said = ""
     if said:
         return HistError(f"{message}\n{said}")
     hints = {
@@ -103,12 +140,12 @@ def _refused(error: OSError, path: str, line: str, log: str) -> HistError:
     return HistError(f"{message}\n  Command: {line}", hints.get(error.errno or 0))
 
 
-def _retry(action: object, what: str) -> None:
+def _retry(action: Callable[[], object], what: str) -> None:
     """Repeats an action for a time while what it removes is in use; then says so."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
-            action()  # type: ignore[operator]
+            action()
             return
         except (OSError, HistError) as error:
             busy = isinstance(error, OSError) and error.errno == errno.EBUSY
@@ -119,23 +156,28 @@ def _retry(action: object, what: str) -> None:
             return
 
 
-def leftovers(tracefs: Tracefs) -> list[str]:
-    """Returns the instances of programs that were killed before they could remove them."""
+def remove_leftovers(tracefs: Tracefs, tell: Callable[[str], None]) -> None:
+    """Removes the instances of programs that were killed before they could. `tell` is called with each folder."""
     try:
         names = os.listdir(tracefs.path("instances"))
     except OSError:
-        return []
-    dead = []
+        return
     for name in sorted(names):
-        match = re.fullmatch(PREFIX + r"(\d+)", name)
-        if match and not os.path.exists(f"/proc/{match.group(1)}"):
-            dead.append(name)
-    return dead
+        if not re.fullmatch(PREFIX + r"\w+", name):
+            continue
+        folder = tracefs.path("instances", name)
+        held = lock(folder)
+        if held is None:
+            continue
+        try:
+            tell(folder)
+            _remove(tracefs, folder, name)
+        finally:
+            os.close(held)
 
 
-def remove_leftover(tracefs: Tracefs, name: str) -> None:
-    """Removes such an instance, with its triggers and its synthetic event."""
-    folder = tracefs.path("instances", name)
+def _remove(tracefs: Tracefs, folder: str, name: str) -> None:
+    """Removes an instance that nobody uses, with its triggers and its synthetic event."""
     # A trigger that another one refers to is removed in a later round.
     for _ in range(3):
         for path in _with_triggers(folder):
@@ -146,9 +188,10 @@ def remove_leftover(tracefs: Tracefs, name: str) -> None:
                         append(path, "!" + command)
                     except OSError:
                         pass
+    synthetic = tracefs.path("synthetic_events")
+    if os.path.exists(synthetic) and re.search(rf"^{name}\t", read_file(synthetic), re.MULTILINE):
+        _retry(lambda: append(synthetic, "!" + name), f"the event {name}")
     _retry(lambda: os.rmdir(folder), f"the removal of {folder}")
-    if name + "\t" in tracefs.read("synthetic_events"):
-        _retry(lambda: append(tracefs.path("synthetic_events"), "!" + name), f"the event {name}")
 
 
 def _with_triggers(folder: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Optional
 
 from tracehist.errors import HistError, of_file
 
-_LOG_ENTRY = re.compile(r"^\[ *[0-9.]+\] (.*)$")
+_LOG_ENTRY = re.compile(r"^\[ *[0-9.]+\] (.*)", re.DOTALL)
 
 
 class Tracefs:
@@ -148,16 +148,28 @@ def append(path: str, text: str) -> None:
         os.close(fd)
 
 
-def last_error(log: str) -> str:
-    """Returns the last entry of an error_log, without its time."""
-    entry: list[str] = []
+def last_error(log: str, before: str = "", command: str = "") -> str:
+    """Returns the last entry of an error_log that was not in it before, without its time.
+
+    One that quotes the command is preferred: others write to the log as well.
+    """
+    old = _entries(before)
+    new = [entry for entry in _entries(log) if entry not in old]
+    # A long command is cut off there.
+    own = [entry for entry in new if f"Command: {command[:100]}" in entry]
+    found = (own or new)[-1:]
+    return _LOG_ENTRY.sub(r"\1", found[0], count=1) if found else ""
+
+
+def _entries(log: str) -> list[str]:
+    """Returns the entries of an error_log, with their times."""
+    out: list[str] = []
     for line in log.rstrip("\n").split("\n"):
-        match = _LOG_ENTRY.match(line)
-        if match:
-            entry = [match.group(1)]
-        elif entry:
-            entry.append(line)
-    return "\n".join(entry)
+        if _LOG_ENTRY.match(line):
+            out.append(line)
+        elif out:
+            out[-1] += "\n" + line
+    return out
 
 
 def _explained(error: OSError, doing: str) -> HistError:
