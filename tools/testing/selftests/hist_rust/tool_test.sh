@@ -92,12 +92,16 @@ print(p['count'], sum(map(int, n)), p.get('scale', '-'))")" "$hits $hits $([ $ou
 	same "$(hist export "$f" | python3 -c "import json, sys; print(json.load(sys.stdin)['hits'])")" "$hits"
 }
 
+synthetic_event_of() { # PID
+	compgen -G "instances/hist_tool_$1_*/events/synthetic/hist_tool_$1_*" >/dev/null
+}
+
 # Stopped by a signal, it ends with this status.
 stopped_by() { # SIGNAL STATUS
 	local pid rc=0
 	python3 -B "$tool" latency sched_waking sched_switch --key pid=next_pid >"$tmp/out" 2>&1 &
 	pid=$!
-	eventually test -d "instances/hist_tool_$pid/events/synthetic/hist_tool_$pid" || return
+	eventually synthetic_event_of "$pid" || return
 	sleep 0.5
 	kill "-$1" $pid
 	wait $pid || rc=$?
@@ -115,6 +119,49 @@ cleans_up_when_stopped() {
 	# It cannot do anything about this; another command does.
 	stopped_by KILL 137 || return
 	[ -n "$(ls instances)" ] && hist cleanup >"$tmp/out" && grep -q '^removing .*/instances/hist_tool_' "$tmp/out" && nothing_is_left
+}
+
+# One that runs is left alone, even if its id is that of no process here: in another PID namespace.
+cleans_up_after_the_dead_only() {
+	local pid rc=0
+	unshare --pid --fork --mount-proc python3 -B "$tool" latency sched_waking sched_switch --key pid=next_pid >"$tmp/out" 2>&1 &
+	pid=$!
+	eventually synthetic_event_of 1 || return
+	same "$(hist cleanup)" '' && synthetic_event_of 1 || return
+	kill -INT "$(pgrep -P $pid)" && wait $pid || rc=$?
+	same "$rc" 0 && grep -q '^time from sched:sched_waking' "$tmp/out" && ! grep -q warning "$tmp/out" && nothing_is_left
+}
+
+# A command that does not obey does not keep it from writing what it has, and the time is no failure.
+ends_when_the_time_is_up() {
+	local f=$tmp/ended.json
+	hist record -q -e sched_switch --keys next_comm --for 200ms -o "$f" -- sleep 100 || return
+	hist record -q -e sched_switch --keys next_comm --for 200ms -o "$f" -- sh -c 'trap "" TERM INT; sleep 1000; sleep 1000' || return
+	[ "$(of "$f" 'sum(row[1][0] for row in rows)')" -gt 0 ] && ! pgrep -f 'sleep 1000' && nothing_is_left
+}
+
+# The log of errors of the top instance is everybody's.
+leaves_the_error_log() {
+	local before
+	echo 'hist:keys=nofield' 2>/dev/null >>events/sched/sched_switch/trigger && return 1
+	before=$(cat error_log)
+	grep -q "Couldn't find field" <<<"$before" || return
+	hist latency -q sched_waking sched_switch --key pid=next_pid --for 100ms || return
+	hist record -q -e sched_switch --keys nofield2 --for 1s >"$tmp/out" 2>&1 && return 1
+	grep -q nofield2 "$tmp/out" && same "$(cat error_log)" "$before"
+}
+
+# What is the largest of an interval, and averages from sums.
+has_statistics() {
+	local f=$tmp/statistics.json out
+	need_rust 'it has no statistics' || return
+	out=$(hist record -e syscalls:sys_enter_write --keys common_comm --vals count.min,count.max,count.avg --filter 'comm == "dd"' \
+		-i 200ms -o "$f" -- bash -c 'dd if=/dev/zero of=/dev/null bs=10 count=1 status=none; dd if=/dev/zero of=/dev/null bs=90 count=2 status=none; sleep 0.5
+			dd if=/dev/zero of=/dev/null bs=50 count=1 status=none') || return
+	same "$(of "$f" 'r["values"], [row[1] for row in rows if row[1][0]][-1]')" \
+		"['hitcount', 'count.min', 'count.max', 'count.sum'] [1, None, None, 50]" &&
+		grep -qE '^dd +10 +90 +240 +60 +4 +100.0 % ' <<<"$out" || return
+	nothing_is_left
 }
 
 says() { # PATTERN COMMAND...: the command has to fail with status 1 and say this
@@ -158,4 +205,4 @@ top_shows_intervals() {
 triggers_of() { grep -v '^#' "events/$1/trigger"; }
 
 run_tests records_while_a_command_runs loses_no_hit measures_latencies draws_and_exports cleans_up_when_stopped \
-	tells_what_is_wrong top_shows_intervals
+	cleans_up_after_the_dead_only ends_when_the_time_is_up leaves_the_error_log has_statistics tells_what_is_wrong top_shows_intervals

@@ -53,6 +53,31 @@ class ReportTest(unittest.TestCase):
         self.assertRegex(lines[3], r"^sys_openat +699 +24\.\d % █+$")
         self.assertRegex(lines[-1], r"^\.\.\. and \d+ more with [\d,]+ hits$")
 
+    def test_ranking_has_the_values(self):
+        one = source.parse(data("rust/extremes.hist_raw"))[0]
+        lines = bars.report(one, 80, True, top=3)
+        self.assertRegex(lines[2], r"^common_pid +ret\.min  ret\.max  ret\.sum  ret\.avg +hits   share$")
+        self.assertRegex(lines[3], r"^\d+ +[\d,]+  +[\d,]+ +[\d,]+ +[\d,]+ +\d+ +\d+\.\d % #+$")
+
+    def test_a_line_is_not_longer_than_the_terminal(self):
+        rows = {("a" * n, "b" * 60, "c" * 70): [n, n] for n in range(1, 60)}
+        keys = [Key("common_comm"), Key("file"), Key("stack")]
+        lines = bars.report(Recording("a/b", "", keys, ["hitcount", "bytes"], intervals=[Interval(0, 1, rows)]), 80, True)
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertRegex(lines[3], r"^a+\.\.\. +b+\.\.\.  c+\.\.\.  +59 +59 +\d+\.\d % #+$")
+
+    def test_names_are_no_commands_for_the_terminal(self):
+        evil = "a\x1b]0;b\x07\nc\x9bd"
+        for keys, rows in (
+            ([Key("comm")], {(evil,): [1]}),
+            ([Key("comm"), Key("lat", Parts(3))], {(evil, Bucket(16, 17)): [1]}),
+        ):
+            one = Recording("a/b", "", keys, ["hitcount"], intervals=[Interval(0, 1, rows)])
+            one.longest = [{"max": 1, "comm": evil}]
+            text = "".join(bars.report(one, 80, True))
+            self.assertTrue(text.isprintable(), repr(text))
+            self.assertIn(r"a\033]0;b\007\012c\233d", text)
+
     def test_nothing_and_losses(self):
         self.assertEqual(bars.report(source.parse(data("rust/empty.hist"))[0], 80, True)[1], "No hits.")
         self.assertIn("2,677 more hits had no room", bars.report(source.parse(data("rust/full.hist"))[0], 80, True)[-1])

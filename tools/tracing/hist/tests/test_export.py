@@ -20,6 +20,19 @@ def of_rows(keys, rows, unit="", values=("hitcount",)):
     return Recording("a/b", "", keys, list(values), unit=unit, started=100.0, intervals=[Interval(0.0, 2.0, rows)])
 
 
+class AverageTest(unittest.TestCase):
+    def test_averages_are_exported_with_their_sums(self):
+        rows = {("a",): [2, 21], ("b",): [0, 0]}
+        one = of_rows([Key("comm")], rows, values=("hitcount", "lat.sum"))
+        series = json.loads(summary.export(one))["series"]
+        self.assertEqual(
+            [s["values"] for s in series], [{"lat.sum": 21, "lat.avg": 10}, {"lat.sum": 0, "lat.avg": None}]
+        )
+        lines = prometheus.export(one).split("\n")
+        self.assertIn('hist_a_b_lat_avg{comm="a"} 10', lines)
+        self.assertEqual([line for line in lines if 'lat_avg{comm="b"}' in line], [])
+
+
 class SummaryTest(unittest.TestCase):
     def test_series(self):
         out = json.loads(summary.export(recording("c/grouped.hist")))

@@ -32,18 +32,55 @@ class TableTest(unittest.TestCase):
     def test_differences(self):
         before = table({(1, Bucket(8, 9)): [2, 17, 9], (2, Bucket(4, 4)): [5, 20, 4]})
         now = table({(1, Bucket(8, 9)): [3, 25, 9], (2, Bucket(4, 4)): [5, 20, 4], (3, Bucket(0, 0)): [1, 0, 0]})
-        self.assertEqual(now.since(before), {(1, Bucket(8, 9)): [1, 8, 9], (3, Bucket(0, 0)): [1, 0, 0]})
+        # The largest value was reached before: that of what is new is not known.
+        self.assertEqual(now.since(before), {(1, Bucket(8, 9)): [1, 8, None], (3, Bucket(0, 0)): [1, 0, 0]})
+        more = table({(1, Bucket(8, 9)): [4, 34, 10]})
+        self.assertEqual(more.since(now), {(1, Bucket(8, 9)): [1, 9, 10]})
 
     def test_sums_that_are_late(self):
         early = table({(1, Bucket(8, 9)): [3, 17, 9]})
         late = table({(1, Bucket(8, 9)): [3, 26, 9]})
-        self.assertEqual(late.since(early), {(1, Bucket(8, 9)): [0, 9, 9]})
+        self.assertEqual(late.since(early), {(1, Bucket(8, 9)): [0, 9, None]})
 
     def test_cleared_meanwhile(self):
         self.assertEqual(
             table({(1, Bucket(8, 9)): [1, 8, 8]}).since(table({(1, Bucket(8, 9)): [2, 17, 9]})),
             {(1, Bucket(8, 9)): [1, 8, 8]},
         )
+
+
+class AverageTest(unittest.TestCase):
+    """The kernel has averages in hist, and the sums that they are of in hist_raw."""
+
+    def test_are_weighted_by_the_hits(self):
+        rows = {("a", 1): [2, 10], ("b", 1): [6, 30], ("b", 2): [1, -100]}
+        averages = Table([Key("comm"), Key("cpu")], ["hitcount", "lat.avg"], rows)
+        self.assertEqual(averages.total("lat.avg"), 11)
+        self.assertEqual(averages.total("lat.avg", ("b", 1)), 30)
+        averages.add([(("a", 1), [8, 20])])
+        self.assertEqual(averages.rows[("a", 1)], [10, 18])
+
+    def test_of_sums(self):
+        rows = {("a",): [2, 21], ("b",): [2, -5], ("c",): [0, 0]}
+        sums = Table([Key("comm")], ["hitcount", "lat.sum", "lat.max"], rows)
+        self.assertEqual(sums.total("lat.avg"), 4)
+        self.assertEqual([sums.total("lat.avg", (c,)) for c in "abc"], [10, -2, None])
+        self.assertEqual(sums.totals, ["lat.sum", "lat.avg", "lat.max"])
+
+    def test_of_the_two_files(self):
+        shown = source.parse(data("rust/extremes.hist"))[0].total()
+        taken = source.parse(data("rust/extremes.hist_raw"))[0].total()
+        exact = sum(row[3] for row in taken.rows.values()) // taken.hits
+        self.assertEqual(taken.total("ret.avg"), exact)
+        self.assertLessEqual(abs(shown.total("ret.avg") - exact), 1)
+        for key, _ in taken.groups():
+            self.assertEqual(taken.total("ret.avg", key), shown.total("ret.avg", key), key)
+
+    def test_differences_say_nothing(self):
+        keys, values = [Key("comm")], ["hitcount", "lat.avg"]
+        before = Table(keys, values, {("a",): [1000, 10]})
+        now = Table(keys, values, {("a",): [1001, 10], ("b",): [2, 5]})
+        self.assertEqual(now.since(before), {("a",): [1, None], ("b",): [2, 5]})
 
 
 class QuantileTest(unittest.TestCase):
@@ -121,6 +158,32 @@ class ReaderTest(unittest.TestCase):
                 {(Bucket(257, 512),): [2, 600]},
             )
             self.assertEqual(reader.dropped(), 0)
+
+    def test_extremes_are_those_of_their_interval(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reader = None
+            intervals = []
+            for rows in ("1\t3\t7\t9\n", "1\t2\t7\t9\n2\t1\t4\t4\n", "1\t1\t7\t12\n", "1\t1\t7\t12\n"):
+                for name in ("hist", "hist_raw"):
+                    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                        file.write("pid\thitcount\tlat.min\tlat.max\n" + rows)
+                reader = reader or Reader(folder, "hist:keys=pid:vals=lat.min,lat.max")
+                intervals.append(reader.take().rows)
+        self.assertEqual(
+            intervals,
+            [
+                {(1,): [3, 7, 9]},
+                {(1,): [2, None, None], (2,): [1, 4, 4]},
+                {(1,): [1, None, 12]},
+                {(1,): [1, None, None]},
+            ],
+        )
+        all_of_it = Recording("a/b", "", [Key("pid")], ["hitcount", "lat.min", "lat.max"])
+        all_of_it.intervals = [Interval(i, i + 1, rows) for i, rows in enumerate(intervals)]
+        self.assertEqual(recording.load(recording.dump(all_of_it)), all_of_it)
+        self.assertEqual(all_of_it.total().rows, {(1,): [7, 7, 12], (2,): [1, 4, 4]})
+        all_of_it.intervals[:-1] = []
+        self.assertIsNone(all_of_it.total().total("lat.max"))
 
     def test_hist_raw_comes_first(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,9 @@ from tracehist.recording import Recording
 from tracehist.table import Part, Table
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+# The least widths of bars: alone, and with values beside them.
 NARROW = 20
+NARROWEST = 8
 # With more lines than this, neighbouring parts of a power of two are drawn as one.
 MOST_LINES = 32
 
@@ -66,24 +68,37 @@ def quantile_line(counts: dict[Bucket, int], unit: str, largest: Optional[int] =
     return "  ".join(words) + (f"  ({unit})" if unit and words else "")
 
 
-def ranking(
-    groups: Sequence[tuple[tuple[Part, ...], int]], names: Sequence[str], top: int, width: int, plain: bool
-) -> list[str]:
-    """Returns a line for each of the keys with the most hits: the key, the hits, their share, a bar."""
-    total = sum(hits for _, hits in groups)
+def ranking(table: Table, top: int, width: int, plain: bool) -> list[str]:
+    """Returns a line for each of the keys with the most hits: the key, the values, the hits, their share, a bar."""
+    groups = table.groups()
+    total = table.hits
     most = groups[0][1] if groups else 0
     shown = groups[:top]
-    columns = [[_shorten(str(parts[i]), width // 2) for parts, _ in shown] for i in range(len(names))]
-    widths = [max([len(name)] + [len(cell) for cell in cells]) for name, cells in zip(names, columns)]
+    names = [key.name for key in table.keys]
+    columns = [[printable(str(parts[i])) for parts, _ in shown] for i in range(len(names))]
+    numbers = [[_number(table.total(name, parts)) for parts, _ in shown] for name in table.totals]
     hits_width = max(len(f"{most:,}"), len("hits"))
-    room = max(width - sum(widths) - 2 * len(widths) - hits_width - len("  100.0 % "), NARROW)
-    lines = ["  ".join(f"{n:{w}}" for n, w in zip(names, widths)) + f"  {'hits':>{hits_width}}   share"]
-    for row, (_, hits) in enumerate(shown):
-        cells = "  ".join(f"{columns[i][row]:{w}}" for i, w in enumerate(widths))
-        lines.append(
-            f"{cells}  {hits:>{hits_width},} {100 * hits / total if total else 0:6.1f} % "
-            f"{bar(hits / most if most else 0, room, plain)}".rstrip()
-        )
+    right = hits_width + len("  100.0 % ")
+    right += sum(2 + max(map(len, [name] + cells)) for name, cells in zip(table.totals, numbers))
+    least = NARROWEST if numbers else NARROW
+    widths = _fitted(
+        [max(map(len, [name] + cells)) for name, cells in zip(names, columns)],
+        width - right - 2 * len(names) - least,
+    )
+    room = max(width - sum(widths) - 2 * len(names) - right, least)
+    lines = []
+    for row in range(-1, len(shown)):
+        cells = [names[i] if row < 0 else columns[i][row] for i in range(len(names))]
+        words = [f"{_shorten(cell, w):{w}}" for cell, w in zip(cells, widths)]
+        for name, found in zip(table.totals, numbers):
+            words.append(f"{name if row < 0 else found[row]:>{max(map(len, [name] + found))}}")
+        if row < 0:
+            lines.append("  ".join(words + [f"{'hits':>{hits_width}}   share"]))
+            continue
+        hits = shown[row][1]
+        share = 100 * hits / total if total else 0
+        words.append(f"{hits:>{hits_width},} {share:6.1f} % {bar(hits / most if most else 0, room, plain)}")
+        lines.append("  ".join(words).rstrip())
     if len(groups) > top:
         rest = sum(hits for _, hits in groups[top:])
         lines.append(f"... and {len(groups) - top:,} more with {rest:,} hits")
@@ -107,7 +122,7 @@ def report(recording: Recording, width: int, plain: bool, top: int = 20) -> list
     if not table.rows:
         return lines + ["No hits."] + lost(recording)
     if axis is None:
-        lines += [""] + ranking(table.groups(), [k.name for k in table.keys], top, width, plain)
+        lines += [""] + ranking(table, top, width, plain)
         return lines + lost(recording)
     key = table.keys[axis]
     unit = recording.unit or key.name
@@ -115,13 +130,16 @@ def report(recording: Recording, width: int, plain: bool, top: int = 20) -> list
     others = [k.name for i, k in enumerate(table.keys) if i != axis]
     for group, hits in groups[:top]:
         if others:
-            words = ", ".join(f"{name} {part}" for name, part in zip(others, group))
+            words = ", ".join(f"{name} {printable(str(part))}" for name, part in zip(others, group))
             lines += ["", f"{words}: {hits:,} hit{'s' if hits != 1 else ''}"]
         else:
             lines.append("")
         counts = table.distribution(group)
         lines += distribution(counts, key.scale, unit, width, plain) if key.scale else []
         lines.append(quantile_line(counts, recording.unit, _largest(table, key.name, group)))
+        # The quantiles say more than these of the same field.
+        more = [name for name in table.totals if name not in (key.name, f"{key.name}.max")]
+        lines += ["  ".join(f"{name} {_number(table.total(name, group))}" for name in more)] if more else []
     if len(groups) > top:
         lines += ["", f"... and {len(groups) - top:,} more"]
     return lines + longest(recording, top) + lost(recording)
@@ -132,7 +150,9 @@ def longest(recording: Recording, top: int) -> list[str]:
     if not recording.longest:
         return []
     names = list(recording.longest[0])
-    rows = [[f"{row[n]:,}" if n == "max" else str(row[n]) for n in names] for row in recording.longest[:top]]
+    rows = [
+        [f"{row[n]:,}" if n == "max" else printable(str(row[n])) for n in names] for row in recording.longest[:top]
+    ]
     names[0] = f"longest ({recording.unit})" if recording.unit else "longest"
     widths = [max(len(row[i]) for row in rows + [names]) for i in range(len(names))]
     lines = ["", f"{names[0]:>{widths[0]}}  " + "  ".join(f"{n:{w}}" for n, w in zip(names[1:], widths[1:]))]
@@ -150,6 +170,23 @@ def lost(recording: Recording) -> list[str]:
     if not recording.dropped:
         return []
     return ["", f"{recording.dropped:,} more hits had no room: the map was full. Record with a larger --size."]
+
+
+def printable(text: str) -> str:
+    """Returns a text without what a terminal would obey: a task can have any name, and root looks at it."""
+    return "".join(c if c.isprintable() else f"\\{ord(c):03o}" for c in text)
+
+
+def _number(value: Optional[int]) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _fitted(widths: list[int], room: int) -> list[int]:
+    """Returns widths of columns that have room together: the widest ones are narrowed, not to less than 8."""
+    out = list(widths)
+    while sum(out) > room and max(out) > 8:
+        out[out.index(max(out))] -= 1
+    return out
 
 
 def _shorten(text: str, width: int) -> str:

@@ -314,6 +314,7 @@ def _named(name: str) -> str:
 
 
 def _shortened(text: str) -> str:
+    text = bars.printable(text)
     return text if len(text) <= 40 else text[:37] + "..."
 
 

@@ -72,12 +72,14 @@ def _counters(recording: Recording, table: Table, metric: Optional[str]) -> str:
     names = [key.name for key in table.keys]
     for group, hits in table.groups():
         lines.append(f"{name}{_braces(_labels(names, group))} {hits}")
-    for value in table.values[1:]:
+    for value in table.totals:
         own = name_of((metric or f"hist_{_event(recording)}") + f"_{value}")
         # A sum of what can be negative is no counter.
         lines += _head(own, "gauge", recording, f"{value} of {_what(recording)}")
         for group, _ in table.groups():
-            lines.append(f"{own}{_braces(_labels(names, group))} {table.total(value, group)}")
+            total = table.total(value, group)
+            if total is not None:
+                lines.append(f"{own}{_braces(_labels(names, group))} {total}")
     return "\n".join(lines) + "\n"
 
 

@@ -2,11 +2,11 @@
 """Readings of a histogram: the hits since the last one."""
 
 import os
-from typing import Optional
+from typing import Any, Optional
 
 from tracehist import raw, text
 from tracehist.errors import HistError, of_file
-from tracehist.table import Part, Table
+from tracehist.table import Part, Table, is_extreme
 from tracehist.tracefs import read_file
 from tracehist.trigger import key_names, keys_of, modifier
 
@@ -25,6 +25,8 @@ class Reader:
         self.trigger = trigger
         self.source = "hist_raw" if os.path.exists(self.raw) else "hist"
         self._before: Optional[Table] = None
+        # The last extremes of each key, which the kernel keeps when it removes the hits.
+        self._extremes: dict[tuple[Part, ...], list[Any]] = {}
         self._names: dict[int, str] = {}
 
     def take(self) -> Table:
@@ -41,7 +43,7 @@ class Reader:
         tables = raw.parse(_take_file(self.raw), [self.trigger])
         if not tables:
             return Table(keys_of(self.trigger), ["hitcount"], trigger=self.trigger)
-        return self._with_names(tables[0])
+        return self._of_interval(self._with_names(tables[0]))
 
     def _take_difference(self) -> Table:
         now = text.parse(read_file(self.hist))[0]
@@ -50,6 +52,17 @@ class Reader:
         if before is None:
             return now
         return Table(now.keys, now.values, now.since(before), now.trigger, now.dropped)
+
+    def _of_interval(self, table: Table) -> Table:
+        """Leaves out the extremes that were reached earlier: those of this interval are not known."""
+        columns = [i for i, name in enumerate(table.values) if is_extreme(name)]
+        for key, row in table.rows.items() if columns else ():
+            before = self._extremes.get(key)
+            self._extremes[key] = [row[i] for i in columns]
+            for i, old in zip(columns, before or ()):
+                if row[i] == old:
+                    row[i] = None
+        return table
 
     def _with_names(self, table: Table) -> Table:
         """hist_raw has the numbers of system calls; their names are in hist."""

@@ -34,7 +34,7 @@ def _series(table: Table, group: tuple[Part, ...], hits: int) -> dict[str, Any]:
     out: dict[str, Any] = {
         "keys": {name: _plain(part) for name, part in zip(names, group)},
         "hits": hits,
-        "values": {name: table.total(name, group) for name in table.values[1:]},
+        "values": {name: table.total(name, group) for name in table.totals},
     }
     if axis is not None:
         counts = table.distribution(group)

@@ -75,7 +75,7 @@ def _add_row(table: Table, line: str) -> None:
         if re.match(r"-?\d+$", value) and name.strip() not in values:
             values[name.strip()] = int(value)
     if "hitcount" not in values:
-        raise FormatError(f"a row without hitcount (the trigger has 'nohitcount'): {line!r}")
+        raise FormatError(f"a row without hitcount (the trigger has 'nohitcount', hist_raw has it): {line!r}")
     if not table.values:
         table.values = list(values)
     table.add([(parts, [values.get(name, 0) for name in table.values])])
