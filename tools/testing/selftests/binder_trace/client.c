@@ -67,7 +67,7 @@ static uint8_t in[512];
 /* The result of the last read. */
 static struct {
 	int transactions, replies, completes, spawns;
-	int dead, failed, frozen, pending;
+	int dead, failed, frozen, pending, dead_replies, spam;
 	uint64_t cookie;
 	struct binder_transaction_data last;
 } got;
@@ -183,6 +183,12 @@ static bool read_in(void)
 		case BR_FROZEN_REPLY:
 			got.frozen++;
 			break;
+		case BR_DEAD_REPLY:
+			got.dead_replies++;
+			break;
+		case BR_ONEWAY_SPAM_SUSPECT:
+			got.spam++;
+			break;
 		case BR_TRANSACTION:
 			got.transactions++;
 			memcpy(&got.last, at, sizeof(got.last));
@@ -235,6 +241,8 @@ static void send_data(uint32_t cmd, uint32_t handle, uint32_t code, uint32_t fla
 }
 
 static const uint8_t bytes[3 * 65536];
+/* An offset that no object can have. */
+static const uint64_t bad_offset = 3;
 
 static void call(uint32_t handle, uint32_t code, uint32_t flags, size_t size)
 {
@@ -482,9 +490,7 @@ static void server_takes_array(void)
 
 static void sends_nonsense(void)
 {
-	static const uint64_t offset = 3;
-
-	send_data(BC_TRANSACTION, 0, 9, 0, bytes, 64, &offset, 1, 0);
+	send_data(BC_TRANSACTION, 0, 9, 0, bytes, 64, &bad_offset, 1, 0);
 	flush_out();
 	want(read_in() && got.failed == 1);
 	call(77, 10, 0, 8);
@@ -619,6 +625,128 @@ static void server_gets_no_file(void)
 	want(read_in() && got.completes == 1);
 }
 
+/* The call with the file fails, and there is no other work. */
+static void server_gets_nothing(void)
+{
+	want(!read_in_without_files());
+}
+
+/* By a thread that is no looper, so that it is for nothing of the process. */
+static void finds_nothing(void)
+{
+	want(!read_in());
+}
+
+static void reads_to_nowhere(void)
+{
+	memset(&bwr, 0, sizeof(bwr));
+	bwr.read_buffer = 8;
+	bwr.read_size = sizeof(in);
+	want(ioctl(fd, BINDER_WRITE_READ, &bwr) == -1 && errno == EFAULT);
+}
+
+static void server_fails_to_answer(void)
+{
+	want(read_in() && got.transactions == 1 && got.last.code == 1);
+	free_buffer();
+	send_data(BC_REPLY, 0, 9, 0, bytes, 64, &bad_offset, 1, 0);
+	flush_out();
+	want(read_in() && got.completes == 1);
+}
+
+/* Alice calls the server, which fails to call her. */
+static void server_fails_to_call_back(void)
+{
+	want(read_in() && got.transactions == 1 && got.last.code == 1);
+	free_buffer();
+	send_data(BC_TRANSACTION, alice_handle, 9, 0, bytes, 64, &bad_offset, 1, 0);
+	flush_out();
+	want(read_in() && got.failed == 1);
+	send_data(BC_REPLY, 0, 0, 0, bytes, 8, NULL, 0, 0);
+	flush_out();
+	want(read_in() && got.completes == 1);
+}
+
+/* Alice calls the server, and Bob calls her. She cannot be frozen before she answers. */
+static void calls_alice(void)
+{
+	call(alice_handle, 17, 0, 16);
+}
+
+static pid_t freezer;
+
+/* Starts to freeze Alice, and does not end. */
+static void main_begins_to_freeze(void)
+{
+	struct binder_freeze_info info = { .pid = pids[ALICE], .enable = 1, .timeout_ms = 1000000 };
+	char path[32], state = 0;
+
+	freezer = fork();
+	want(freezer >= 0);
+	if (!freezer)
+		_exit(!ioctl(fd, BINDER_FREEZE, &info));
+	snprintf(path, sizeof(path), "/proc/%d/stat", freezer);
+	for (int i = 0; state != 'S'; i++) {
+		FILE *file = fopen(path, "r");
+
+		want(file && fscanf(file, "%*d %*s %c", &state) == 1);
+		fclose(file);
+		want(i < 3000);
+		usleep(10000);
+	}
+}
+
+/* The call back is for the thread of Alice that waits for the reply. */
+static void server_calls_back_in_vain(void)
+{
+	want(read_in() && got.transactions == 1 && got.last.code == 1);
+	free_buffer();
+	flush_out();
+	call(alice_handle, 18, 0, 16);
+	want(read_in() && got.frozen == 1);
+	send_data(BC_REPLY, 0, 0, 0, bytes, 8, NULL, 0, 0);
+	flush_out();
+	want(read_in() && got.completes == 1);
+}
+
+static void main_ends_freezing(void)
+{
+	int status;
+
+	want(!kill(freezer, SIGKILL));
+	want(waitpid(freezer, &status, 0) == freezer && WIFSIGNALED(status));
+}
+
+static void alice_answers_bob(void)
+{
+	want(read_in() && got.transactions == 1 && got.last.code == 17);
+	reply(0, 8);
+}
+
+/* With the third one, more than 4/5 of the room for oneway transactions is Bob's. */
+static void sends_spam(void)
+{
+	uint32_t on = 1;
+
+	want(!ioctl(fd, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &on));
+	for (int i = 0; i < 3; i++) {
+		call(0, 14, TF_ONE_WAY, i < 2 ? sizeof(bytes) : sizeof(bytes) / 3);
+		want(read_in() && got.spam == (i == 2) && got.completes == (i < 2));
+	}
+}
+
+/* The last two bytes are the beginning of another command, whose rest is behind the end. */
+static void writes_part_of_command(void)
+{
+	put_command(BC_ENTER_LOOPER);
+	put_command(BC_EXIT_LOOPER);
+	memset(&bwr, 0, sizeof(bwr));
+	bwr.write_buffer = (uintptr_t)out;
+	bwr.write_size = sizeof(uint32_t) + 2;
+	want(!ioctl(fd, BINDER_WRITE_READ, &bwr));
+	out_len = 0;
+}
+
 static void gets_failure(void)
 {
 	want(read_in() && got.replies == 0 && got.failed == 1);
@@ -644,18 +772,62 @@ static void server_answers_nobody(void)
 	reply(0, 50);
 }
 
+/* The second one waits until the first one is freed. Each is in a page of its own. */
+static void server_tells_alice(void)
+{
+	for (int i = 0; i < 2; i++) {
+		call(alice_handle, 5, TF_ONE_WAY, PAGE);
+		want(read_in() && got.completes == 1);
+	}
+}
+
+static void alice_hears_and_keeps(void)
+{
+	want(read_in() && got.transactions == 1 && got.last.code == 5);
+}
+
+static void calls_alice_with_page(void)
+{
+	call(alice_handle, 19, 0, PAGE);
+}
+
+/* There is room for BR_NOOP. The call cannot be written behind it. */
+static void alice_reads_to_edge(void)
+{
+	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	want(pages != MAP_FAILED && !munmap(pages + PAGE, PAGE));
+	memset(&bwr, 0, sizeof(bwr));
+	bwr.read_buffer = (uintptr_t)pages + PAGE - sizeof(uint32_t);
+	bwr.read_size = sizeof(in);
+	want(ioctl(fd, BINDER_WRITE_READ, &bwr) == -1 && errno == EFAULT);
+}
+
 static void alice_leaves(void)
 {
 	exit(0);
 }
 
-/* The file is released by a work item. */
+/* The file is released by a work item. One that is queued behind it, on each CPU, has ended. */
+static void main_waits_for_release(void)
+{
+	int file = open("/proc/sys/vm/stat_refresh", O_WRONLY);
+
+	want(file >= 0 && write(file, "1", 1) == 1);
+	close(file);
+}
+
+/* Alice has left with the call of the server. */
 static void server_sees_death(void)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 
+	want(read_in() && got.completes == 1 && got.dead_replies == 1);
 	want(poll(&poll_fd, 1, 30000) == 1);
 	want(read_in() && got.dead == 1 && got.cookie == DEATH_COOKIE);
+	/* The call has nobody to reach. */
+	call(alice_handle, 16, 0, 8);
+	want(read_in() && got.dead_replies == 1);
 	put_command(BC_DEAD_BINDER_DONE);
 	put(&got.cookie, sizeof(got.cookie));
 	put_command(BC_RELEASE);
@@ -731,11 +903,48 @@ static const struct step {
 	{ "no file", BOB, gets_failure },
 	{ "no file", ALICE, gets_no_file },
 
-	/* The last one with ids: only one of the drivers has one for the reply. */
+	{ "nothing", BOB, calls_with_file },
+	{ "nothing", SERVER, server_gets_nothing },
+	{ "nothing", BOB, gets_failure },
+	{ "nothing", BOB, finds_nothing },
+	{ "nothing", BOB, reads_to_nowhere },
+
+	{ "no reply", BOB, calls },
+	{ "no reply", SERVER, server_fails_to_answer },
+	{ "no reply", BOB, gets_failure },
+
+	{ "no call", ALICE, calls },
+	{ "no call", SERVER, server_fails_to_call_back },
+	{ "no call", ALICE, take_reply },
+
+	{ "frozen call", ALICE, calls },
+	{ "frozen call", BOB, calls_alice },
+	{ "frozen call", MAIN, main_begins_to_freeze },
+	{ "frozen call", SERVER, server_calls_back_in_vain },
+	{ "frozen call", MAIN, main_ends_freezing },
+	{ "frozen call", ALICE, take_reply },
+	{ "frozen call", ALICE, alice_answers_bob },
+	{ "frozen call", BOB, take_reply },
+
+	{ "spam", BOB, sends_spam },
+	{ "spam", SERVER, server_hears },
+	{ "spam", SERVER, server_hears },
+	{ "spam", SERVER, server_hears },
+
+	{ "part", BOB, writes_part_of_command },
+
 	{ "nobody", ALICE, calls_and_ends },
 	{ "nobody", SERVER, server_answers_nobody },
 
+	{ "death", ALICE, client_enters },
+	{ "death", SERVER, server_tells_alice },
+	{ "death", ALICE, alice_hears_and_keeps },
+	{ "death", BOB, calls_alice_with_page },
+	{ "death", SERVER, calls_alice_with_page },
+	{ "death", ALICE, alice_reads_to_edge },
+	{ "death", BOB, gets_failure },
 	{ "death", ALICE, alice_leaves },
+	{ "death", MAIN, main_waits_for_release },
 	{ "death", SERVER, server_sees_death },
 };
 
