@@ -183,10 +183,10 @@ def shrinks_in_order(records):
         page = (r.fields.get('proc'), r.fields.get('page_index'))
         if r.event == 'free_lru_start' and page not in released:
             released.append(page)
-        if r.event == 'alloc_lru_start' or (r.event == 'unmap_kernel_start' and released[:1] == [page]):
+        elif r.event in ('alloc_lru_start', 'unmap_kernel_start'):
+            if page not in (released if r.event == 'alloc_lru_start' else released[:1]):
+                return False
             released.remove(page)
-        elif r.event == 'unmap_kernel_start':
-            return False
     return True
 
 
