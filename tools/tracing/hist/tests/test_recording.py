@@ -106,6 +106,19 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(again.duration, 2.5)
         self.assertEqual(again.total().hits, 3)
 
+    def test_sums_follow_the_intervals(self):
+        r = Recording("a/b", TRIGGER, table({}).keys, ["hitcount", "lat", "lat.max"])
+        key = (1, Bucket(8, 9))
+        for n in range(1, 4):
+            r.intervals.append(Interval(n - 1, n, {key: [1, n, n]}))
+            self.assertEqual(r.total().rows, {key: [n, n * (n + 1) // 2, n]})
+        # What was read before stays as it was.
+        self.assertEqual(r.intervals[0].rows, {key: [1, 1, 1]})
+        r.intervals[:-1] = []
+        self.assertEqual(r.total().rows, {key: [1, 3, 3]})
+        r.intervals[:] = [Interval(0, 3, dict(r.total().rows))]
+        self.assertEqual((r.total().rows, r.total().hits), ({key: [1, 3, 3]}, 1))
+
     def test_damaged_files(self):
         good = recording.dump(Recording.of_table(table({(1, Bucket(8, 9)): [2, 17, 9]})))
         for bad in (

@@ -107,7 +107,7 @@ def ranking(table: Table, top: int, width: int, plain: bool) -> list[str]:
 
 def heading(recording: Recording) -> str:
     """Returns what was recorded, how long, and how many hits there were."""
-    hits = sum(row[0] for i in recording.intervals for row in i.rows.values())
+    hits = recording.total().hits
     title = recording.title or recording.event.replace("/", ":")
     title = title or "histogram by " + ", ".join(key.name for key in recording.keys)
     time = f" in {show(recording.duration)}" if recording.duration else ""

@@ -120,8 +120,11 @@ def run_top(args) -> int:
 
         def watch(so_far: Recording) -> bool:
             screen.show(_lines(so_far if args.all else _last(so_far), args.top))
-            if not args.all:
-                # Only the last interval is looked at: a long run does not grow.
+            # A long run does not grow.
+            if args.all:
+                first, last = so_far.intervals[0], so_far.intervals[-1]
+                so_far.intervals[:] = [Interval(first.start, last.end, dict(so_far.total().rows))]
+            else:
                 so_far.intervals[:-1] = []
             return enough()
 

@@ -42,6 +42,9 @@ class Recording:
     intervals: list[Interval] = field(default_factory=list)
     # The longest times, with what was saved then.
     longest: list[dict[str, Any]] = field(default_factory=list)
+    # The rows of these intervals together.
+    _summed: list[Interval] = field(default_factory=list, init=False, repr=False, compare=False)
+    _sum: Rows = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def duration(self) -> float:
@@ -49,10 +52,17 @@ class Recording:
         return self.intervals[-1].end - self.intervals[0].start if self.intervals else 0.0
 
     def total(self) -> Table:
-        """Returns what was counted in all intervals."""
-        table = Table(list(self.keys), list(self.values), trigger=self.trigger, dropped=self.dropped)
-        for interval in self.intervals:
+        """Returns what was counted in all intervals.
+
+        It is asked for after each interval if a live table is shown, so only new ones are added.
+        """
+        done = len(self._summed)
+        if done > len(self.intervals) or any(a is not b for a, b in zip(self._summed, self.intervals)):
+            done, self._sum = 0, {}
+        table = Table(list(self.keys), list(self.values), self._sum, self.trigger, self.dropped)
+        for interval in self.intervals[done:]:
             table.add(interval.rows.items())
+        self._summed = list(self.intervals)
         return table
 
     @classmethod
