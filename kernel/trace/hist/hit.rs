@@ -54,9 +54,12 @@ use crate::{
         Small, //
     },
 };
-use kernel::trace::{
-    event_text::wake_pollers,
-    trigger::Hit, //
+use kernel::{
+    sync::atomic::Relaxed,
+    trace::{
+        event_text::wake_pollers,
+        trigger::Hit, //
+    }, //
 };
 
 /// The event of a histogram has happened.
@@ -107,6 +110,11 @@ fn plain(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
 #[inline(always)]
 fn plain_numbers(hist: &Histogram, hit: &Hit<'_>, record: &[u8], element: Element<'_>) {
     let program = &hist.program;
+
+    // Apart, as a call that gets the element and the evaluator has them in memory for all.
+    if program.extremes {
+        return plain_extremes(program, hit, element);
+    }
     let eval = Eval::with_record(hit, record, &program.code);
 
     count(program, element, &eval, &[]);
@@ -115,7 +123,18 @@ fn plain_numbers(hist: &Histogram, hit: &Hit<'_>, record: &[u8], element: Elemen
     }
 }
 
-/// Counts a hit in an element, with its values.
+/// [`plain_numbers`] for a histogram with extremes.
+#[inline(never)]
+fn plain_extremes(program: &Program, hit: &Hit<'_>, element: Element<'_>) {
+    let eval = Eval::new(hit, &program.code);
+
+    count_extremes(program, element, &eval, &[]);
+    if program.stores {
+        vars::store_plain(program, &eval, element);
+    }
+}
+
+/// Counts a hit in an element, with its values, of which none is an extreme.
 #[inline(always)]
 fn count<M: HitContext>(
     program: &Program,
@@ -123,13 +142,31 @@ fn count<M: HitContext>(
     eval: &Eval<'_, M>,
     slots: &[u64],
 ) {
+    if program.sums.is_empty() {
+        return element.add(0, 1);
+    }
+    // Iterators with closures are functions of their own, and what they need is in memory.
+    if let Some((hits, sums)) = element.sums() {
+        hits.add(1, Relaxed);
+        for (n, value) in program.sums.iter().enumerate() {
+            if let Some(sum) = sums.get(n) {
+                sum.add(eval.value(value, slots), Relaxed);
+            }
+        }
+    }
+}
+
+/// [`count`] for a histogram with extremes.
+#[inline(never)]
+fn count_extremes<M: HitContext>(
+    program: &Program,
+    element: Element<'_>,
+    eval: &Eval<'_, M>,
+    slots: &[u64],
+) {
     let values = program.sums.iter().map(|sum| eval.value(sum, slots));
 
-    if program.extremes {
-        element.fold(&program.folds, values);
-    } else {
-        element.count(values);
-    }
+    element.fold(&program.folds, values);
 }
 
 /// Handles a hit that needs few words of scratch memory.
@@ -276,7 +313,11 @@ pub(crate) fn record<'m, const TEXTS: bool, M: HitContext>(
     };
     let slots = &*scratch.slots;
 
-    count(program, element, &eval, slots);
+    if program.extremes {
+        count_extremes(program, element, &eval, slots);
+    } else {
+        count(program, element, &eval, slots);
+    }
     vars::compute(program, &eval, scratch.slots);
     if TEXTS {
         vars::compute_texts(program, &eval, element, &mut scratch.texts.lend());

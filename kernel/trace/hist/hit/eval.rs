@@ -55,7 +55,7 @@ impl<'a, M: HitContext> Eval<'a, M> {
     #[inline(always)]
     pub(crate) fn value(&self, value: &Value, slots: &[u64]) -> u64 {
         match value {
-            Value::Leaf(leaf) => self.leaf(leaf, slots, &[]),
+            Value::Leaf(leaf) => self.leaf(leaf, self.record, slots, |_| 0),
             _ => self.expression(value, slots),
         }
     }
@@ -70,8 +70,8 @@ impl<'a, M: HitContext> Eval<'a, M> {
             Value::Step(n) => steps
                 .get(n as usize)
                 .map_or(0, |step| self.step(step, slots)),
-            Value::Chain { from, to } => self.run::<1>(some(from, to), slots),
-            Value::Steps { from, to } => self.run::<REGISTERS>(some(from, to), slots),
+            Value::Chain { from, to } => self.chain(some(from, to), slots),
+            Value::Steps { from, to } => self.steps(some(from, to), slots),
         }
     }
 
@@ -95,21 +95,39 @@ impl<'a, M: HitContext> Eval<'a, M> {
 
     #[inline(always)]
     fn step_here(&self, step: &Step, slots: &[u64]) -> u64 {
-        let left = self.leaf(&step.left, slots, &[]);
-        let right = self.leaf(&step.right, slots, &[]);
+        let record = self.record;
+        let left = self.leaf(&step.left, record, slots, |_| 0);
+        let right = self.leaf(&step.right, record, slots, |_| 0);
 
         apply(&step.op, left, right)
     }
 
-    /// An expression that needs `N` registers. A single one stays in one of the processor.
+    /// An expression that needs one register, which is one of the processor.
     #[inline(never)]
-    fn run<const N: usize>(&self, steps: &[Step], slots: &[u64]) -> u64 {
-        let mut registers = [0; N];
+    fn chain(&self, steps: &[Step], slots: &[u64]) -> u64 {
+        let record = self.record;
         let mut result = 0;
 
         for step in steps {
-            let left = self.leaf(&step.left, slots, &registers);
-            let right = self.leaf(&step.right, slots, &registers);
+            let left = self.leaf(&step.left, record, slots, |_| result);
+            let right = self.leaf(&step.right, record, slots, |_| result);
+
+            result = apply(&step.op, left, right);
+        }
+        result
+    }
+
+    /// An expression that needs several registers.
+    #[inline(never)]
+    fn steps(&self, steps: &[Step], slots: &[u64]) -> u64 {
+        let record = self.record;
+        let mut registers = [0; REGISTERS];
+        let mut result = 0;
+
+        for step in steps {
+            let register = |n: u32| registers.get(n as usize).copied().unwrap_or(0);
+            let left = self.leaf(&step.left, record, slots, register);
+            let right = self.leaf(&step.right, record, slots, register);
 
             result = apply(&step.op, left, right);
             if let Some(register) = registers.get_mut(step.to as usize) {
@@ -120,17 +138,22 @@ impl<'a, M: HitContext> Eval<'a, M> {
     }
 
     /// A number that takes no computation.
-    // All in one `match`, so that it is one jump.
+    // All in one `match`, so that it is one jump. `record` is that of the hit: a copy of the caller
+    // stays in registers.
     #[inline(always)]
-    fn leaf(&self, leaf: &Leaf, slots: &[u64], registers: &[u64]) -> u64 {
-        let record = self.record;
-
+    fn leaf(
+        &self,
+        leaf: &Leaf,
+        record: &[u8],
+        slots: &[u64],
+        register: impl Fn(u32) -> u64,
+    ) -> u64 {
         match *leaf {
             Leaf::Const(n) => n,
             Leaf::Time => self.time(),
             Leaf::Cpu => self.context.cpu().into(),
             Leaf::Slot(n) => slots.get(n as usize).copied().unwrap_or(0),
-            Leaf::Register(n) => registers.get(n as usize).copied().unwrap_or(0),
+            Leaf::Register(n) => register(n),
             Leaf::U8(at) => load(Leaf::U8(at), record),
             Leaf::S8(at) => load(Leaf::S8(at), record),
             Leaf::U16(at) => load(Leaf::U16(at), record),
@@ -185,12 +208,21 @@ pub(crate) fn load(leaf: Leaf, record: &[u8]) -> u64 {
 }
 
 /// The result of a step.
-#[inline]
+#[inline(always)]
 pub(crate) fn apply(op: &Op, left: u64, right: u64) -> u64 {
+    // The most frequent ones, which take one instruction.
     match *op {
         Op::Add => left.wrapping_add(right),
         Op::Sub => left.wrapping_sub(right),
         Op::Mul => left.wrapping_mul(right),
+        _ => apply_other(op, left, right),
+    }
+}
+
+#[inline(never)]
+fn apply_other(op: &Op, left: u64, right: u64) -> u64 {
+    match *op {
+        Op::Add | Op::Sub | Op::Mul => 0,
         Op::Neg => left.wrapping_neg(),
         Op::Div {
             left_signed,

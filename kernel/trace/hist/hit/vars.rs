@@ -37,6 +37,7 @@ use crate::{
         bit,
         op::{
             Kept,
+            KeptNumber,
             KeptText,
             NumberVar,
             Save,
@@ -135,13 +136,36 @@ pub(crate) fn store_plain<M: HitContext>(
     eval: &Eval<'_, M>,
     element: Element<'_>,
 ) {
-    let [number] = program.kept_numbers.as_slice() else {
-        return store_several(program, eval, element);
-    };
-    let value = eval.value(&number.value, &[]);
+    match program.kept_numbers.as_slice() {
+        [number] => {
+            let value = eval.value(&number.value, &[]);
+
+            if let Some(mut vars) = element.overwrite() {
+                vars.put(number.place as usize, value);
+                vars.mark(program.kept_vars);
+            }
+        }
+        [first, second] => store_two(program, eval, element, (first, second)),
+        _ => store_several(program, eval, element),
+    }
+}
+
+/// [`store_plain`] for two variables, which stay in registers.
+#[inline(never)]
+fn store_two<M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    element: Element<'_>,
+    (first, second): (&KeptNumber, &KeptNumber),
+) {
+    let values = [
+        eval.value(&first.value, &[]),
+        eval.value(&second.value, &[]),
+    ];
 
     if let Some(mut vars) = element.overwrite() {
-        vars.put(number.place as usize, value);
+        vars.put(first.place as usize, values[0]);
+        vars.put(second.place as usize, values[1]);
         vars.mark(program.kept_vars);
     }
 }

@@ -282,20 +282,17 @@ impl<'m> Element<'m> {
         self.words.get(at..)?.get(..count)
     }
 
-    /// Counts a hit, and adds `values` to the other sums.
+    /// All words from one on.
     #[inline(always)]
-    pub(crate) fn count(&self, values: impl ExactSizeIterator<Item = u64>) {
-        if values.len() == 0 {
-            return self.add(0, 1);
-        }
-        let sums = self.words_at(self.layout().sums, self.layout().parts.n_sums);
+    pub(super) fn words_from(&self, at: usize) -> Option<&'m [Atomic<u64>]> {
+        self.words.get(at..)
+    }
 
-        if let Some((hits, sums)) = sums.and_then(<[_]>::split_first) {
-            hits.add(1, Relaxed);
-            for (sum, value) in sums.iter().zip(values) {
-                sum.add(value, Relaxed);
-            }
-        }
+    /// The hit count, and the other sums.
+    #[inline(always)]
+    pub(crate) fn sums(&self) -> Option<(&'m Atomic<u64>, &'m [Atomic<u64>])> {
+        self.words_at(self.layout().sums, self.layout().parts.n_sums)?
+            .split_first()
     }
 
     /// Adds to a sum, modulo 2^64.

@@ -116,12 +116,10 @@ impl Element<'_> {
 
     /// Counts a hit with these values, and combines each of them with those of earlier hits.
     ///
-    /// [`Element::count`] is what histograms without extremes need.
-    #[inline(never)]
+    /// Histograms without extremes just add to the [sums](Element::sums).
+    #[inline]
     pub(crate) fn fold(&self, folds: &[Fold], values: impl Iterator<Item = u64>) {
-        let sums = self.words_at(self.layout().sums, self.layout().parts.n_sums);
-
-        if let Some((hits, sums)) = sums.and_then(<[_]>::split_first) {
+        if let Some((hits, sums)) = self.sums() {
             for ((sum, fold), value) in sums.iter().zip(folds).zip(values) {
                 match fold.rank(value) {
                     Some(rank) => raise(sum, rank),

@@ -159,23 +159,39 @@ impl Seed {
     }
 
     /// The hash of a key.
-    #[inline]
+    #[inline(always)]
     pub(super) fn hash(&self, words: &[u64]) -> u64 {
+        match *words {
+            [word] => self.hash_word(word),
+            [first, second] => self.mix_two(self.start, first, second),
+            _ => self.hash_many(words),
+        }
+    }
+
+    /// [`Seed::hash`] for any key.
+    #[inline(never)]
+    fn hash_many(&self, words: &[u64]) -> u64 {
         let mut hash = self.start;
         let mut rest = words;
 
         while let [first, second, others @ ..] = rest {
-            // The sum cannot be chosen such that a factor is zero: `hash` is not known.
-            hash = mix(
-                hash ^ first,
-                self.factor.wrapping_add(*second) ^ hash.rotate_left(32),
-            );
+            hash = self.mix_two(hash, *first, *second);
             rest = others;
         }
         match rest.first() {
             Some(last) => mix(hash ^ last, self.factor),
             None => hash,
         }
+    }
+
+    /// Adds two words to a hash.
+    #[inline(always)]
+    fn mix_two(&self, hash: u64, first: u64, second: u64) -> u64 {
+        // The sum cannot be chosen such that a factor is zero: `hash` is not known.
+        mix(
+            hash ^ first,
+            self.factor.wrapping_add(second) ^ hash.rotate_left(32),
+        )
     }
 }
 

@@ -188,11 +188,26 @@ impl<'m> Element<'m> {
         let lock = self.lock()?;
         let vars = self.vars()?;
         // Pairs with the store in `drop`: what the last writer wrote is overwritten.
-        let first = LockWord(lock.load(Acquire));
-        let mut word = first;
+        let word = LockWord(lock.load(Acquire));
+
+        if word.is_locked() {
+            return None;
+        }
+        match self.try_write(lock, vars, word) {
+            Ok(writer) => Some(writer),
+            Err(now) => self.overwrite_after(word, now),
+        }
+    }
+
+    /// Continues [`Element::overwrite`] after the word of the lock was `first`, and is `word`.
+    #[cold]
+    #[inline(never)]
+    fn overwrite_after(&self, first: LockWord, mut word: LockWord) -> Option<Writer<'m>> {
+        let lock = self.lock()?;
+        let vars = self.vars()?;
 
         for _ in 0..LOCK_SPIN_LIMIT {
-            if word.owner() != 0 || word.version() != first.version() {
+            if word.is_locked() || word.version() != first.version() {
                 return None;
             }
             // If only the marks have changed, a reader has taken variables: a new value must be set
@@ -390,9 +405,10 @@ impl<'m> Element<'m> {
         self.word(self.layout().lock?)
     }
 
+    /// The words from the first variable on: who uses one has its number from the layout.
     #[inline]
     fn vars(&self) -> Option<&'m [Atomic<u64>]> {
-        self.words_at(self.layout().vars, self.layout().parts.n_vars)
+        self.words_from(self.layout().vars)
     }
 
     /// The words of a string or a stack.
