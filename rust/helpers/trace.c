@@ -336,6 +336,11 @@ __rust_helper void rust_helper_hist_poll_wait(struct file *filp,
 {
 	hist_poll_wait(filp, wait);
 }
+
+__rust_helper void rust_helper_list_del_init(struct list_head *entry)
+{
+	list_del_init(entry);
+}
 #endif
 
 #ifdef CONFIG_PERF_EVENTS

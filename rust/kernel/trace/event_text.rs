@@ -21,8 +21,6 @@ use super::{
     },
     trigger::Lists, //
 };
-#[cfg(CONFIG_JUMP_LABEL)]
-use crate::jump_label::arch_static_branch;
 use crate::{
     bindings,
     error::{
@@ -30,25 +28,49 @@ use crate::{
         to_result,
         VTABLE_DEFAULT_ERROR, //
     },
-    fs::file::flags::{
-        O_ACCMODE,
-        O_RDWR, //
+    fs::{
+        file::flags::{
+            O_ACCMODE,
+            O_RDWR, //
+        },
+        File, //
     },
+    ioctl::_IOW,
     prelude::*,
     seq_file::SeqFile,
-    sync::atomic::{
-        Acquire,
-        Atomic,
-        Relaxed,
-        Release, //
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        poll::PollTable,
+        Arc,
+        SetOnce, //
     },
-    types::Opaque, //
+    uaccess::UserSlice, //
 };
 use core::{
     cell::UnsafeCell,
     marker::PhantomData,
     ptr::NonNull, //
 };
+
+mod poll_limit;
+mod wake;
+
+pub use self::wake::wake_pollers;
+#[doc(hidden)]
+pub use self::wake::PollKey;
+use self::{
+    poll_limit::PollLimit,
+    wake::{
+        look_for_pollers,
+        wait_for_hits, //
+    }, //
+};
+
+/// The command that sets the shortest time between two wake-ups, `HIST_IOCSPOLLINTERVAL`.
+const SET_POLL_INTERVAL: u32 = _IOW::<u32>(b'*' as u32, 0x20);
 
 /// The text of a file.
 #[vtable]
@@ -92,6 +114,8 @@ pub trait EventText: Sized + 'static {
 ///   the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one than at
 ///   the last reading or polling (at first: than at the opening), and `EPOLLERR` if the event no
 ///   longer exists. Waiters are woken by [`wake_pollers`], and when an event is removed.
+/// - The ioctl `HIST_IOCSPOLLINTERVAL` sets the shortest time between two reports to pollers of
+///   this open file. What happens in between is reported afterwards.
 ///
 /// In C it is a `struct file_operations`.
 #[repr(transparent)]
@@ -114,6 +138,9 @@ struct Reader<T: EventText> {
     last_read: Atomic<u64>,
     /// And at the last reading or polling.
     last_seen: Atomic<u64>,
+    /// It has been polled. Changed with `event_mutex` held, as the limit is.
+    polled: Atomic<bool>,
+    limit: SetOnce<Arc<PollLimit>>,
     file: *mut bindings::file,
     reading: UnsafeCell<Reading<T>>,
 }
@@ -149,6 +176,12 @@ impl<T: EventText> Operations<T> {
                 llseek: Some(bindings::seq_lseek),
                 release: Some(Self::release),
                 poll: if T::HAS_HITS { Some(Self::poll) } else { None },
+                unlocked_ioctl: if T::HAS_HITS { Some(Self::ioctl) } else { None },
+                compat_ioctl: if T::HAS_HITS {
+                    bindings::compat_ptr_ioctl
+                } else {
+                    None
+                },
                 ..pin_init::zeroed()
             },
             _text: PhantomData,
@@ -230,6 +263,8 @@ impl<T: EventText> Operations<T> {
             Reader::<T> {
                 last_read: Atomic::new(0),
                 last_seen: Atomic::new(hits),
+                polled: Atomic::new(false),
+                limit: SetOnce::new(),
                 file,
                 reading: UnsafeCell::new(Reading {
                     text: None,
@@ -293,26 +328,54 @@ impl<T: EventText> Operations<T> {
         let reader = unsafe { Self::reader(Self::seq_file(file)) };
 
         look_for_pollers();
-        // SAFETY: The file is open.
+        // SAFETY: The file is open, and `wait` is null or valid.
         let events = unsafe {
             Self::with_event(file, |event, lists| {
-                wait_for_hits(file, wait);
+                let news = || reader.news(Self::hits(event, lists));
 
-                let hits = Self::hits(event, lists);
-                let mut events = 0;
-
-                if reader.last_read.load(Relaxed) != hits {
-                    events |= bindings::EPOLLIN | bindings::EPOLLRDNORM;
+                reader.polled.store(true, Relaxed);
+                match reader.limit.as_ref() {
+                    None => {
+                        wait_for_hits(file, wait);
+                        news()
+                    }
+                    Some(limit) => limit.poll(
+                        File::from_raw_file(file),
+                        &PollTable::from_raw(wait),
+                        wait.as_ref().map_or(u32::MAX, |wait| wait._key),
+                        news,
+                    ),
                 }
-                if reader.last_seen.load(Relaxed) != hits {
-                    reader.last_seen.store(hits, Relaxed);
-                    events |= bindings::EPOLLPRI;
-                }
-                events
             })
         };
 
         events.unwrap_or(bindings::EPOLLERR)
+    }
+
+    /// # Safety
+    ///
+    /// `file` must be a file that [`open`](Self::open) has succeeded for.
+    unsafe extern "C" fn ioctl(file: *mut bindings::file, cmd: c_uint, arg: c_ulong) -> c_long {
+        from_result(|| {
+            if cmd != SET_POLL_INTERVAL {
+                return Err(ENOTTY);
+            }
+
+            let arg = UserPtr::from_addr(arg);
+            let interval = UserSlice::new(arg, size_of::<u32>()).reader().read()?;
+            let limit = PollLimit::new(interval)?;
+            // SAFETY: The file is open, and is not released during the call.
+            let reader = unsafe { Self::reader(Self::seq_file(file)) };
+            let guard = event_mutex::lock();
+            let is_set = !reader.polled.load(Relaxed) && reader.limit.populate(limit);
+
+            drop(guard);
+            if is_set {
+                Ok(0)
+            } else {
+                Err(EBUSY)
+            }
+        })
     }
 
     /// # Safety
@@ -453,6 +516,22 @@ impl<T: EventText> Operations<T> {
     }
 }
 
+impl<T: EventText> Reader<T> {
+    /// Returns the events for pollers at this number of hits, which they have then seen.
+    fn news(&self, hits: u64) -> u32 {
+        let mut events = 0;
+
+        if self.last_read.load(Relaxed) != hits {
+            events |= bindings::EPOLLIN | bindings::EPOLLRDNORM;
+        }
+        if self.last_seen.load(Relaxed) != hits {
+            self.last_seen.store(hits, Relaxed);
+            events |= bindings::EPOLLPRI;
+        }
+        events
+    }
+}
+
 impl<T: EventText> Reading<T> {
     /// Seeks to an item. Returns the pointer that C uses as an item, or null at the end.
     fn seek(&mut self, pos: bindings::loff_t) -> *mut c_void {
@@ -470,93 +549,6 @@ impl<T: EventText> Reading<T> {
         // C only compares it.
         core::ptr::from_mut(self).cast()
     }
-}
-
-/// Static key: on once a file of an event has been polled.
-///
-/// # Invariants
-///
-/// `key` is only changed by the C functions for static keys.
-#[doc(hidden)]
-#[repr(transparent)]
-pub struct PollKey {
-    key: Opaque<bindings::static_key>,
-}
-
-// SAFETY: By the type invariant C synchronises all changes.
-unsafe impl Sync for PollKey {}
-
-// INVARIANT: Zeroes are a key that is off.
-static POLLED: PollKey = PollKey {
-    key: Opaque::zeroed(),
-};
-
-/// All hits that have not seen [`POLLED`] on are over.
-static ALL_LOOK: Atomic<bool> = Atomic::new(false);
-
-/// Enables the check for pollers in hits. Sleeps.
-fn look_for_pollers() {
-    // Pairs with the store below: hits are waited for.
-    if ALL_LOOK.load(Acquire) {
-        return;
-    }
-    // SAFETY: By the type invariant it is a static key, and `POLLED` is one that C knows.
-    unsafe { bindings::static_key_enable(POLLED.key.get()) };
-    // A hit that has just passed the key was counted in the same section with preemption disabled,
-    // so the count is seen from here on. Later ones see the key.
-    //
-    // SAFETY: There are no requirements but a context that can sleep.
-    unsafe { bindings::synchronize_rcu() };
-    ALL_LOOK.store(true, Release);
-}
-
-/// Wakes the pollers of all files of events after a hit.
-///
-/// It must follow an atomic read-modify-write operation, namely the counting of the hit: with the
-/// barrier that is added here on some architectures, such an operation is a full memory barrier. It
-/// pairs with the one of a poller, between adding itself to the queue and reading the count. If no
-/// file has been polled yet, this is a single no-op.
-///
-/// # Context
-///
-/// Any that a trigger is hit in. The counting must be in the same section with preemption disabled.
-#[inline(always)]
-pub fn wake_pollers() {
-    #[cfg(CONFIG_JUMP_LABEL)]
-    // SAFETY: `POLLED` is a static key, which C finds by the address in the jump table.
-    let polled = unsafe { arch_static_branch!(POLLED, PollKey, key, false) };
-    // SAFETY: By the type invariant it is a static key, whose counter C accesses with atomic
-    // operations only.
-    #[cfg(not(CONFIG_JUMP_LABEL))]
-    let polled = unsafe { Atomic::<i32>::from_ptr(&raw mut (*POLLED.key.get()).enabled.counter) }
-        .load(Relaxed)
-        != 0;
-
-    if polled {
-        wake();
-    }
-}
-
-// Not inlined, as the symbols that this uses are not exported to modules.
-#[cold]
-#[inline(never)]
-fn wake() {
-    // SAFETY: There are no requirements.
-    unsafe {
-        if !bindings::hist_poll_idle() {
-            bindings::hist_poll_wakeup();
-        }
-    }
-}
-
-/// Adds the poller to the queue that hits wake.
-///
-/// # Safety
-///
-/// `file` must be open, and `wait` null or valid.
-unsafe fn wait_for_hits(file: *mut bindings::file, wait: *mut bindings::poll_table) {
-    // SAFETY: By the safety requirements, `file` is open, and `wait` is null or valid.
-    unsafe { bindings::hist_poll_wait(file, wait) };
 }
 
 /// The event of a file, or null if that is being removed.
