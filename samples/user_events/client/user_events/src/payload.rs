@@ -39,11 +39,14 @@ numbers!(u8 u16 u32 u64 i8 i16 i32 i64);
 /// It can be used for one record after the other, without allocating again.
 #[derive(Default)]
 pub struct Payload {
-    /// The fields, and after [`bytes`](Self::bytes) the data of the dynamic ones.
+    /// The fields. The words of dynamic ones have no value yet.
     fields: Vec<u8>,
     /// Dynamic fields: where the word of each is, and its length.
     places: Vec<(usize, usize)>,
+    /// Their data.
     data: Vec<u8>,
+    /// What [`bytes`](Self::bytes) has returned last.
+    whole: Vec<u8>,
 }
 
 impl Payload {
@@ -94,24 +97,26 @@ impl Payload {
         self
     }
 
-    /// Completes the payload, and returns it.
+    /// Returns the payload with the values so far. Others can be added afterwards.
     ///
     /// A dynamic field that does not begin and end in the first 64 KiB of the record has no valid
     /// place; the kernel then refuses the record.
     pub fn bytes(&mut self) -> &[u8] {
         let mut at = HEADER + self.fields.len();
 
-        for (word, len) in self.places.drain(..) {
+        self.whole.clear();
+        self.whole.extend_from_slice(&self.fields);
+        for &(word, len) in &self.places {
             let loc = match (u16::try_from(at), u16::try_from(len)) {
                 (Ok(at), Ok(len)) => (u32::from(len) << 16) | u32::from(at),
                 _ => u32::MAX,
             };
 
-            self.fields[word..word + LOC].copy_from_slice(&loc.to_ne_bytes());
+            self.whole[word..word + LOC].copy_from_slice(&loc.to_ne_bytes());
             at += len;
         }
-        self.fields.append(&mut self.data);
-        &self.fields
+        self.whole.extend_from_slice(&self.data);
+        &self.whole
     }
 }
 
@@ -143,6 +148,18 @@ mod tests {
         assert_eq!(payload.bytes(), bytes);
         payload.clear().number(9u8);
         assert_eq!(payload.bytes(), [9]);
+    }
+
+    #[test]
+    fn more_values_after_bytes() {
+        let mut payload = Payload::new();
+        let mut at_once = Payload::new();
+
+        payload.text("ab");
+        assert_eq!(payload.bytes().len(), 4 + 3);
+        payload.number(7u32).data(b"123");
+        at_once.text("ab").number(7u32).data(b"123");
+        assert_eq!(payload.bytes(), at_once.bytes());
     }
 
     #[test]

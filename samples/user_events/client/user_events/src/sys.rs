@@ -42,12 +42,31 @@ struct UserBatch {
     records: u64,
 }
 
-const IOC_WRITE: c_ulong = 1;
-const IOC_READ: c_ulong = 2;
+/// The kernel's `_IOC_WRITE`, `_IOC_READ` and `_IOC_DIRSHIFT`, which some architectures have values
+/// of their own for.
+const IOC: (c_ulong, c_ulong, u32) = if cfg!(any(
+    target_arch = "mips",
+    target_arch = "mips32r6",
+    target_arch = "mips64",
+    target_arch = "mips64r6",
+    target_arch = "powerpc",
+    target_arch = "powerpc64",
+    target_arch = "sparc",
+    target_arch = "sparc64",
+)) {
+    (4, 2, 29)
+} else {
+    (1, 2, 30)
+};
+const IOC_WRITE: c_ulong = IOC.0;
+const IOC_READ: c_ulong = IOC.1;
 
 /// The kernel's `_IOC()` for user_events: the argument is always a pointer.
 const fn ioc(direction: c_ulong, number: c_ulong) -> c_ulong {
-    (direction << 30) | ((size_of::<usize>() as c_ulong) << 16) | ((b'*' as c_ulong) << 8) | number
+    (direction << IOC.2)
+        | ((size_of::<usize>() as c_ulong) << 16)
+        | ((b'*' as c_ulong) << 8)
+        | number
 }
 
 const DIAG_IOCSREG: c_ulong = ioc(IOC_READ | IOC_WRITE, 0);
