@@ -13,6 +13,9 @@
 #include <linux/trace_events.h>
 #include <linux/tracepoint.h>
 
+#ifdef CONFIG_PERF_EVENTS
+#include "../../kernel/events/internal.h"
+#endif
 #include "../../kernel/trace/trace.h"
 #include "../../kernel/trace/trace_dynevent.h"
 #include "../../kernel/trace/trace_rust.h"
@@ -229,6 +232,32 @@ static __always_inline void *trace_event_data(struct ring_buffer_event *event)
 	return ring_buffer_event_data(event);
 }
 
+/* Returns true if the buffer is off, on this CPU or on all of them. */
+__rust_helper bool rust_helper_trace_event_is_off(struct trace_event_file *file)
+{
+	struct trace_buffer *buffer = file->tr->array_buffer.buffer;
+
+	return !ring_buffer_record_is_on(buffer) ||
+	       !ring_buffer_record_is_on_cpu(buffer, smp_processor_id());
+}
+
+/* Returns true if the oldest records are kept if the buffer is full. */
+__rust_helper bool rust_helper_trace_event_keeps_old(struct trace_event_file *file)
+{
+	return !(file->tr->trace_flags & TRACE_ITER(OVERWRITE));
+}
+
+/*
+ * Returns true if a record that is put elsewhere until the filter has accepted it
+ * may be lost then, unseen. With a filter it can be put into the buffer as well.
+ */
+static bool trace_filter_may_lose(struct trace_event_file *file, unsigned long flags)
+{
+	return (flags & SPECIAL_FLAGS) == EVENT_FILE_FL_FILTERED &&
+	       (rust_helper_trace_event_keeps_old(file) ||
+		rust_helper_trace_event_is_off(file));
+}
+
 /* As trace_event_buffer_reserve(), with all that it calls for most files in one piece. */
 __rust_helper void *
 rust_helper_trace_event_reserve(struct trace_event_buffer *fbuffer,
@@ -241,7 +270,7 @@ rust_helper_trace_event_reserve(struct trace_event_buffer *fbuffer,
 	struct trace_entry *entry;
 	unsigned int trace_ctx;
 
-	if (unlikely(flags & SPECIAL_FLAGS))
+	if (unlikely(flags & SPECIAL_FLAGS) && !trace_filter_may_lose(file, flags))
 		return trace_event_buffer_reserve(fbuffer, file, len);
 
 	/* Before the ring buffer disables preemption once more. */
@@ -263,6 +292,14 @@ rust_helper_trace_event_reserve(struct trace_event_buffer *fbuffer,
 	fbuffer->regs = NULL;
 	tracing_generic_entry_update(entry, file->event_call->event.type, trace_ctx);
 	return entry;
+}
+
+/* Returns true if the record is for triggers only, and nobody reads it. */
+__rust_helper bool
+rust_helper_trace_event_is_unread(const struct trace_event_buffer *fbuffer)
+{
+	return fbuffer->buffer == trace_temp_buffer ||
+	       fbuffer->trace_file->flags & EVENT_FILE_FL_SOFT_DISABLED;
 }
 
 __rust_helper void rust_helper_trace_event_nest(struct trace_event_file *file)
@@ -355,19 +392,31 @@ __rust_helper void rust_helper_perf_fetch_caller_regs(struct pt_regs *regs)
 	perf_fetch_caller_regs(regs);
 }
 
-/* As perf_trace_buf_alloc() and perf_tp_event(), for a record that needs no buffer. */
-__rust_helper void rust_helper_perf_event_record(struct trace_event_call *call,
-						 void *record, int len,
-						 struct hlist_head *head)
+/* As perf_tp_event_lost(). */
+__rust_helper int rust_helper_perf_record(struct trace_event_call *call, void *record,
+					  int len, struct pt_regs *regs,
+					  struct hlist_head *head, int context)
+{
+	return perf_tp_event_lost(call->event.type, 1, record, len, regs, head,
+				  context, NULL);
+}
+
+/*
+ * As perf_trace_buf_alloc() and perf_tp_event_lost(), for a record that needs no
+ * buffer. Returns -EBUSY if a record is being written in this context.
+ */
+__rust_helper int rust_helper_perf_event_record(struct trace_event_call *call,
+						void *record, int len,
+						struct hlist_head *head)
 {
 	int context = perf_swevent_get_recursion_context();
 	struct pt_regs *regs;
 
 	if (context < 0)
-		return;
+		return -EBUSY;
 	regs = this_cpu_ptr(&__perf_regs[context]);
 	perf_fetch_caller_regs(regs);
-	perf_tp_event(call->event.type, 1, record, len, regs, head, context, NULL);
+	return rust_helper_perf_record(call, record, len, regs, head, context);
 }
 #endif
 

@@ -49,6 +49,19 @@ const TRIGGER_COND: c_ulong = bindings::EVENT_FILE_FL_TRIGGER_COND as c_ulong;
 #[repr(transparent)]
 pub struct File(Opaque<bindings::trace_event_file>);
 
+/// A reason for which a record is not in the buffer of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is too long for any buffer of this size.
+    TooLong,
+    /// Recording is off.
+    Off,
+    /// The buffer is full and keeps its oldest records.
+    Full,
+    /// The buffer is in use in this context.
+    Busy,
+}
+
 impl File {
     /// # Safety
     ///
@@ -133,6 +146,32 @@ impl File {
         // SAFETY: The file is valid during `'g` by the type invariant, and the guard has preemption
         // disabled.
         unsafe { Reservation::new(self.0.get(), payload_len, slot) }
+    }
+
+    /// Returns the reason for which [`reserve`](Self::reserve) has just returned `None` for a
+    /// payload, or a record that is [not for readers](Reservation::is_for_readers). It is `None` if
+    /// the file wants records for its triggers only.
+    #[cold]
+    #[inline(never)]
+    pub fn refusal(&self, _guard: &ReadGuard, payload_len: usize) -> Option<Refusal> {
+        let file = self.0.get();
+
+        if self.flags() & SOFT_DISABLED != 0 {
+            return None;
+        }
+        if payload_len > self.max_payload() {
+            return Some(Refusal::TooLong);
+        }
+        // SAFETY: The file is valid by the type invariant, and so is its instance. The guard has
+        // preemption disabled.
+        if unsafe { bindings::trace_event_is_off(file) } {
+            return Some(Refusal::Off);
+        }
+        // SAFETY: The file is valid by the type invariant, and so is its instance.
+        if unsafe { bindings::trace_event_keeps_old(file) } {
+            return Some(Refusal::Full);
+        }
+        Some(Refusal::Busy)
     }
 
     /// [`reserve`](Self::reserve) in a section without a guard. If the buffer could never take such

@@ -16,6 +16,13 @@ use super::{
 };
 use crate::{
     bindings,
+    error::{
+        code::{
+            E2BIG,
+            ENOSPC, //
+        },
+        to_result, //
+    },
     ffi::c_int,
     interrupt::local_interrupt_disable,
     sync::atomic::{
@@ -35,8 +42,44 @@ pub use self::event::Event;
 
 const MAX_RECORD: usize = bindings::PERF_MAX_TRACE_SIZE as usize;
 
-/// The longest payload of a record for perf, in bytes.
+/// The longest payload of a record in the buffer of a CPU, in bytes.
 pub const MAX_PAYLOAD: usize = MAX_RECORD - HEADER_SIZE;
+
+/// Size of the longest sample: its header has 16 bits for it, and it is a multiple of 8.
+const MAX_SAMPLE: usize = u16::MAX as usize & !(size_of::<u64>() - 1);
+
+/// The longest record that any sample has room for. The length is in front of it.
+const MAX_LONG_RECORD: usize =
+    MAX_SAMPLE - size_of::<bindings::perf_event_header>() - size_of::<u32>();
+
+/// The longest payload of a record that is [sent](Listener::send), in bytes. It is shorter by what
+/// else a perf event wants in its samples.
+pub const MAX_LONG_PAYLOAD: usize = MAX_LONG_RECORD - HEADER_SIZE;
+
+/// The end of a record that was handed to perf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// No perf event has lost it.
+    Delivered,
+    /// The buffer of a perf event is full, or paused.
+    Full,
+    /// A sample with it would be too long, or longer than the buffer of a perf event.
+    TooLong,
+    /// The context assembles another record.
+    Busy,
+}
+
+impl Sent {
+    #[inline]
+    fn of(result: c_int) -> Self {
+        match to_result(result) {
+            Ok(()) => Self::Delivered,
+            Err(e) if e == ENOSPC => Self::Full,
+            Err(e) if e == E2BIG => Self::TooLong,
+            Err(_) => Self::Busy,
+        }
+    }
+}
 
 /// perf, as a listener of an event.
 ///
@@ -116,30 +159,30 @@ impl<'g> Listener<'g> {
     /// [`reserve`](Self::reserve) and [`commit`](Reservation::commit).
     ///
     /// The first [`HEADER_SIZE`] bytes are for the header, which perf writes to them. The record
-    /// has to be aligned to 8 bytes, and its payload to be no longer than [`MAX_PAYLOAD`].
-    /// Otherwise nothing is done, nor if a record is being put together in this context.
+    /// has to be aligned to 8 bytes, else it is [`Sent::Busy`], and its payload to be no longer
+    /// than [`MAX_LONG_PAYLOAD`].
     ///
     /// Not inlined, as modules cannot have what it calls, and as the address that the sample is for
     /// is the one that this returns to.
     #[inline(never)]
-    pub fn send(self, record: &mut [u8]) {
-        if !(HEADER_SIZE..=MAX_RECORD).contains(&record.len()) {
-            return;
+    pub fn send(self, record: &mut [u8]) -> Sent {
+        if record.len() > MAX_LONG_RECORD {
+            return Sent::TooLong;
         }
-        if !record.as_ptr().cast::<u64>().is_aligned() {
-            return;
+        if record.len() < HEADER_SIZE || !record.as_ptr().cast::<u64>().is_aligned() {
+            return Sent::Busy;
         }
         // SAFETY: By the type invariant the call is valid, and the perf events of the head are kept
         // by the disabled preemption. The record is ours to write to, and its length fits in an
         // `int`. C does not keep a pointer to it.
-        unsafe {
+        Sent::of(unsafe {
             bindings::perf_event_record(
                 self.call,
                 record.as_mut_ptr().cast(),
                 record.len() as c_int,
                 self.head(),
             )
-        };
+        })
     }
 
     /// Starts a record of at least `len` bytes, including the header, whose length is rounded up
@@ -287,28 +330,26 @@ impl Reservation<'_> {
     }
 
     /// Hands the record to the perf events of this CPU.
-    #[inline]
-    pub fn commit(self) {
+    ///
+    /// Not inlined as modules cannot have what it calls.
+    #[inline(never)]
+    pub fn commit(self) -> Sent {
         let this = ManuallyDrop::new(self);
-        // SAFETY: The call is valid by the invariant of the listener; its type is set as long as it
-        // is registered, which it is while perf is attached to it.
-        let kind = unsafe { (*this.listener.call).event.type_ };
 
         // SAFETY: By the type invariant the record and the registers are our own, and `len` fits in
-        // an `int`. This releases the context; `this` is not used or dropped any more. The perf
-        // events of the head are kept by the disabled preemption.
-        unsafe {
-            bindings::perf_tp_event(
-                kind as u16,
-                1,
+        // an `int`. The call is valid by the invariant of the listener. This releases the context;
+        // `this` is not used or dropped any more. The perf events of the head are kept by the
+        // disabled preemption.
+        Sent::of(unsafe {
+            bindings::perf_record(
+                this.listener.call,
                 this.record.cast(),
                 this.len as c_int,
                 this.regs,
                 this.listener.head(),
                 this.context,
-                ptr::null_mut(),
             )
-        };
+        })
     }
 }
 

@@ -131,6 +131,15 @@ impl<'s> Reservation<'s> {
         self.buffer.entry.cast()
     }
 
+    /// Returns `true` if readers get the record, if its filter accepts it. Otherwise it is for
+    /// triggers only.
+    #[inline(always)]
+    pub fn is_for_readers(&self) -> bool {
+        // SAFETY: C has filled in the structure, and only reads it. By the safety requirements of
+        // `new` its file is valid.
+        !unsafe { bindings::trace_event_is_unread(self.buffer) }
+    }
+
     /// Hands the record over: filters and triggers look at it, then it is for readers.
     #[inline(always)]
     pub fn commit(self) {
