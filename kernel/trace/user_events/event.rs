@@ -14,6 +14,7 @@
 //! has been taken out of it.
 
 use super::{
+    counts::Counts,
     defs::{
         MULTI_SYSTEM,
         SYSTEM, //
@@ -96,6 +97,8 @@ pub(crate) struct UserEvent {
     min_size: usize,
     /// Checks of a record.
     validators: Pin<KBox<[Validator]>>,
+    /// What became of its records.
+    counts: Counts,
     /// The enabled addresses that follow this event.
     #[pin]
     sites: SpinLock<Sites>,
@@ -163,6 +166,7 @@ impl UserEvent {
                 status: Atomic::new(0),
                 min_size,
                 validators,
+                counts: Counts::new()?,
                 sites <- new_spinlock!(Sites::new(), "UserEvent::sites"),
                 links <- ListLinks::new(),
                 tracker <- AtomicTracker::new(),
@@ -219,6 +223,12 @@ impl UserEvent {
     #[inline]
     pub(crate) fn validators(&self) -> &[Validator] {
         &self.validators
+    }
+
+    /// What became of its records.
+    #[inline]
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// The [`listens`] bits.

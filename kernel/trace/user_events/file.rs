@@ -16,6 +16,7 @@ use super::{
     probe::{
         self,
         Buffer,
+        Long,
         SHORT, //
     },
     seed,
@@ -26,6 +27,10 @@ use core::{
     num::NonZeroU16, //
 };
 use kernel::{
+    alloc::{
+        flags::__GFP_NOWARN,
+        Flags, //
+    },
     fs::{
         File,
         Kiocb, //
@@ -185,6 +190,7 @@ impl DataFile {
         let event = self.events.get(index).ok_or(ENOENT)?;
 
         if len < event.min_size() {
+            event.counts().fail();
             return Err(EINVAL);
         }
         if !event.trace().is_enabled() {
@@ -205,7 +211,7 @@ impl DataFile {
         let index = head.last_chunk().ok_or(EFAULT)?;
         let event = self.listened(*index, payload.len())?;
 
-        probe::deliver(event, record)
+        count_failure(event, probe::deliver(event, record))
     }
 
     /// Writes a record without sleeping.
@@ -247,26 +253,106 @@ impl DataFile {
         let index = data.first_chunk().filter(|_| got >= INDEX).ok_or(absent)?;
         let len = total - INDEX;
         let event = self.listened(*index, len)?;
+        let result = if wanted != total && wait {
+            write_long(event, iov)
+        } else if wanted != total {
+            write_long_nowait(event, iov)
+        } else if got != total {
+            Err(absent)
+        } else {
+            probe::deliver(event, record)
+        };
 
-        if wanted == total {
-            if got != total {
-                return Err(absent);
-            }
-            return probe::deliver(event, record);
-        }
-        for _ in 0..TRIES {
-            // Not more than a listener could take.
-            let readable = len.min(probe::longest_payload(event));
-
-            if wait && !iov.fault_in_readable(readable) {
-                return Err(EFAULT);
-            }
-            if probe::deliver_long(event, iov)? {
-                return Ok(());
-            }
-        }
-        Err(absent)
+        count_failure(event, result)
     }
+}
+
+/// Counts a record that was not written, unless it is tried again or has no listener.
+#[inline(always)]
+fn count_failure(event: &UserEvent, result: Result) -> Result {
+    if let Err(e) = result {
+        if e != EAGAIN && e != EBADF {
+            event.counts().fail();
+        }
+    }
+    result
+}
+
+/// Writes a record with a long payload, which is what `iov` has left.
+fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
+    let mut has_no_memory = false;
+
+    for _ in 0..TRIES {
+        // Not more than a listener could take.
+        let readable = iov.len().min(probe::longest_payload(event));
+
+        if !iov.fault_in_readable(readable) {
+            return Err(EFAULT);
+        }
+        match probe::deliver_long(event, iov, has_no_memory)? {
+            Long::Written => return Ok(()),
+            Long::Absent => (),
+            Long::WantsBuffer => match buffer_for(iov.len(), GFP_KERNEL) {
+                Ok(mut buffer) => {
+                    return write_buffered(event, iov.len(), &mut buffer, EFAULT, |to| {
+                        iov.copy_from_iter(to)
+                    });
+                }
+                Err(_) => has_no_memory = true,
+            },
+        }
+    }
+    Err(EFAULT)
+}
+
+/// As [`write_long`], without sleeping. The error is `EAGAIN` if the memory is not present.
+///
+/// The payload is read before a listener is asked: triggers that need no record run then, and a
+/// record that is tried again would have them run again.
+fn write_long_nowait(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
+    if iov.len() > probe::longest_payload(event) {
+        return match probe::deliver_long(event, iov, false)? {
+            Long::Written => Ok(()),
+            _ => Err(EAGAIN),
+        };
+    }
+
+    let mut buffer = buffer_for(iov.len(), GFP_NOWAIT).map_err(|_| EAGAIN)?;
+
+    write_buffered(event, iov.len(), &mut buffer, EAGAIN, |to| {
+        iov.copy_nofault(to)
+    })
+}
+
+/// Allocates memory for a record whose payload has `len` bytes, aligned as a [`Buffer`].
+fn buffer_for(len: usize, flags: Flags) -> Result<KVVec<u64>> {
+    let words = HEADER_SIZE.saturating_add(len).div_ceil(size_of::<u64>());
+
+    Ok(KVVec::from_elem(0, words, flags | __GFP_NOWARN)?)
+}
+
+/// Writes a record with a long payload of `len` bytes by way of a buffer, which `read` fills.
+///
+/// # Errors
+///
+/// `absent` if fewer bytes were read. Otherwise those of [`probe::deliver`].
+fn write_buffered(
+    event: &UserEvent,
+    len: usize,
+    buffer: &mut [u64],
+    absent: Error,
+    read: impl FnOnce(&mut [u8]) -> usize,
+) -> Result {
+    let bytes = buffer.as_mut_bytes();
+    let record = bytes
+        .get_mut(..HEADER_SIZE.saturating_add(len))
+        .ok_or(EFAULT)?;
+    let payload = record.get_mut(HEADER_SIZE..).ok_or(EFAULT)?;
+
+    if read(payload) != len {
+        return Err(absent);
+    }
+    probe::deliver(event, record)
 }
 
 impl Writer for DataFile {
@@ -311,6 +397,7 @@ impl FileOps for DataFile {
     /// `EFAULT` without a whole index, if the memory cannot be read and if the record is not valid;
     /// `EINVAL` for a negative index or less than the fields need; `ENOENT` for an index that was
     /// not assigned; `EBADF` without a listener; `E2BIG` if no listener has room for the record;
+    /// `ENOMEM` if only perf wants it, and a long one cannot be put together;
     /// `EAGAIN` if the memory is not present and must not be waited for.
     #[inline(always)]
     fn write_iter(kiocb: Kiocb<'_, Self::Data>, iov: &mut IovIterSource<'_>) -> Result<usize> {

@@ -6,6 +6,7 @@ use crate::{
     dynevent,
     faults,
     file,
+    losses,
     patterns,
     reaper,
     registry,
@@ -34,15 +35,17 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-/// Creates `user_events_data` and `user_events_status`, both or none.
+/// Creates `user_events_data`, `user_events_status` and `user_events_losses`: all or none.
 fn create_files() -> Result {
     let data = file::create()
         .inspect_err(|_| pr_warn!("Could not create tracefs 'user_events_data' entry\n"))?;
     let status = status::create()
         .inspect_err(|_| pr_warn!("Could not create tracefs 'user_events_status' entry\n"))?;
+    let losses = losses::create()
+        .inspect_err(|_| pr_warn!("Could not create tracefs 'user_events_losses' entry\n"))?;
 
     // They stay as long as the kernel runs.
-    core::mem::forget((data, status));
+    core::mem::forget((data, status, losses));
 
     Ok(())
 }

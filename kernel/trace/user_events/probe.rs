@@ -9,13 +9,15 @@
 //! Nothing may fault while the buffer of a listener is open. So a short payload is copied to the
 //! stack first. The pages of a longer one are faulted in first, the first listener copies it from
 //! there, and the others from the first. If a page is gone again when it is copied, it is faulted
-//! in once more.
+//! in once more. A payload that is too long for the memory that perf has for records is copied to
+//! memory that is allocated for it, if perf wants it.
 //!
 //! perf comes last, and the first record is committed before the next is begun if that is possible:
 //! triggers run at the commit, they may write records of their own, and perf's buffers and some of
 //! ftrace's can be used by one at a time.
 
 use super::{
+    counts::Tally,
     event::{
         listens,
         UserEvent, //
@@ -44,6 +46,8 @@ use kernel::{
 };
 
 #[cfg(CONFIG_PERF_EVENTS)]
+use super::counts::PerfLoss;
+#[cfg(CONFIG_PERF_EVENTS)]
 use kernel::trace::perf;
 
 /// The [`listens`] bits of those that listen to `event` now.
@@ -65,21 +69,20 @@ pub(crate) fn listeners(event: &UserEvent) -> u32 {
     })
 }
 
-/// Copies a payload to a buffer of the same size.
+/// Copies a payload to a buffer of the same size; without effect if it has another.
 ///
 /// Most payloads have few bytes: these are two words or four, which may overlap, in place of a
 /// call.
 #[inline(always)]
-fn copy(to: &mut [u8], from: &[u8]) -> bool {
+fn copy(to: &mut [u8], from: &[u8]) {
     if to.len() != from.len() {
-        return false;
+        return;
     }
     match from.len() {
         8..=16 => copy_ends::<8>(to, from),
         17..=32 => copy_ends::<16>(to, from),
         _ => to.copy_from_slice(from),
     }
-    true
 }
 
 /// Copies the first and the last `N` bytes.
@@ -100,20 +103,23 @@ pub(crate) const SHORT: usize = 128;
 #[repr(C, align(8))]
 pub(crate) struct Buffer<T>(pub(crate) [T; HEADER_SIZE + SHORT]);
 
-/// Hands a record with a short payload to the listeners of `event`. It is in a [`Buffer`], without
-/// values in its header.
+/// Hands a record to the listeners of `event`. It is in memory that is aligned as a [`Buffer`],
+/// without values in its header.
 ///
-/// Each record is committed before the next is begun. No listener refuses one for its length.
+/// Each record is committed before the next is begun.
 ///
 /// # Errors
 ///
-/// `EFAULT` if the record is not valid. No listener has got it then. `EBADF` if only probes of
-/// other kernel code are attached, which are not called.
+/// `EFAULT` if the record is not valid, `E2BIG` if no listener has got it and one of them because
+/// it is too long, `EBADF` if only probes of other kernel code are attached, which are not called.
+/// No listener has got it then.
 #[inline(always)]
 pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
     let guard = ReadGuard::new();
     let mut checks = event.validators();
     let mut is_foreign = false;
+    let mut is_delivered = false;
+    let mut tally = Tally::new();
     #[cfg(CONFIG_PERF_EVENTS)]
     let mut perf = None;
 
@@ -122,10 +128,17 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
             Listener::Other => is_foreign = true,
             Listener::File(file) if file.is_recording() => {
                 match deliver_to(file, &guard, record, checks) {
-                    Some(true) => checks = &[],
-                    Some(false) => (),
-                    None => return Err(EFAULT),
+                    Delivery::Kept => {
+                        event.counts().ftrace.add(1);
+                        is_delivered = true;
+                    }
+                    Delivery::Lost if validate::record(checks, record) => {
+                        tally
+                            .refuse(file.refusal(&guard, record.len().saturating_sub(HEADER_SIZE)));
+                    }
+                    _ => return Err(EFAULT),
                 }
+                checks = &[];
             }
             #[cfg(CONFIG_PERF_EVENTS)]
             Listener::Perf(listener) if listener.is_active() => perf = Some(listener),
@@ -138,11 +151,37 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
         if !validate::record(checks, record) {
             return Err(EFAULT);
         }
-        perf.send(record);
+        tally.perf = PerfLoss::of(perf.send(record));
+        if tally.perf.is_none() {
+            event.counts().perf.add(1);
+            is_delivered = true;
+        }
     }
-    if is_foreign {
-        return check_own(event, &guard);
+    if is_foreign || !tally.is_empty() {
+        return finish(event, &guard, &tally, is_delivered, is_foreign);
     }
+    event.counts().written.add(1);
+    Ok(())
+}
+
+/// Ends a write of a record that a listener has not got.
+#[cold]
+#[inline(never)]
+fn finish(
+    event: &UserEvent,
+    guard: &ReadGuard,
+    tally: &Tally,
+    is_delivered: bool,
+    is_foreign: bool,
+) -> Result {
+    if !is_delivered {
+        tally.error()?;
+        if is_foreign {
+            check_own(event, guard)?;
+        }
+    }
+    event.counts().lose(tally);
+    event.counts().written.add(1);
     Ok(())
 }
 
@@ -158,24 +197,48 @@ fn check_own(event: &UserEvent, guard: &ReadGuard) -> Result {
     Ok(())
 }
 
-/// Writes a record to a file, if it has space. Returns `None` if the record does not pass the
-/// checks.
+/// The end of a record for one file.
+#[derive(Clone, Copy)]
+enum Delivery {
+    /// It is for the readers of the file.
+    Kept,
+    /// The file has not got it; triggers may have.
+    Lost,
+    /// It does not pass the checks.
+    Invalid,
+}
+
+/// Writes a record to a file, if it has space.
 ///
 /// Not inlined: see [`write_short`](super::file::DataFile).
 #[inline(never)]
-fn deliver_to(file: &File, guard: &ReadGuard, record: &[u8], checks: &[Validator]) -> Option<bool> {
-    let payload = record.get(HEADER_SIZE..)?;
+fn deliver_to(file: &File, guard: &ReadGuard, record: &[u8], checks: &[Validator]) -> Delivery {
     let mut slot = Slot::new();
+    let Some(payload) = record.get(HEADER_SIZE..) else {
+        return Delivery::Invalid;
+    };
     let Some(mut room) = file.reserve(guard, payload.len(), &mut slot) else {
-        return Some(false);
+        return Delivery::Lost;
     };
 
     copy(room.payload_mut(), payload);
     if !validate::record(checks, room.record()) {
-        return None;
+        return Delivery::Invalid;
     }
+    commit(room)
+}
+
+/// Commits a record that is valid.
+#[inline(always)]
+fn commit(room: Reservation<'_>) -> Delivery {
+    let end = if room.is_for_readers() {
+        Delivery::Kept
+    } else {
+        Delivery::Lost
+    };
+
     room.commit();
-    Some(true)
+    end
 }
 
 /// Returns the length of the longest payload that a listener of `event` could take now.
@@ -190,86 +253,165 @@ pub(crate) fn longest_payload(event: &UserEvent) -> usize {
         .map(|listener| match listener {
             Listener::File(file) => file.max_payload(),
             #[cfg(CONFIG_PERF_EVENTS)]
-            Listener::Perf(_) => perf::MAX_PAYLOAD,
+            Listener::Perf(_) => perf::MAX_LONG_PAYLOAD,
             Listener::Other => 0,
         })
         .max()
         .unwrap_or_default()
 }
 
-/// Hands a record to the listeners of `event`, whose payload is what `iov` has left.
-///
-/// Returns `false` if the writer's memory is not there. Nobody has got the record then.
+/// The end of [`deliver_long`] without an error.
+pub(crate) enum Long {
+    /// The record was written.
+    Written,
+    /// The writer's memory is not there. No listener has got the record.
+    Absent,
+    /// perf wants the record, which is too long for its own memory: it has to be in that of the
+    /// caller, for [`deliver`]. No listener has got it.
+    #[cfg_attr(not(CONFIG_PERF_EVENTS), expect(dead_code))]
+    WantsBuffer,
+}
+
+/// Hands a record to the listeners of `event`, whose payload is what `iov` has left. If perf cannot
+/// have it because the caller `has_no_memory` for it, the others get it.
 ///
 /// # Errors
 ///
-/// `EFAULT` if the record is not valid, `E2BIG` if it is too long for everybody, `EBADF` if only
-/// probes of other kernel code are attached. Nobody has got it then.
+/// `EFAULT` if the record is not valid; if no listener has got it, `E2BIG` if one of them has not
+/// because it is too long, and `ENOMEM` if the caller has no memory; `EBADF` if only probes of
+/// other kernel code are attached. No listener has got it then.
 #[cold]
 #[inline(never)]
-pub(crate) fn deliver_long(event: &UserEvent, iov: &IovIterSource<'_>) -> Result<bool> {
+pub(crate) fn deliver_long(
+    event: &UserEvent,
+    iov: &IovIterSource<'_>,
+    has_no_memory: bool,
+) -> Result<Long> {
     let len = iov.len();
     let guard = ReadGuard::new();
+
+    if !has_no_memory && wants_buffer(event, &guard, len) {
+        return Ok(Long::WantsBuffer);
+    }
+
     let mut listeners = Recording::new(event, &guard);
     let mut slot = Slot::new();
-    let mut too_long = false;
+    let mut tally = Tally::new();
 
     while let Some(file) = listeners.next_file() {
         if let Some(mut room) = file.reserve(&guard, len, &mut slot) {
             if !copy_user(room.payload_mut(), iov) {
-                return Ok(false);
+                return Ok(Long::Absent);
             }
             if !validate::record(event.validators(), room.record()) {
                 return Err(EFAULT);
             }
-            copy_to_others(room, listeners, &guard);
-            return Ok(true);
+            copy_to_others(event, (room, file), listeners, &guard, tally);
+            return Ok(Long::Written);
         }
-        too_long |= len > file.max_payload();
+        tally.refuse(file.refusal(&guard, len));
     }
+
+    #[cfg_attr(not(CONFIG_PERF_EVENTS), expect(unused_mut))]
+    let mut is_delivered = false;
 
     #[cfg(CONFIG_PERF_EVENTS)]
     if let Some(perf) = listeners.perf {
-        too_long |= len > perf::MAX_PAYLOAD;
-
         if let Some(mut room) = perf.reserve(len) {
             if !copy_user(room.payload_mut(), iov) {
-                return Ok(false);
+                return Ok(Long::Absent);
             }
             if !validate::record(event.validators(), room.record()) {
                 return Err(EFAULT);
             }
-            room.commit();
-            return Ok(true);
+            tally.perf = PerfLoss::of(room.commit());
+            if tally.perf.is_none() {
+                event.counts().perf.add(1);
+                is_delivered = true;
+            }
+        } else {
+            tally.perf = Some(no_room(len));
         }
     }
-    if too_long {
-        Err(E2BIG)
-    } else {
-        check_own(event, &guard).map(|()| true)
+    finish(event, &guard, &tally, is_delivered, true).map(|()| Long::Written)
+}
+
+/// Returns `true` if perf wants a record that only memory of the caller has room for.
+fn wants_buffer(event: &UserEvent, guard: &ReadGuard, len: usize) -> bool {
+    #[cfg(CONFIG_PERF_EVENTS)]
+    {
+        (perf::MAX_PAYLOAD + 1..=perf::MAX_LONG_PAYLOAD).contains(&len)
+            && event
+                .trace()
+                .listeners(guard)
+                .any(|listener| matches!(listener, Listener::Perf(perf) if perf.is_active()))
+    }
+    #[cfg(not(CONFIG_PERF_EVENTS))]
+    {
+        let _ = (event, guard, len);
+        false
     }
 }
 
-/// Commits the first record, after the other listeners have got copies of it.
+/// Returns the reason for which perf has no room for a record.
+#[cfg(CONFIG_PERF_EVENTS)]
+fn no_room(len: usize) -> PerfLoss {
+    if len > perf::MAX_LONG_PAYLOAD {
+        PerfLoss::TooLong
+    } else if len > perf::MAX_PAYLOAD {
+        PerfLoss::NoMemory
+    } else {
+        PerfLoss::Busy
+    }
+}
+
+/// Commits the first record, after the other listeners have got copies of it. `tally` has the
+/// losses so far.
 #[inline(always)]
-fn copy_to_others(mut first: Reservation<'_>, mut listeners: Recording<'_>, guard: &ReadGuard) {
+fn copy_to_others(
+    event: &UserEvent,
+    (mut first, file): (Reservation<'_>, &File),
+    mut listeners: Recording<'_>,
+    guard: &ReadGuard,
+    mut tally: Tally,
+) {
+    let counts = event.counts();
     let mut slot = Slot::new();
     let len = first.payload_mut().len();
 
     while let Some(file) = listeners.next_file() {
-        if let Some(mut room) = file.reserve(guard, len, &mut slot) {
-            if copy(room.payload_mut(), first.payload_mut()) {
-                room.commit();
+        let end = match file.reserve(guard, len, &mut slot) {
+            Some(mut room) => {
+                copy(room.payload_mut(), first.payload_mut());
+                commit(room)
             }
+            None => Delivery::Lost,
+        };
+
+        match end {
+            Delivery::Kept => counts.ftrace.add(1),
+            _ => tally.refuse(file.refusal(guard, len)),
         }
     }
     #[cfg(CONFIG_PERF_EVENTS)]
-    if let Some(mut room) = listeners.perf.and_then(|perf| perf.reserve(len)) {
-        if copy(room.payload_mut(), first.payload_mut()) {
-            room.commit();
+    if let Some(perf) = listeners.perf {
+        tally.perf = match perf.reserve(len) {
+            Some(mut room) => {
+                copy(room.payload_mut(), first.payload_mut());
+                PerfLoss::of(room.commit())
+            }
+            None => Some(no_room(len)),
+        };
+        if tally.perf.is_none() {
+            counts.perf.add(1);
         }
     }
-    first.commit();
+    match commit(first) {
+        Delivery::Kept => counts.ftrace.add(1),
+        _ => tally.refuse(file.refusal(guard, len)),
+    }
+    counts.lose(&tally);
+    counts.written.add(1);
 }
 
 /// The listeners of an event that want a record.

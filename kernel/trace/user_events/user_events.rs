@@ -50,6 +50,7 @@ use kernel::{
 
 mod append_vec;
 mod batch;
+mod counts;
 mod defs;
 mod dynevent;
 mod enabler;
@@ -59,6 +60,7 @@ mod faults;
 mod file;
 mod init;
 mod ioctl;
+mod losses;
 mod mm;
 mod num;
 mod parse;

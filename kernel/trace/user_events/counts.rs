@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Counters of the records of an event: written, failed, delivered, and lost by reason.
+//!
+//! Each trace instance, and perf, that was to have a record that was written either has got it or
+//! has lost it. What a filter does not want is not lost, nor is a record of a CPU or a task that no
+//! perf event is about. What an instance overwrites later is counted there.
+//!
+//! # Locking
+//!
+//! Three counters that most records change have a part for each CPU; the others are shared. Most of
+//! them are changed with the guard of the tracepoint held. A reader sees numbers of about the same
+//! time.
+
+use kernel::{
+    percpu::Counter,
+    prelude::*,
+    seq_file::SeqFile,
+    seq_print,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    trace::file::Refusal, //
+};
+
+#[cfg(CONFIG_PERF_EVENTS)]
+use kernel::trace::perf::Sent;
+
+/// The reason for which perf has not got a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(CONFIG_PERF_EVENTS), expect(dead_code))]
+pub(crate) enum PerfLoss {
+    /// It is too long for a sample, or for a buffer.
+    TooLong,
+    /// A buffer of perf is full or paused.
+    Full,
+    /// perf is in use in this context.
+    Busy,
+    /// Memory for it could not be allocated.
+    NoMemory,
+}
+
+impl PerfLoss {
+    /// Returns the reason for which perf has lost a record that was sent, if it has.
+    #[cfg(CONFIG_PERF_EVENTS)]
+    #[inline]
+    pub(crate) fn of(sent: Sent) -> Option<Self> {
+        match sent {
+            Sent::Delivered => None,
+            Sent::TooLong => Some(Self::TooLong),
+            Sent::Full => Some(Self::Full),
+            Sent::Busy => Some(Self::Busy),
+        }
+    }
+}
+
+/// The losses of one record.
+#[derive(Clone, Copy)]
+pub(crate) struct Tally {
+    /// The number of instances for each reason, in 16 bits.
+    files: u64,
+    /// That of perf.
+    pub(crate) perf: Option<PerfLoss>,
+}
+
+impl Tally {
+    const BITS: usize = 16;
+
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Self {
+            files: 0,
+            perf: None,
+        }
+    }
+
+    /// Returns `true` if nothing was lost.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files == 0 && self.perf.is_none()
+    }
+
+    /// Counts an instance that has not got the record; it has lost nothing without a reason.
+    pub(crate) fn refuse(&mut self, refusal: Option<Refusal>) {
+        if let Some(refusal) = refusal {
+            self.files = self.files.wrapping_add(1 << (lane(refusal) * Self::BITS));
+        }
+    }
+
+    fn files(&self, lane: usize) -> u64 {
+        self.files >> (lane * Self::BITS) & ((1 << Self::BITS) - 1)
+    }
+
+    /// Returns the error of a write if no listener has got the record.
+    pub(crate) fn error(&self) -> Result {
+        if self.files(lane(Refusal::TooLong)) != 0 || self.perf == Some(PerfLoss::TooLong) {
+            Err(E2BIG)
+        } else if self.perf == Some(PerfLoss::NoMemory) {
+            Err(ENOMEM)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The place of a reason among the columns.
+const fn lane(refusal: Refusal) -> usize {
+    match refusal {
+        Refusal::TooLong => 0,
+        Refusal::Off => 1,
+        Refusal::Full => 2,
+        Refusal::Busy => 3,
+    }
+}
+
+/// The counters of an event.
+pub(crate) struct Counts {
+    /// Writes that have succeeded.
+    pub(crate) written: Counter,
+    /// Records in instances.
+    pub(crate) ftrace: Counter,
+    /// Records for perf.
+    pub(crate) perf: Counter,
+    failed: Atomic<u64>,
+    ftrace_lost: [Atomic<u64>; 4],
+    perf_lost: [Atomic<u64>; 4],
+}
+
+impl Counts {
+    /// Creates counters of 0. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            written: Counter::new()?,
+            ftrace: Counter::new()?,
+            perf: Counter::new()?,
+            failed: Atomic::new(0),
+            ftrace_lost: [const { Atomic::new(0) }; 4],
+            perf_lost: [const { Atomic::new(0) }; 4],
+        })
+    }
+
+    /// Counts a write that has failed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail(&self) {
+        self.failed.add(1, Relaxed);
+    }
+
+    /// Counts what was lost of a record that was written.
+    pub(crate) fn lose(&self, tally: &Tally) {
+        for (lane, count) in self.ftrace_lost.iter().enumerate() {
+            let lost = tally.files(lane);
+
+            if lost != 0 {
+                count.add(lost, Relaxed);
+            }
+        }
+        if let Some(loss) = tally.perf {
+            let lane = match loss {
+                PerfLoss::TooLong => 0,
+                PerfLoss::Full => 1,
+                PerfLoss::Busy => 2,
+                PerfLoss::NoMemory => 3,
+            };
+
+            if let Some(count) = self.perf_lost.get(lane) {
+                count.add(1, Relaxed);
+            }
+        }
+    }
+
+    /// Shows the numbers, each after a tab.
+    pub(crate) fn show(&self, m: &SeqFile) {
+        let print = |n: u64| seq_print!(m, "\t{}", n);
+
+        print(self.written.sum());
+        print(self.failed.load(Relaxed));
+        print(self.ftrace.sum());
+        self.ftrace_lost.iter().for_each(|n| print(n.load(Relaxed)));
+        print(self.perf.sum());
+        self.perf_lost.iter().for_each(|n| print(n.load(Relaxed)));
+    }
+}
