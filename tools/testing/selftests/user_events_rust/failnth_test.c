@@ -376,4 +376,61 @@ TEST_F_TIMEOUT(fail, batch, 120)
 		ue_perf_close(&perf);
 }
 
+/* A record that perf has no memory for is an error, or it is counted as lost. */
+TEST_F_TIMEOUT(fail, long_record, 120)
+{
+	static char rec[20004];
+	char line[64];
+	int nth, index, hits = 0, refused = 0, taken = 0;
+	struct ue_perf perf;
+	uint64_t head;
+	long ret;
+
+	NEED_FAULTS();
+	if (!ue_is_rust())
+		SKIP(return, "it warns about a record of more than 8 KiB");
+	index = ue_reg_index(self->fd, &self->w[0], 0, "f_long");
+	ASSERT_LE(0, index);
+	memcpy(rec, &index, sizeof(index));
+	ret = ue_perf_open(&perf, "f_long");
+	if (ret == -ENOSYS)
+		SKIP(return, "no perf in this kernel");
+	ASSERT_EQ(0, ret);
+	nth = fault_open();
+	fault_sweep(nth, n, 500) {
+		head = perf.page->data_head;
+		fault_arm(nth, n);
+		ret = ue_err(write(self->fd, rec, sizeof(rec)));
+		hits += fault_done(nth);
+		if (ret == 20004) {
+			taken++;
+			EXPECT_LT(head, perf.page->data_head);
+		} else {
+			ASSERT_EQ(-ENOMEM, ret) TH_LOG("n %d", n);
+			refused++;
+			EXPECT_EQ(head, perf.page->data_head);
+		}
+		perf.page->data_tail = perf.page->data_head;
+	}
+	EXPECT_LT(0, hits);
+	EXPECT_LT(0, taken);
+	snprintf(line, sizeof(line), "f_long\t%d\t%d\t0\t0\t0\t0\t0\t%d\t0\t0\t0\t0\n", taken, refused,
+		 taken);
+	EXPECT_EQ(1, ue_count(ue_slurp(UE_TRACEFS "/user_events_losses"), line)) TH_LOG("%s", line);
+
+	/* Another listener takes it. */
+	ASSERT_EQ(0, mkdir(UE_TRACEFS "/instances/f_long", 0755));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/f_long/buffer_subbuf_size_kb", "64"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/f_long/events/user_events/f_long/enable", "1"));
+	fault_sweep(nth, n, 500) {
+		fault_arm(nth, n);
+		ret = ue_err(write(self->fd, rec, sizeof(rec)));
+		fault_done(nth);
+		ASSERT_EQ(20004, ret) TH_LOG("n %d", n);
+		perf.page->data_tail = perf.page->data_head;
+	}
+	ASSERT_EQ(0, rmdir(UE_TRACEFS "/instances/f_long"));
+	ue_perf_close(&perf);
+}
+
 TEST_HARNESS_MAIN

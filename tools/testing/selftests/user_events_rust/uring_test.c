@@ -228,4 +228,31 @@ TEST_F(dev, io_uring_inline__nowait)
 	munmap(m, 2 * UE_PAGE);
 }
 
+/* A record that is tried again has its triggers run once. */
+TEST_F(dev, io_uring_inline__triggers_once)
+{
+	char *m = mmap(NULL, 2 * UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const char *trigger = UE_EVENTS "/ur/trigger";
+	char *rec = m + UE_PAGE - 4;
+
+	ASSERT_NE(MAP_FAILED, (void *)m);
+	/* It needs no record, and counts how often it is run. */
+	if (ue_put(trigger, "snapshot:9"))
+		SKIP(return, "no snapshots");
+	for (int i = 1; i < 4; i++) {
+		char what[32];
+
+		ASSERT_EQ(0, madvise(m, 2 * UE_PAGE, MADV_DONTNEED));
+		memcpy(rec, &self->index, 4);
+		EXPECT_EQ(-EAGAIN, write_nowait(self->fd, rec, 4 + 200));
+		queue(&self->u, IORING_OP_WRITE, self->fd, rec, 4 + 200);
+		ASSERT_EQ(1, uring_enter(&self->u, 1));
+		EXPECT_EQ(4 + 200, uring_result(&self->u));
+		snprintf(what, sizeof(what), "snapshot:count=%d", 9 - i);
+		EXPECT_EQ(1, ue_count(ue_slurp(trigger), what)) TH_LOG("%s: %s", what, ue_slurp(trigger));
+	}
+	ASSERT_EQ(0, ue_put(trigger, "!snapshot"));
+	munmap(m, 2 * UE_PAGE);
+}
+
 TEST_HARNESS_MAIN

@@ -24,6 +24,7 @@
 
 #include <linux/kcov.h>
 
+#include "../uring.h"
 #include "gen.h"
 
 #define WORKERS_MAX	8
@@ -249,7 +250,7 @@ static struct state {
 	/* Registrations of this process, to be unregistered. */
 	struct { uint8_t slot, bit, file; } reg[OPS_MAX];
 	int n_reg;
-	bool triggers, filters, enables, synthetic, events;
+	bool triggers, filters, enables, patterns, synthetic, events;
 } st;
 
 static void area_map(int page)
@@ -342,6 +343,38 @@ static long do_batch(const struct op *op)
 			   op->arg[4] ? buf : (void *)slot_addr(op->arg[1]), b.len + op->arg[4] - 1);
 }
 
+#define LONG_MAX_SIZE 80000
+
+/* A record that may be long, in each of the ways in which one can be written. */
+static long do_long(const struct op *op)
+{
+	static struct {
+		struct user_record head;
+		char payload[LONG_MAX_SIZE];
+	} rec __attribute__((aligned(8)));
+	int index = st.index[op->arg[1] % SLOTS], fd = st.file[op->arg[0] % FILES];
+	uint32_t len = op->arg[2] % LONG_MAX_SIZE;
+	struct iovec io = { &rec.head.write_index, 4 + len };
+	struct uring u;
+	long ret;
+
+	rec.head = (struct user_record){ sizeof(rec.head) + len, index };
+	memcpy(rec.payload, op->text, op->len < len ? op->len : len);
+	switch (op->arg[3] % 4) {
+	case 0:
+		return ue_err(write(fd, io.iov_base, io.iov_len));
+	case 1:
+		return ue_err(pwritev2(fd, &io, 1, -1, RWF_NOWAIT));
+	case 2:
+		return ue_batch_at(fd, &rec, rec.head.size);
+	}
+	if (uring_open(&u))
+		return -EOPNOTSUPP;
+	ret = uring_writev(&u, fd, &io, 1, 0);
+	uring_close(&u);
+	return ret;
+}
+
 /* Records of the two events that are always there. */
 static long do_hit(const struct op *op)
 {
@@ -401,7 +434,8 @@ static const struct read_file {
 	{ "dynamic_events", OF_ALL, false }, { "error_log", OF_INSTANCE, false },
 	{ "synthetic_events", OF_ALL, false }, { "trace", OF_INSTANCE, false },
 	{ "../../../proc/sys/kernel/user_events_max", OF_ALL, true },
-	{ "user_events_data", OF_ALL, true },
+	{ "user_events_data", OF_ALL, true }, { "user_events_losses", OF_ALL, false },
+	{ "set_user_event", OF_INSTANCE, false },
 };
 
 static long do_read(const struct op *op)
@@ -520,6 +554,15 @@ static long run_op(const struct prog *p, int *at, int to)
 		return do_write(op);
 	case OP_BATCH:
 		return do_batch(op);
+	case OP_LONG:
+		return do_long(op);
+	case OP_PATTERN:
+		/* Events of others would be kept. */
+		if (!strstr(text, own_name("z0_")))
+			return 0;
+		st.patterns = st.enables = st.triggers = true;
+		snprintf(path, sizeof(path), "%s/set_user_event", instance);
+		return put_len(path, text, op->len, O_APPEND);
 	case OP_DYN:
 		st.events = true;
 		return put_len(UE_DYN, text, op->len, O_APPEND);
@@ -745,6 +788,10 @@ static void reset(void)
 	for (int i = 0; i < FILES; i++) {
 		if (st.file[i] >= 0)
 			close(st.file[i]);
+	}
+	if (st.patterns) {
+		snprintf(path, sizeof(path), "%s/set_user_event", instance);
+		ue_trunc(path);
 	}
 	if (st.enables) {
 		snprintf(path, sizeof(path), "%s/set_event", instance);

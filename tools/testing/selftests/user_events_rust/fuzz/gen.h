@@ -501,6 +501,7 @@ static inline void gen_op(struct op *op)
 		OP_REG, OP_REG, OP_REG, OP_REG, OP_UNREG, OP_UNREG, OP_DEL, OP_WRITE, OP_WRITE,
 		OP_WRITE, OP_DYN, OP_DYN, OP_TRIG, OP_TRIG, OP_TRIG, OP_TRIG, OP_TRIG, OP_TRIG,
 		OP_TRIG, OP_TRIG, OP_FILTER, OP_ENABLE, OP_ENABLE, OP_READ, OP_READ, OP_READ, OP_BATCH, OP_BATCH,
+		OP_LONG, OP_LONG, OP_PATTERN, OP_PATTERN,
 		OP_TRUNC, OP_SYN, OP_SETEV, OP_HIT, OP_HIT, OP_HIT, OP_OPEN, OP_CLOSE, OP_FAIL, OP_FAIL, OP_RAW, OP_INSTANCE,
 		OP_MUNMAP, OP_MMAP, OP_PROT, OP_ADVISE, OP_FORK, OP_CLONE, OP_EXEC,
 	};
@@ -543,6 +544,23 @@ static inline void gen_op(struct op *op)
 		op->arg[4] = chance(80) ? 1 : rnd(20);
 		put_record(&t);
 		break;
+	case OP_LONG: {
+		static const uint16_t near[] = { 128, 2048, 4096, 8184, 16384, 32768, 65508, 65535 };
+
+		op->arg[0] = chance(80) ? 0 : rnd(3);
+		op->arg[1] = chance(85) ? rnd(8) : rnd(SLOTS);
+		op->arg[2] = chance(50) ? near[rnd(8)] + rnd(60) - 30 : rnd(70000);
+		op->arg[3] = rnd(4);
+		put_record(&t);
+		break;
+	}
+	case OP_PATTERN:
+		put(&t, "%s%s", PICK("", "", "!"), PICK("z0_x", "z0_*", "user_events:z0_*", "user_*:z0_x", "z0_?"));
+		if (chance(30)) {
+			put(&t, " ");
+			put_trigger(&t, EV_OWN);
+		}
+		break;
 	case OP_DYN:
 		put_dyn(&t);
 		break;
@@ -562,7 +580,7 @@ static inline void gen_op(struct op *op)
 		op->arg[1] = chance(60);
 		break;
 	case OP_READ:
-		op->arg[0] = rnd(28);
+		op->arg[0] = rnd(32);
 		op->arg[1] = ev;
 		break;
 	case OP_TRUNC:

@@ -24,7 +24,7 @@ enum op_kind {
 	OP_REG, OP_UNREG, OP_DEL, OP_WRITE, OP_DYN, OP_TRIG, OP_FILTER, OP_ENABLE, OP_READ,
 	OP_TRUNC, OP_SYN, OP_SETEV, OP_HIT, OP_OPEN, OP_CLOSE, OP_RAW, OP_INSTANCE,
 	/* These are not compared. */
-	OP_FAIL, OP_BATCH,
+	OP_FAIL, OP_BATCH, OP_LONG, OP_PATTERN,
 	/* These, and what comes behind them, run in a process of their own. */
 	OP_MUNMAP, OP_MMAP, OP_PROT, OP_ADVISE, OP_FORK, OP_CLONE, OP_EXEC,
 	OP_KINDS
@@ -68,6 +68,10 @@ static const struct op_desc {
 	[OP_FAIL]	= { "fail", 1, false },
 	/* file slot records size place; the text is the payload of each record */
 	[OP_BATCH]	= { "batch", 5, true },
+	/* file slot size way; the text is the begin of the payload */
+	[OP_LONG]	= { "long", 4, true },
+	/* a line of set_user_event, of the worker's own events only */
+	[OP_PATTERN]	= { "set_user_event", 0, true },
 	/* page, page, page protection, page advice */
 	[OP_MUNMAP]	= { "munmap", 1, false },
 	[OP_MMAP]	= { "mmap", 1, false },
