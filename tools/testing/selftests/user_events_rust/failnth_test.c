@@ -348,7 +348,7 @@ TEST_F_TIMEOUT(fail, batch, 120)
 	struct ue_batch b = { .buf = buf };
 	int nth, index, hits = 0, rounds = 0;
 	struct ue_perf perf;
-	bool has_perf;
+	bool has_perf = ue_has_perf();
 	long ret;
 
 	NEED_FAULTS();
@@ -357,9 +357,7 @@ TEST_F_TIMEOUT(fail, batch, 120)
 	index = ue_reg_index(self->fd, &self->w[0], 0, "f_batch u32 a");
 	ASSERT_LE(0, index);
 	ASSERT_EQ(0, ue_enable("f_batch", true));
-	ret = ue_perf_open(&perf, "f_batch");
-	has_perf = ret != -ENOSYS;
-	ASSERT_EQ(0, has_perf ? ret : 0);
+	ASSERT_EQ(0, has_perf ? ue_perf_open(&perf, "f_batch") : 0);
 	for (int i = 0; i < 100; i++)
 		ue_batch_add_u32(&b, index, i);
 	nth = fault_open();
@@ -387,15 +385,14 @@ TEST_F_TIMEOUT(fail, long_record, 120)
 	long ret;
 
 	NEED_FAULTS();
+	if (!ue_has_perf())
+		SKIP(return, "no perf in this kernel");
 	if (!ue_is_rust())
 		SKIP(return, "it warns about a record of more than 8 KiB");
 	index = ue_reg_index(self->fd, &self->w[0], 0, "f_long");
 	ASSERT_LE(0, index);
 	memcpy(rec, &index, sizeof(index));
-	ret = ue_perf_open(&perf, "f_long");
-	if (ret == -ENOSYS)
-		SKIP(return, "no perf in this kernel");
-	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, ue_perf_open(&perf, "f_long"));
 	nth = fault_open();
 	fault_sweep(nth, n, 500) {
 		head = perf.page->data_head;

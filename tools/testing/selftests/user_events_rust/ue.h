@@ -429,6 +429,12 @@ struct ue_perf {
 	struct perf_event_mmap_page *page;
 };
 
+/* As perf_event_open(2) says. */
+static inline bool ue_has_perf(void)
+{
+	return !access("/proc/sys/kernel/perf_event_paranoid", F_OK);
+}
+
 static inline int ue_perf_open(struct ue_perf *perf, const char *event)
 {
 	struct perf_event_attr pe = {
