@@ -91,7 +91,7 @@ impl Buckets {
     /// `2^bits` empty buckets.
     pub(super) fn new(bits: u32) -> Result<Self> {
         Ok(Self {
-            words: KVVec::zeroed(1 << bits, GFP_KERNEL)?,
+            words: KVVec::zeroed(1 << bits, GFP_KERNEL_ACCOUNT)?,
             shift: u64::BITS.wrapping_sub(bits),
         })
     }

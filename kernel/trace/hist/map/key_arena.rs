@@ -105,7 +105,7 @@ impl KeyArena {
         } else {
             (0, all.wrapping_sub(all / 2))
         };
-        let early = KVVec::zeroed(early, GFP_KERNEL)?;
+        let early = KVVec::zeroed(early, GFP_KERNEL_ACCOUNT)?;
         let extension = Arc::pin_init(
             pin_init!(Extension {
                 words: SetOnce::new(),

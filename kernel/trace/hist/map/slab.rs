@@ -56,7 +56,7 @@ impl Slab {
         let words = size.checked_mul(count as usize).ok_or(ENOMEM)?;
 
         Ok(Self {
-            words: KVVec::zeroed(words, GFP_KERNEL)?,
+            words: KVVec::zeroed(words, GFP_KERNEL_ACCOUNT)?,
             size,
             count,
             next: Atomic::new(0),

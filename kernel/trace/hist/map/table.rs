@@ -74,7 +74,7 @@ impl Table {
     /// A table of `2^bits` free slots.
     pub(super) fn new(bits: u32) -> Result<Self> {
         Ok(Self {
-            slots: KVVec::zeroed(1 << bits, GFP_KERNEL)?,
+            slots: KVVec::zeroed(1 << bits, GFP_KERNEL_ACCOUNT)?,
             shift: u64::BITS.wrapping_sub(bits),
         })
     }
