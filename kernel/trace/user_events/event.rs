@@ -22,6 +22,7 @@ use super::{
     dynevent,
     enabler::Sites,
     parse::Layout,
+    patterns,
     probe,
     registry,
     switch::Switch,
@@ -89,8 +90,12 @@ pub(crate) struct UserEvent {
     multi: bool,
     /// Stays without uses until it is deleted.
     persist: Atomic<bool>,
+    /// A registration was successful.
+    confirmed: Atomic<bool>,
     /// Number of [`EventUse`]s and attached probes.
     uses: Atomic<usize>,
+    /// Number of [`EventUse`]s.
+    users: Atomic<usize>,
     /// [`listens`] bits; written under `event_mutex`.
     status: Atomic<u32>,
     /// Minimum size of a record, in bytes.
@@ -107,14 +112,24 @@ pub(crate) struct UserEvent {
     links: ListLinks,
     #[pin]
     tracker: AtomicTracker,
+    /// Links in the list of the events that only lines of `set_user_event` keep.
+    #[pin]
+    kept_links: ListLinks<KEPT>,
+    #[pin]
+    kept_tracker: AtomicTracker<KEPT>,
 }
+
+/// The id of the list [`Kept`](registry::Kept).
+pub(crate) const KEPT: u64 = 1;
 
 impl_list_arc_safe! {
     impl ListArcSafe<0> for UserEvent { tracked_by tracker: AtomicTracker; }
+    impl ListArcSafe<1> for UserEvent { tracked_by kept_tracker: AtomicTracker<KEPT>; }
 }
 
 impl_list_item! {
     impl ListItem<0> for UserEvent { using ListLinks { self.links }; }
+    impl ListItem<1> for UserEvent { using ListLinks { self.kept_links }; }
 }
 
 impl_has_event! {
@@ -162,7 +177,9 @@ impl UserEvent {
                 name_len: d.name_len,
                 multi: d.multi,
                 persist: Atomic::new(false),
+                confirmed: Atomic::new(false),
                 uses: Atomic::new(0),
+                users: Atomic::new(0),
                 status: Atomic::new(0),
                 min_size,
                 validators,
@@ -170,6 +187,8 @@ impl UserEvent {
                 sites <- new_spinlock!(Sites::new(), "UserEvent::sites"),
                 links <- ListLinks::new(),
                 tracker <- AtomicTracker::new(),
+                kept_links <- ListLinks::new(),
+                kept_tracker <- AtomicTracker::new(),
             }? Error),
             GFP_KERNEL_ACCOUNT,
         )
@@ -213,6 +232,16 @@ impl UserEvent {
         self.persist.store(true, Relaxed);
     }
 
+    /// Returns `true` if a registration of the event was successful.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmed.load(Relaxed) || self.is_persistent()
+    }
+
+    /// Notes that a registration of the event was successful.
+    pub(crate) fn confirm(&self) {
+        self.confirmed.store(true, Relaxed);
+    }
+
     /// The shortest payload, in bytes.
     #[inline]
     pub(crate) fn min_size(&self) -> usize {
@@ -249,14 +278,30 @@ impl UserEvent {
 
     /// Returns `true` if the event has a use.
     pub(crate) fn is_used(&self) -> bool {
+        self.uses() != 0
+    }
+
+    /// The number of [`EventUse`]s and attached probes.
+    pub(crate) fn uses(&self) -> usize {
         // Pairs with the decrement: observing no use implies observing all stores of the users.
-        self.uses.load(Acquire) != 0
+        self.uses.load(Acquire)
+    }
+
+    /// Returns `true` if an [`EventUse`] exists.
+    pub(crate) fn has_users(&self) -> bool {
+        // As in `uses`.
+        self.users.load(Acquire) != 0
     }
 
     /// Returns `true` if the event is in use: it has a use, a probe of other kernel code is
     /// attached, or an event probe or a trigger refers to it.
     pub(crate) fn is_busy(&self) -> bool {
         self.is_used() || self.event.is_enabled() || self.event.is_referenced()
+    }
+
+    /// Returns `true` if lines of `set_user_event` may be what keeps the event without users.
+    fn may_be_kept(&self) -> bool {
+        patterns::exist() && !self.is_persistent()
     }
 
     fn hold(&self) {
@@ -289,7 +334,9 @@ impl Operations for UserEvent {
 
     fn detached(this: ArcBorrow<'_, Self>, held: Held<'_>) {
         this.refresh(held);
-        if this.release() {
+        // What is left may be the listeners that lines have.
+        let is_left = !this.has_users() && this.may_be_kept();
+        if this.release() || is_left {
             registry::reap_later(this.into());
         }
     }
@@ -302,8 +349,14 @@ impl EventUse {
     /// Takes a use of an event that is in the registry, whose lock the caller holds, or that is not
     /// shared yet.
     pub(super) fn new(event: Arc<UserEvent>) -> Self {
+        event.users.add(1, Relaxed);
         event.hold();
         Self(event)
+    }
+
+    /// The event, which this does not keep from being removed.
+    pub(super) fn event(&self) -> Arc<UserEvent> {
+        self.0.clone()
     }
 
     /// A number that no other event has while this use is held.
@@ -324,7 +377,10 @@ impl Clone for EventUse {
 
 impl Drop for EventUse {
     fn drop(&mut self) {
-        if self.0.release() {
+        let was_last_use = self.0.release();
+        // After `uses`: when the last one is gone, `uses` is the number of probes.
+        let was_last = self.0.users.fetch_sub(1, Full) == 1;
+        if was_last_use || (was_last && self.0.may_be_kept()) {
             registry::reap_later(self.0.clone());
         }
     }

@@ -137,9 +137,10 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
         persist: reg.is_persist(),
         multi: reg.is_multi_format(),
     };
-    let event = registry::get()?.find_or_create(text.to_bytes(), wanted)?;
+    let registry = registry::get()?;
+    let event = registry.find_or_create(text.to_bytes(), wanted)?;
 
-    file.add(event.clone(), |index| {
+    let added = file.add(event.clone(), |index| {
         let at = arg.wrapping_byte_add(UserReg::WRITE_INDEX);
 
         MmState::enable(&state, mm, &bit, event.clone())?;
@@ -150,8 +151,13 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
                 // Whatever it returns, the bit is not followed any more.
                 let _ = MmState::disable_bit(&state, mm, &bit);
             })
-    })?;
+    });
+    if let Err(e) = added {
+        registry.abandon(event);
+        return Err(e);
+    }
 
+    event.confirm();
     if wanted.persist {
         event.make_persistent();
     }

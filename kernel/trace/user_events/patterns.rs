@@ -14,11 +14,18 @@
 //! file; it is not held while a line is applied, which takes other locks of tracing. The lines of
 //! an instance are removed with it, with `trace_types_lock` held as well.
 
+mod kept;
 mod line;
 
-pub(crate) use self::line::{
-    Pattern,
-    Request, //
+pub(crate) use self::{
+    kept::{
+        listeners_of_lines,
+        revert_all, //
+    },
+    line::{
+        Pattern,
+        Request, //
+    },
 };
 
 use super::defs::NAME_MAX;
@@ -54,6 +61,7 @@ use kernel::{
         },
         trigger::{
             is_command,
+            Execution,
             Lists, //
         },
     },
@@ -98,15 +106,41 @@ struct Entry {
 #[pin_data]
 struct Line {
     pattern: Pattern,
+    /// Events that it could not be applied to, with the reason.
     #[pin]
-    failures: Mutex<Failures>,
+    failed: Mutex<Tally<Error>>,
+    /// Events that were removed though it keeps them.
+    #[pin]
+    removed: Mutex<Tally<()>>,
 }
 
-/// Events that a line could not be applied to.
-struct Failures {
+/// Events that something has happened to.
+struct Tally<T> {
     count: u64,
-    /// The last one: its name, empty if there was no memory for it, and the reason.
-    last: Option<(KVec<u8>, Error)>,
+    /// The last one: its name, empty if there was no memory for it.
+    last: Option<(KVec<u8>, T)>,
+}
+
+impl<T: Unpin> Tally<T> {
+    const fn new() -> Self {
+        Self {
+            count: 0,
+            last: None,
+        }
+    }
+
+    /// Adds an event.
+    fn add(this: &Mutex<Self>, name: &CStr, what: T) {
+        let mut copy = KVec::new();
+        // Without memory it is shown without the name.
+        let _ = copy.extend_from_slice(name.to_bytes(), GFP_KERNEL);
+        let mut tally = this.lock();
+
+        tally.count = tally.count.saturating_add(1);
+        let before = tally.last.replace((copy, what));
+        drop(tally);
+        drop(before);
+    }
 }
 
 /// Prepares for the first line. Called once, while the kernel boots.
@@ -129,12 +163,18 @@ fn get() -> Result<&'static Patterns> {
     PATTERNS.as_ref().map(|patterns| &**patterns).ok_or(ENOENT)
 }
 
+/// Returns `true` if an instance has a line.
+#[inline]
+pub(crate) fn exist() -> bool {
+    COUNT.load(Relaxed) != 0
+}
+
 /// Applies the lines of all instances to an event that was just registered with tracing.
 ///
 /// Without a line this is one load. The time is bounded by the number of instances and of lines.
 #[inline]
 pub(crate) fn apply<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) {
-    if COUNT.load(Relaxed) != 0 {
+    if exist() {
         apply_all(subject, guard);
     }
 }
@@ -183,7 +223,7 @@ fn with_name<T: Subject, R>(subject: &T, f: impl FnOnce(&CStr) -> R) -> R {
 
 /// Removes the lines of an instance that is being removed, with `event_mutex` held.
 pub(crate) fn forget(instance: InstanceId) {
-    if COUNT.load(Relaxed) == 0 {
+    if !exist() {
         return;
     }
     if let Ok(patterns) = get() {
@@ -259,57 +299,50 @@ impl Line {
         Arc::pin_init(
             pin_init!(Self {
                 pattern,
-                failures <- new_mutex!(
-                    Failures {
-                        count: 0,
-                        last: None,
-                    },
-                    "user_events::failures"
-                ),
+                failed <- new_mutex!(Tally::new(), "user_events::failed"),
+                removed <- new_mutex!(Tally::new(), "user_events::removed"),
             }),
             GFP_KERNEL,
         )
     }
 
     /// Enables an event or adds the trigger to it. One that has the trigger is left as it is.
+    ///
+    /// Only the first failure has a message in `error_log`, which does not have room for many.
     fn apply<'h>(&self, file: EventFile<'h>, lists: &mut Lists<'h>) {
+        let how = Execution {
+            remove: false,
+            quiet: self.failed.lock().count != 0,
+        };
         let result = match self.pattern.trigger() {
-            Some(trigger) => file.execute(trigger, false, lists),
+            Some(trigger) => file.execute(trigger, how, lists),
             None => file.set_enabled(true),
         };
 
         if let Err(e) = result {
             if e != EEXIST {
-                self.failed(file.name(), e);
+                Tally::add(&self.failed, file.name(), e);
             }
         }
     }
 
     /// Reverts `apply`.
-    fn revert<'h>(&self, file: EventFile<'h>, lists: &mut Lists<'h>) -> Result {
+    fn revert<'h>(&self, file: EventFile<'h>, quiet: bool, lists: &mut Lists<'h>) -> Result {
+        let how = Execution {
+            remove: true,
+            // One that has failed for an event may fail for it again.
+            quiet: quiet || self.failed.lock().count != 0,
+        };
         let result = match self.pattern.trigger() {
-            Some(trigger) => file.execute(trigger, true, lists),
+            Some(trigger) => file.execute(trigger, how, lists),
             None => file.set_enabled(false),
         };
 
         match result {
-            // It was removed by hand, or was never added.
-            Err(e) if e == ENOENT => Ok(()),
+            // It was removed by hand, or was never added, as the line does not suit the event.
+            Err(e) if e != EBUSY && e != ENOMEM => Ok(()),
             result => result,
         }
-    }
-
-    #[cold]
-    fn failed(&self, name: &CStr, e: Error) {
-        let mut copy = KVec::new();
-        // Without memory it is shown without the name.
-        let _ = copy.extend_from_slice(name.to_bytes(), GFP_KERNEL);
-        let mut failures = self.failures.lock();
-
-        failures.count = failures.count.saturating_add(1);
-        let before = failures.last.replace((copy, e));
-        drop(failures);
-        drop(before);
     }
 
     fn show(&self, m: &SeqFile) {
@@ -320,14 +353,17 @@ impl Line {
         }
         m.write(b"\n");
 
-        let failures = self.failures.lock();
-        if let Some((name, e)) = &failures.last {
-            seq_print!(
-                m,
-                "# failed: {}, last: {} for ",
-                failures.count,
-                e.to_errno()
-            );
+        let failed = self.failed.lock();
+        if let Some((name, e)) = &failed.last {
+            seq_print!(m, "# failed: {}, last: {} for ", failed.count, e.to_errno());
+            m.write(name);
+            m.write(b"\n");
+        }
+        drop(failed);
+
+        let removed = self.removed.lock();
+        if let Some((name, ())) = &removed.last {
+            seq_print!(m, "# removed: {}, last: ", removed.count);
             m.write(name);
             m.write(b"\n");
         }
@@ -415,7 +451,7 @@ fn revert<T: Subject>(
         });
 
         if kept.take(1).count() == 0 {
-            let reverted = line.revert(file, lists);
+            let reverted = line.revert(file, false, lists);
 
             if result.is_ok() {
                 result = reverted;

@@ -11,8 +11,14 @@
 //! the way to it, then tracing lets go of it. If tracing refuses it goes back into the tree.
 //!
 //! The limit of events, `kernel.user_events_max`, counts the events in the tree.
+//!
+//! An event that only lines of `set_user_event` keep stays, but not at the expense of others: see
+//! `registry/kept.rs`.
 
 mod events;
+mod kept;
+
+pub(crate) use self::kept::Kept;
 
 use self::events::{
     Events,
@@ -107,6 +113,9 @@ pub(crate) struct Registry {
     events: Mutex<Events>,
     #[pin]
     unused: SpinLock<Unused>,
+    /// Events that only lines of `set_user_event` keep.
+    #[pin]
+    kept: SpinLock<Kept>,
     /// The events that were created and removed.
     #[pin]
     changes: Changes,
@@ -142,6 +151,7 @@ pub(crate) fn init() -> Result {
                 },
                 "user_events::unused"
             ),
+            kept <- new_spinlock!(Kept::new(), "user_events::kept"),
             changes <- new_changes!("user_events::changes"),
             reap <- new_work!("user_events::reap"),
             sweep <- new_delayed_work!("user_events::sweep"),
@@ -156,12 +166,17 @@ pub(crate) fn init() -> Result {
     }
 }
 
-/// Creates `kernel.user_events_max`.
+/// Creates `kernel.user_events_max` and `kernel.user_events_kept_max`.
 pub(crate) fn init_sysctl() {
-    match sysctl::register_uint(c"kernel", c"user_events_max", 0o644, &MAX_EVENTS) {
-        // It stays as long as the kernel runs.
-        Ok(registration) => core::mem::forget(registration),
-        Err(_) => pr_warn!("could not register kernel.user_events_max\n"),
+    for (name, limit) in [
+        (c"user_events_max", &MAX_EVENTS),
+        (c"user_events_kept_max", &kept::MAX),
+    ] {
+        match sysctl::register_uint(c"kernel", name, 0o644, limit) {
+            // It stays as long as the kernel runs.
+            Ok(registration) => core::mem::forget(registration),
+            Err(_) => pr_warn!("could not register kernel.{}\n", name),
+        }
     }
 }
 
@@ -195,14 +210,23 @@ impl WorkItem<REAP> for Registry {
 
         loop {
             let mut events = List::new();
+            let mut unused = List::new();
 
             events.push_all_back(&mut this.unused.lock().events);
             if events.is_empty() {
                 break;
             }
+            // Those that listeners keep are noted in the order in which they lost their users.
+            while let Some(event) = events.pop_front() {
+                if event.is_used() {
+                    refused |= this.look_at(event);
+                } else {
+                    unused.push_back(event);
+                }
+            }
             // The newest first: of an event that is removed, tracing searches the files in lists
             // that begin with those of the newest event.
-            while let Some(event) = events.pop_back() {
+            while let Some(event) = unused.pop_back() {
                 refused |= this.look_at(event);
             }
         }
@@ -262,8 +286,24 @@ impl Registry {
     /// `EADDRINUSE` if the name is taken by other fields, `EMFILE` if there are too many events,
     /// `ENODEV` if the trace event types have run out, `ENOMEM`.
     ///
+    /// An event that only lines of `set_user_event` keep is removed if it is in the way.
+    ///
     /// Sleeps; takes `event_mutex` if the event has to be made.
     pub(crate) fn find_or_create(&self, command: &[u8], wanted: Wanted) -> Result<EventUse> {
+        let mut tries = kept::TRIES;
+
+        loop {
+            let result = self.find_or_make(command, wanted);
+
+            tries -= 1;
+            match result {
+                Err(e) if tries > 0 && self.make_way(command, e) => (),
+                result => return result,
+            }
+        }
+    }
+
+    fn find_or_make(&self, command: &[u8], wanted: Wanted) -> Result<EventUse> {
         let (name, args) = parse::split(command)?;
         if wanted.persist && !perfmon_capable() {
             return Err(EPERM);
@@ -394,7 +434,7 @@ impl Registry {
             if result.is_ok() {
                 result = event.trace().unregister(held);
                 if result.is_ok() {
-                    self.changes.notify();
+                    self.gone(&event);
                     continue;
                 }
             }
@@ -428,9 +468,10 @@ impl Registry {
     }
 
     /// Removes an event that has lost its last use, unless it has been taken up again or stays
-    /// without. Returns `true` if tracing does not let go of it now.
-    fn reap(&self, event: &UserEvent) -> bool {
-        let guard = event_mutex::lock();
+    /// without, which is noted if lines keep it. Returns `true` if tracing does not let go of it
+    /// now.
+    fn reap(&self, event: &Arc<UserEvent>) -> bool {
+        let mut guard = event_mutex::lock();
         let result = self.remove_if(event, guard.held(), |event| {
             // The uses first: an event is made persistent while it has one.
             if event.is_used() || event.is_persistent() {
@@ -444,7 +485,11 @@ impl Registry {
 
         match result {
             Ok(()) => false,
-            Err(e) if e == EAGAIN || e == ENOENT => false,
+            Err(e) if e == EAGAIN => {
+                self.keep_or_discard(event, &mut guard);
+                false
+            }
+            Err(e) if e == ENOENT => false,
             // An event probe or a trigger refers to it.
             Err(e) if e == EBUSY => true,
             Err(_) => {
@@ -481,8 +526,14 @@ impl Registry {
         event
             .trace()
             .unregister(held)
-            .inspect(|()| self.changes.notify())
+            .inspect(|()| self.gone(event))
             .inspect_err(|_| self.events.lock().insert(node))
+    }
+
+    /// Called when an event has been removed.
+    fn gone(&self, event: &UserEvent) {
+        self.kept.lock().remove(event);
+        self.changes.notify();
     }
 
     /// The creation and the removal of events.

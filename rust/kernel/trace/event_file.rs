@@ -21,12 +21,20 @@ use super::{
 use crate::{
     bindings,
     error::to_result,
-    prelude::*, //
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
 };
 use core::{
     marker::PhantomData,
     ptr::NonNull, //
 };
+
+// CAST: These are small numbers.
+const ENABLED: usize = bindings::EVENT_FILE_FL_ENABLED as usize;
+const SOFT_DISABLED: usize = bindings::EVENT_FILE_FL_SOFT_DISABLED as usize;
 
 /// An event in one trace instance, a `struct trace_event_file`, while `event_mutex` is held.
 ///
@@ -95,6 +103,24 @@ impl<'h> EventFile<'h> {
         // SAFETY: Files are always of an instance, which is there during `'h` by the type
         // invariant.
         unsafe { Instance::from_raw(NonNull::new_unchecked(instance), self.held) }
+    }
+
+    /// Returns `true` if the event has a listener in its instance: it is enabled, or has a trigger.
+    pub fn is_listening(self) -> bool {
+        self.flags() & ENABLED != 0
+    }
+
+    /// Returns `true` if the event is enabled in its instance, as the file `enable` shows.
+    pub fn is_enabled(self) -> bool {
+        self.flags() & (ENABLED | SOFT_DISABLED) == ENABLED
+    }
+
+    fn flags(self) -> usize {
+        // SAFETY: By the type invariant the file is there; C changes the flags bit by bit with
+        // atomic operations.
+        let flags = unsafe { Atomic::<usize>::from_ptr((&raw mut (*self.as_raw()).flags).cast()) };
+
+        flags.load(Relaxed)
     }
 
     /// Enables or disables the event in its instance, as the file `enable` does.

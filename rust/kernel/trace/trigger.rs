@@ -135,7 +135,10 @@ pub use self::{
         NotAttached,
         Trigger, //
     },
-    execute::is_command,
+    execute::{
+        is_command,
+        Execution, //
+    },
     filter::Filter,
     hit::Hit,
     list::{

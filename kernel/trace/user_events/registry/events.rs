@@ -162,6 +162,11 @@ impl Events {
         tree.get(order)
     }
 
+    /// Returns the event at this place, without a use.
+    pub(super) fn event(&self, order: &Order<'_>) -> Option<Arc<UserEvent>> {
+        self.get(order).cloned()
+    }
+
     /// A use of the event at this place.
     ///
     /// # Errors

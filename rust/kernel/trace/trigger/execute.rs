@@ -5,7 +5,11 @@
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h)
 
 use super::{
-    super::event_file::EventFile,
+    super::{
+        event_file::EventFile,
+        event_mutex::Held, //
+    },
+    list,
     Lists, //
 };
 use crate::{
@@ -30,27 +34,66 @@ pub fn is_command(line: &CStr) -> bool {
     unsafe { bindings::trigger_is_command(line.as_char_ptr()) }
 }
 
+/// The execution of a line, see [`EventFile::execute`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Execution {
+    /// Executes the line with a `!` before it.
+    pub remove: bool,
+    /// Keeps the messages of the command out of `error_log`.
+    pub quiet: bool,
+}
+
 impl EventFile<'_> {
-    /// Executes a line as if it were written to the file `trigger`, or, with `remove`, the line
-    /// with a `!` before it.
+    /// Executes a line as if it were written to the file `trigger`.
+    ///
+    /// A trigger that is added is marked, see [`has_other_triggers`](Self::has_other_triggers).
     ///
     /// # Errors
     ///
     /// Those of the command; `EINVAL` if there is none of this name, `ENOMEM`.
     #[inline(never)]
-    pub fn execute(self, line: &CStr, remove: bool, _lists: &mut Lists<'_>) -> Result {
+    pub fn execute(self, line: &CStr, how: Execution, lists: &mut Lists<'_>) -> Result {
         let line = line.to_bytes_with_nul();
         let mut copy = KVec::with_capacity(line.len().saturating_add(1), GFP_KERNEL)?;
 
-        if remove {
+        if how.remove {
             copy.push(b'!', GFP_KERNEL)?;
         }
         copy.extend_from_slice(line, GFP_KERNEL)?;
+
+        let before = list::ends(self, lists);
+        let _muted = how.quiet.then(|| Muted::new(lists.held()));
         // SAFETY: By the type invariant the file is there, and `event_mutex` is held. As the lists
         // of triggers are borrowed exclusively, there is no reference to one that the command
         // detaches. The copy is a string, which C takes apart in place and does not keep.
         to_result(unsafe {
             bindings::trigger_process_regex(self.as_raw(), copy.as_mut_ptr().cast())
-        })
+        })?;
+        if !how.remove {
+            list::mark_new(self, before, lists);
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the messages of the current task out of `error_log` while it exists.
+struct Muted<'h>(Held<'h>);
+
+impl<'h> Muted<'h> {
+    fn new(held: Held<'h>) -> Self {
+        // SAFETY: There are no requirements.
+        Self::set(unsafe { bindings::get_current() });
+        Self(held)
+    }
+
+    fn set(task: *mut bindings::task_struct) {
+        // SAFETY: It is a static, which is written with `event_mutex` held and read in one piece.
+        unsafe { core::ptr::write_volatile(&raw mut bindings::tracing_err_log_muted, task) };
+    }
+}
+
+impl Drop for Muted<'_> {
+    fn drop(&mut self) {
+        Self::set(core::ptr::null_mut());
     }
 }

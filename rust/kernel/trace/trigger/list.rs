@@ -19,6 +19,10 @@ use crate::{
         CListIter, //
     },
     prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
     types::Opaque, //
 };
 use core::{
@@ -95,6 +99,49 @@ impl EventFile<'_> {
             data::retire::<T>(trigger, held, gone);
         }
         true
+    }
+}
+
+// CAST: It is one bit.
+const LINE: c_int = bindings::EVENT_TRIGGER_FL_LINE as c_int;
+
+impl EventFile<'_> {
+    /// Returns `true` if the event has a trigger that [`execute`](Self::execute) has not added.
+    pub fn has_other_triggers(self, lists: &Lists<'_>) -> bool {
+        all(self, lists).any(|trigger| flags(trigger).load(Relaxed) & LINE == 0)
+    }
+}
+
+/// The flags of a trigger.
+fn flags(trigger: &AnyTrigger) -> &Atomic<c_int> {
+    // SAFETY: It is valid. C writes to them before others know the trigger, then nobody but
+    // `mark_new` does.
+    unsafe { Atomic::from_ptr(&raw mut (*trigger.get()).flags) }
+}
+
+/// The addresses of the first and the last trigger of an event.
+pub(super) fn ends(file: EventFile<'_>, lists: &Lists<'_>) -> [*const AnyTrigger; 2] {
+    let mut all = all(file, lists).map(core::ptr::from_ref);
+    let first = all.next().unwrap_or(core::ptr::null());
+
+    [first, all.last().unwrap_or(first)]
+}
+
+/// Marks the trigger that was added, at either end, since [`ends`] has returned `before`.
+pub(super) fn mark_new(file: EventFile<'_>, before: [*const AnyTrigger; 2], lists: &mut Lists<'_>) {
+    let mut all = all(file, lists);
+    let Some(first) = all.next() else {
+        return;
+    };
+    let last = all.last().unwrap_or(first);
+
+    for (trigger, before) in [first, last].into_iter().zip(before) {
+        if !core::ptr::eq(trigger, before) {
+            let flags = flags(trigger);
+
+            // Nobody else writes to them.
+            flags.store(flags.load(Relaxed) | LINE, Relaxed);
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
+#include <sys/mount.h>
 
 #include "kselftest_harness.h"
 #include "ue.h"
@@ -192,15 +193,218 @@ TEST_F(dev, set_user_event__triggers)
 
 	/* One that does not fit concerns the process not at all, and is shown. */
 	EXPECT_EQ(0, first_record("early_other u64 b", 0));
-	EXPECT_EQ(0, first_record("early_third u64 b", 0));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[1], 0, "early_third u64 b"));
+	EXPECT_EQ(0, self->w[1]);
 	EXPECT_STREQ("early_* hist:keys=a\n# failed: 2, last: -22 for early_third\n",
 		     ue_slurp(SET));
-	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/error_log"), "hist:user_events:early_third"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/error_log"), "hist:user_events:early_other"));
 
+	/* Nothing was added to that one, so there is nothing to remove. */
 	EXPECT_EQ(0, ue_put(SET, "!early_* hist:keys=a"));
 	EXPECT_STREQ("", ue_slurp(SET));
 	EXPECT_EQ(0, self->w[0]);
 	EXPECT_TRUE(ue_gone("early_new"));
+}
+
+/* Events that only lines keep are not in the way of others. */
+
+TEST_F(dev, set_user_event__upgrade)
+{
+	ASSERT_EQ(0, ue_put(SET, "early*\nearly* hist:keys=common_pid"));
+	EXPECT_EQ(8, first_record("early u32 a", 0));
+	EXPECT_TRUE(ue_exists("early"));
+	/* The next version has other fields, and so does the one after that. */
+	EXPECT_EQ(8, first_record("early u32 b", 0));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/early/format"), "field:u32 b;"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/early/hist"), "Hits: 1\n"));
+	EXPECT_EQ(8, first_record("early u32 c", 0));
+	EXPECT_STREQ("early*\n# removed: 2, last: early\n"
+		     "early* hist:keys=common_pid\n# removed: 2, last: early\n", ue_slurp(SET));
+
+	/* It stays while a process uses it. */
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "early u32 c"));
+	EXPECT_EQ(-EADDRINUSE, first_record("early u32 d", 0));
+	EXPECT_EQ(1, self->w[0]);
+	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	EXPECT_EQ(8, first_record("early u32 d", 0));
+	/* One that is persistent stays, too. */
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:early_dyn u32 a"));
+	EXPECT_EQ(-EADDRINUSE, first_record("early_dyn u32 b", 0));
+}
+
+TEST_F(dev, set_user_event__not_only_lines)
+{
+	struct ue_perf perf;
+
+	ASSERT_EQ(0, ue_put(SET, "early hist:keys=common_pid"));
+
+	/* A trigger that was added by hand. */
+	EXPECT_EQ(8, first_record("early u32 a", 0));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/early/trigger", "traceon"));
+	EXPECT_EQ(-EADDRINUSE, first_record("early u32 b", 0));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/early/hist"), "Hits: 1\n"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/early/trigger", "!traceon"));
+	EXPECT_EQ(8, first_record("early u32 b", 0));
+
+	/* It was enabled by hand: the line only adds a trigger. */
+	EXPECT_EQ(0, ue_enable("early", true));
+	EXPECT_EQ(-EADDRINUSE, first_record("early u32 c", 0));
+	EXPECT_EQ(0, ue_enable("early", false));
+	EXPECT_EQ(8, first_record("early u32 c", 0));
+
+	/* Another instance, which has no line. */
+	rmdir(INSTANCE);
+	ASSERT_EQ(0, mkdir(INSTANCE, 0755));
+	EXPECT_EQ(0, ue_put(INSTANCE "/events/user_events/early/enable", "1"));
+	EXPECT_EQ(-EADDRINUSE, first_record("early u32 d", 0));
+	ASSERT_EQ(0, ue_err(rmdir(INSTANCE)));
+	EXPECT_EQ(8, first_record("early u32 d", 0));
+
+	ASSERT_EQ(0, ue_perf_open(&perf, "early"));
+	EXPECT_EQ(-EADDRINUSE, first_record("early u32 e", 0));
+	ue_perf_close(&perf);
+	EXPECT_TRUE(ue_poll(first_record("early u32 e", 0) == 8));
+}
+
+TEST_F(dev, set_user_event__failed_registration)
+{
+	/* No memory is ever mapped here. */
+	void *nowhere = (void *)0x1000;
+
+	ASSERT_EQ(0, ue_put(SET, "early_*\nearly_* hist:keys=a"));
+	for (int i = 0; i < 50; i++) {
+		const char *desc = ue_path("early_%d u32 a", i);
+
+		ASSERT_EQ(-EFAULT, ue_reg(self->fd, nowhere, 0, desc));
+		EXPECT_FALSE(ue_exists(ue_path("early_%d", i)));
+	}
+	EXPECT_STREQ("\nActive: 0\nBusy: 0\n", ue_slurp(UE_STATUS));
+	EXPECT_STREQ("early_*\nearly_* hist:keys=a\n", ue_slurp(SET));
+
+	/* One that others have registered, and its records, stay. */
+	EXPECT_EQ(8, first_record("early_1 u32 a", 0));
+	EXPECT_EQ(-EFAULT, ue_reg(self->fd, nowhere, 0, "early_1 u32 a"));
+	EXPECT_TRUE(enabled("early_1"));
+	EXPECT_EQ(1, ue_records("early_1"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/early_1/hist"), "Hits: 1\n"));
+}
+
+TEST_F(dev, set_user_event__bound)
+{
+	const char *kept = "/proc/sys/kernel/user_events_kept_max";
+	const char *max = "/proc/sys/kernel/user_events_max";
+	char desc[32];
+
+	EXPECT_STREQ("4096\n", ue_slurp(kept));
+	ASSERT_EQ(0, ue_put(SET, "early_*"));
+	ASSERT_EQ(0, ue_put(kept, "10"));
+	for (int i = 0; i < 30; i++) {
+		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
+		EXPECT_EQ(8, first_record(desc, 0));
+	}
+	/* The oldest are removed. */
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(SET), "# removed: 20, last: early_19\n")))
+		TH_LOG("%s", ue_slurp(SET));
+	EXPECT_TRUE(ue_gone("early_19"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_STATUS), "\nActive: 10\nBusy: 10\n"));
+	EXPECT_TRUE(enabled("early_20"));
+	EXPECT_EQ(1, ue_records("early_29"));
+	/* One that is used again is not among the oldest. */
+	EXPECT_EQ(8, first_record("early_20 u32 a", 0));
+	EXPECT_EQ(8, first_record("early_30 u32 a", 0));
+	EXPECT_TRUE(ue_gone("early_21"));
+	EXPECT_TRUE(enabled("early_20"));
+	/* Events that are used do not count. */
+	for (int i = 0; i < 12; i++) {
+		snprintf(desc, sizeof(desc), "early_used_%d u32 a", i);
+		EXPECT_EQ(0, ue_reg(self->fd, &self->w[i], 0, desc));
+	}
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_STATUS), "\nActive: 22\n"));
+	/* None is kept. */
+	ASSERT_EQ(0, ue_trunc(SET));
+	ASSERT_EQ(0, ue_put(SET, "early_*"));
+	ASSERT_EQ(0, ue_put(kept, "0"));
+	EXPECT_EQ(8, first_record("early_none u32 a", 0));
+	EXPECT_TRUE(ue_gone("early_none"));
+	ASSERT_EQ(0, ue_put(kept, "4096"));
+
+	/* Kept ones make way if there are as many events as there may be. */
+	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 12\n")));
+	ASSERT_EQ(0, ue_put(max, "15"));
+	for (int i = 0; i < 10; i++) {
+		snprintf(desc, sizeof(desc), "early_more_%d u32 a", i);
+		EXPECT_EQ(8, first_record(desc, 0)) TH_LOG("%d", i);
+	}
+	for (int i = 12; i < 15; i++) {
+		snprintf(desc, sizeof(desc), "early_used_%d u32 a", i);
+		EXPECT_EQ(0, ue_reg(self->fd, &self->w[i], 0, desc));
+	}
+	EXPECT_EQ(-EMFILE, ue_reg(self->fd, &self->w[15], 0, "early_used_15 u32 a"));
+	EXPECT_EQ(0, ue_put(max, "32768"));
+	for (int i = 0; i < 15; i++)
+		EXPECT_EQ(0, ue_unreg(self->fd, &self->w[i], 0));
+}
+
+/* error_log has the first message of a line, and those of others stay there. */
+TEST_F(dev, set_user_event__error_log)
+{
+	const char *log = UE_TRACEFS "/error_log";
+	char desc[32];
+
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:own u32 a"));
+	ASSERT_EQ(-EINVAL, ue_put(UE_EVENTS "/own/trigger", "hist:keys=mine"));
+	ASSERT_EQ(0, ue_put(SET, "early_* hist:keys=nosuch"));
+	for (int i = 0; i < 20; i++) {
+		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
+		EXPECT_EQ(0, first_record(desc, 0));
+	}
+	EXPECT_NE(NULL, strstr(ue_slurp(SET), "# failed: 20, last: -22 for early_19\n"));
+	EXPECT_EQ(1, ue_count(ue_slurp(log), "Command: hist:keys=nosuch"));
+	EXPECT_EQ(1, ue_count(ue_slurp(log), "Command: hist:keys=mine"));
+	/* Those of this task are logged as before. */
+	EXPECT_EQ(-EINVAL, ue_put(UE_EVENTS "/own/trigger", "hist:keys=again"));
+	EXPECT_EQ(1, ue_count(ue_slurp(log), "Command: hist:keys=again"));
+}
+
+/* The table of a histogram is charged to the task that has it made. */
+TEST_F(dev, set_user_event__charged)
+{
+	const char *dir = "/tmp/early-cgroup", *group = "/tmp/early-cgroup/early";
+	long before, after;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, ue_put(SET, "early hist:keys=a:size=131072"));
+	mkdir(dir, 0700);
+	if (mount("none", dir, "cgroup2", 0, NULL))
+		SKIP(return, "no cgroup2 in this kernel");
+	if (ue_put(ue_path("%s/cgroup.subtree_control", dir), "+memory"))
+		SKIP(goto out, "no memory controller in this kernel");
+	ASSERT_EQ(0, ue_err(mkdir(group, 0700)));
+	before = atol(ue_slurp(ue_path("%s/memory.current", group)));
+	pid = fork();
+	if (!pid) {
+		if (ue_put(ue_path("%s/cgroup.procs", group), "0"))
+			_exit(1);
+		_exit(first_record("early u32 a", 0) != 8);
+	}
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	/* The process is gone, its event is kept. */
+	after = atol(ue_slurp(ue_path("%s/memory.current", group)));
+	EXPECT_TRUE(ue_exists("early"));
+	EXPECT_LT(131072 * 2 * 8, after - before);
+	/* And goes with its event. */
+	ASSERT_EQ(0, ue_trunc(SET));
+	EXPECT_TRUE(ue_gone("early"));
+	EXPECT_TRUE(ue_poll(atol(ue_slurp(ue_path("%s/memory.current", group))) <
+			    before + 131072 * 8));
+	EXPECT_TRUE(ue_poll(!rmdir(group)));
+out:
+	umount(dir);
+	rmdir(dir);
 }
 
 TEST_F(dev, set_user_event__instances)

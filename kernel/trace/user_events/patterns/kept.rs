@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events that only lines keep: what says that an event is one, and what releases it.
+
+use super::{
+    get,
+    with_name,
+    Subject,
+    Tally, //
+};
+use kernel::trace::{
+    event_mutex,
+    instance, //
+};
+
+/// Returns the number of instances that listen to an event, if lines are the reason for each.
+///
+/// `None` if an instance listens whose lines do not say so: the event was enabled there, or has a
+/// trigger, without a line that does the same. perf is not looked at.
+pub(crate) fn listeners_of_lines<T: Subject>(
+    subject: &T,
+    guard: &mut event_mutex::Guard,
+) -> Option<usize> {
+    let patterns = get().ok()?;
+    let event = subject.event();
+    let mut count = Some(0usize);
+
+    with_name(subject, |name| {
+        instance::for_each(guard, |instance, lists| {
+            let Some(before) = count else {
+                return;
+            };
+            let Some(file) = instance.file_of(event).filter(|file| file.is_listening()) else {
+                return;
+            };
+            let mut enabling = patterns.of(instance.id(), |pattern| {
+                pattern.trigger().is_none() && pattern.matches(event.system(), name)
+            });
+            let is_by_lines = !file.has_other_triggers(lists)
+                && (!file.is_enabled() || enabling.next().is_some());
+
+            count = is_by_lines.then_some(before.saturating_add(1));
+        });
+    });
+    count
+}
+
+/// Reverts all lines for an event, which is to be removed. With `tell`, the lines tell.
+///
+/// What a trigger refuses stays.
+pub(crate) fn revert_all<T: Subject>(subject: &T, tell: bool, guard: &mut event_mutex::Guard) {
+    let Ok(patterns) = get() else {
+        return;
+    };
+    let event = subject.event();
+
+    with_name(subject, |name| {
+        instance::for_each(guard, |instance, lists| {
+            let Some(file) = instance.file_of(event) else {
+                return;
+            };
+            let lines = patterns.of(instance.id(), |pattern| {
+                pattern.matches(event.system(), name)
+            });
+
+            for line in lines {
+                // A line that has failed for the event has nothing to revert.
+                if line.revert(file, true, lists).is_ok() && tell {
+                    Tally::add(&line.removed, file.name(), ());
+                }
+            }
+        });
+    });
+}
