@@ -129,6 +129,50 @@ fn perf_has(class: &Class) -> (TokenStream, TokenStream) {
     (count, task)
 }
 
+/// The code for the fields of a record, in the order in which it runs.
+#[derive(Default)]
+struct Steps {
+    /// The values of the fields of variable size, and their names.
+    sources: Vec<TokenStream>,
+    names: Vec<Ident>,
+    /// The places of these fields.
+    spans: Vec<TokenStream>,
+    puts: Vec<TokenStream>,
+}
+
+impl Steps {
+    fn new(class: &Class, layout: &Ident, entry: &Ident) -> Self {
+        let record = name("record", &class.name);
+        let site = Span::mixed_site();
+        let mut steps = Self::default();
+
+        for (i, field) in class.body.fields.iter().enumerate() {
+            let member = field.member();
+            let offset = quote!(::core::mem::offset_of!(#record, #member));
+            let local = format_ident!("value_{}", i, span = site);
+            let span = format_ident!("span_{}", i, span = site);
+
+            let Kind::Dynamic { what, relative } = &field.kind else {
+                steps.puts.push(put_fixed(field, &offset, entry, &local));
+                continue;
+            };
+            let Source { value, size, put } = source(field, what, &local);
+
+            steps.sources.push(value);
+            steps.spans.push(quote!(let #span = #layout.add(#size);));
+            steps.puts.push(quote! {
+                // SAFETY: This is the offset of the field, and the span was added for this source.
+                unsafe {
+                    #entry.put_span(#offset, #relative, #span);
+                    #entry.#put(#span, #local);
+                }
+            });
+            steps.names.push(local);
+        }
+        steps
+    }
+}
+
 /// Generates the function that writes a record to its destination.
 pub(super) fn write(class: &Class) -> TokenStream {
     let root = root();
@@ -144,34 +188,12 @@ pub(super) fn write(class: &Class) -> TokenStream {
         Ident::new("target", site),
         Ident::new("__Target", site),
     );
-    let mut sources = Vec::new();
-    let mut names = Vec::new();
-    let mut spans = Vec::new();
-    let mut puts = Vec::new();
-
-    for (i, field) in class.body.fields.iter().enumerate() {
-        let member = field.member();
-        let offset = quote!(::core::mem::offset_of!(#record, #member));
-        let local = format_ident!("value_{}", i, span = site);
-        let span = format_ident!("span_{}", i, span = site);
-
-        let Kind::Dynamic { what, relative } = &field.kind else {
-            puts.push(put_fixed(field, &offset, &entry, &local));
-            continue;
-        };
-        let Source { value, size, put } = source(field, what, &local);
-
-        sources.push(value);
-        spans.push(quote!(let #span = #layout.add(#size);));
-        puts.push(quote! {
-            // SAFETY: This is the offset of the field, and the span was added for this source.
-            unsafe {
-                #entry.put_span(#offset, #relative, #span);
-                #entry.#put(#span, #local);
-            }
-        });
-        names.push(local);
-    }
+    let Steps {
+        sources,
+        names,
+        spans,
+        puts,
+    } = Steps::new(class, &layout, &entry);
     // Spans that never change need no `mut`.
     let mutable = (!spans.is_empty()).then(|| quote!(mut));
     let types = class.body.fields.iter().map(Field::ty);

@@ -363,25 +363,11 @@ impl<'a> Parts<'a> {
             root,
             text,
             tracepoint,
-            iterator,
-            trampoline,
-            static_call,
-            no_static_call,
             ..
         } = self;
-        let Condition {
-            when,
-            guard,
-            might_fault,
-            unused,
-            ..
-        } = condition;
         let (attrs, vis) = (docs(public.attrs), public.vis);
         let string = c_string(text, of.span())?;
-        let (declared_args, passed_args) = (declared(self.args), passed(self.args));
-        let passed_c = self.c_args.passed();
-        let site = Span::mixed_site();
-        let (kept, data) = (Ident::new("_guard", site), Ident::new("data", site));
+        let call = self.user_call(vis, condition);
 
         Ok(quote! {
             #(#attrs)*
@@ -408,37 +394,66 @@ impl<'a> Parts<'a> {
                     false
                 }
 
-                /// Calls the probes, whether any is attached or not.
-                #[inline(always)]
-                #vis fn call(#declared_args) {
-                    #might_fault
-                    // Only what is used has a name there, for the tool that `make UT=1` runs.
-                    #[cfg(CONFIG_EVENT_TRACING)]
-                    #root::__tracepoint_used!(#text);
-
-                    #[cfg(CONFIG_EVENT_TRACING)]
-                    #when {
-                        let #kept = #root::#guard::new();
-
-                        #static_call
-                        // SAFETY: The guard keeps the probes.
-                        if let Some(#data) = unsafe { #tracepoint.first_data() } {
-                            // SAFETY: The target is the function of that probe, or the iterator:
-                            // see `first_data`.
-                            unsafe { #trampoline(#data, #passed_c) };
-                        }
-                        #no_static_call
-                        // SAFETY: The guard keeps the probes.
-                        unsafe { #iterator(::core::ptr::null_mut(), #passed_c) };
-                    }
-                    #[cfg(not(CONFIG_EVENT_TRACING))]
-                    {
-                        #unused
-                        let _ = (#passed_args,);
-                    }
-                }
+                #call
             }
         })
+    }
+
+    /// The function that calls the probes.
+    fn user_call(&self, vis: &Visibility, condition: &Condition) -> TokenStream {
+        let Self {
+            root,
+            text,
+            tracepoint,
+            iterator,
+            trampoline,
+            static_call,
+            no_static_call,
+            ..
+        } = self;
+        let Condition {
+            when,
+            guard,
+            might_fault,
+            unused,
+            ..
+        } = condition;
+        let (declared_args, passed_args) = (declared(self.args), passed(self.args));
+        let passed_c = self.c_args.passed();
+        let site = Span::mixed_site();
+        let (kept, data) = (Ident::new("_guard", site), Ident::new("data", site));
+
+        quote! {
+            /// Calls the probes, whether any is attached or not.
+            #[inline(always)]
+            #vis fn call(#declared_args) {
+                #might_fault
+                // Only what is used has a name there, for the tool that `make UT=1` runs.
+                #[cfg(CONFIG_EVENT_TRACING)]
+                #root::__tracepoint_used!(#text);
+
+                #[cfg(CONFIG_EVENT_TRACING)]
+                #when {
+                    let #kept = #root::#guard::new();
+
+                    #static_call
+                    // SAFETY: The guard keeps the probes.
+                    if let Some(#data) = unsafe { #tracepoint.first_data() } {
+                        // SAFETY: The target is the function of that probe, or the iterator:
+                        // see `first_data`.
+                        unsafe { #trampoline(#data, #passed_c) };
+                    }
+                    #no_static_call
+                    // SAFETY: The guard keeps the probes.
+                    unsafe { #iterator(::core::ptr::null_mut(), #passed_c) };
+                }
+                #[cfg(not(CONFIG_EVENT_TRACING))]
+                {
+                    #unused
+                    let _ = (#passed_args,);
+                }
+            }
+        }
     }
 
     /// The functions that hit the tracepoint.
