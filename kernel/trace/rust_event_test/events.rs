@@ -351,7 +351,7 @@ trace_event! {
 trace_event! {
     system: "event_test_custom";
 
-    // SAFETY: This is the prototype in `include/trace/events/sched.h`.
+    // SAFETY: The tasks are valid during the call.
     /// Other fields for a tracepoint that has an event in C.
     pub(crate) unsafe custom event sched_switch(
         _preempt: bool,
@@ -373,7 +373,7 @@ trace_event! {
         print("pid=%d", pid)
     }
 
-    // SAFETY: This is the prototype in `include/trace/events/sched.h`.
+    // SAFETY: The tasks are valid during the call.
     /// With the fields of a class.
     pub(crate) unsafe custom event sched_waking: woken;
 
@@ -388,7 +388,7 @@ trace_event! {
 
     // SAFETY: There is none of this name.
     /// An event whose tracepoint does not exist.
-    pub(crate) unsafe custom event rust_nowhere(number: u32) {
+    pub(crate) unsafe custom(unchecked) event rust_nowhere(number: u32) {
         fields {
             number: u32 = number,
         }

@@ -46,7 +46,7 @@ fn switch_state(preempt: bool, prev: &Task, state: u32) -> isize {
 trace_event! {
     system: "event_test_tree";
 
-    // SAFETY: This is the prototype in `include/trace/events/sched.h`.
+    // SAFETY: The tasks are valid during the call.
     /// A task switch, recorded from the tracepoint of the scheduler.
     pub(crate) unsafe custom event sched_switch(
         preempt: bool,

@@ -10,17 +10,30 @@ use syn::{
 };
 
 use super::{
+    c_args::CArgs,
     class::c_string,
     docs,
-    parse::Event, //
+    foreign::check_prototype,
+    parse::{
+        Arg,
+        Event, //
+    }, //
 };
 
 /// Generates the items of an event on a foreign tracepoint.
-pub(super) fn custom(event: &Event, call: &Ident) -> Result<TokenStream> {
+pub(super) fn custom(event: &Event, args: &[Arg], call: &Ident) -> Result<TokenStream> {
     let (attrs, vis, of) = (docs(&event.attrs), &event.vis, &event.name);
     let string = c_string(of.to_string().trim_start_matches("r#"), of.span())?;
 
+    let check = if event.options.unchecked {
+        TokenStream::new()
+    } else {
+        check_prototype(of, &CArgs::new(args, true)?)
+    };
+
     Ok(quote! {
+        #check
+
         #(#attrs)*
         #[allow(non_camel_case_types)]
         #vis enum #of {}
@@ -37,8 +50,8 @@ pub(super) fn custom(event: &Event, call: &Ident) -> Result<TokenStream> {
             /// `ENOENT` if the kernel proper has no such tracepoint.
             #vis fn bind() -> ::kernel::error::Result {
                 #[cfg(CONFIG_EVENT_TRACING)]
-                // SAFETY: Who declared the event promised that the tracepoint of this name has the
-                // prototype of the event.
+                // SAFETY: The tracepoint of this name has the prototype of the event: it was
+                // compared with the header, or else promised.
                 return unsafe { #call.bind(Self::NAME) };
                 #[cfg(not(CONFIG_EVENT_TRACING))]
                 Err(::kernel::error::code::ENOENT)

@@ -138,7 +138,10 @@ pub(super) fn event(system: &str, event: &Event, class: &Class, of_c: bool) -> R
     let object = object_name(class, event.options.custom);
     let (origin, rest) = if event.options.custom {
         let string = c_string(of.to_string().trim_start_matches("r#"), of.span())?;
-        (quote!(Custom(#string)), custom::custom(event, &call)?)
+        (
+            quote!(Custom(#string)),
+            custom::custom(event, &class.args, &call)?,
+        )
     } else {
         let public = Public {
             system,

@@ -131,38 +131,34 @@ impl Parse for Foreign {
     }
 }
 
+/// The name of an object that C has for a tracepoint.
+fn of_c(prefix: &str, name: &Ident) -> Ident {
+    Ident::new(
+        &format!("__{prefix}_{}", name.to_string().trim_start_matches("r#")),
+        name.span(),
+    )
+}
+
+/// The comparison of the prototype of a tracepoint with the header.
+pub(super) fn check_prototype(name: &Ident, c_args: &CArgs<'_>) -> TokenStream {
+    let root = root();
+    let iterator = of_c("traceiter", name);
+    let types = c_args.types();
+
+    quote_spanned! { name.span()=>
+        #[cfg(CONFIG_EVENT_TRACING)]
+        const _: unsafe extern "C" fn(*mut #root::c_void #(, #types)*) -> #root::c_int =
+            ::kernel::bindings::#iterator;
+    }
+}
+
 impl Declared {
-    /// The name of an object that C has for the tracepoint.
-    fn of_c(&self, prefix: &str) -> Ident {
-        Ident::new(
-            &format!(
-                "__{prefix}_{}",
-                self.name.to_string().trim_start_matches("r#")
-            ),
-            self.name.span(),
-        )
-    }
-
-    /// The comparison of the declaration with the header.
-    fn check(&self, c_args: &CArgs<'_>) -> TokenStream {
-        let root = root();
-        let iterator = self.of_c("traceiter");
-        let types = c_args.types();
-        let at = self.name.span();
-
-        quote_spanned! { at=>
-            #[cfg(CONFIG_EVENT_TRACING)]
-            const _: unsafe extern "C" fn(*mut #root::c_void #(, #types)*) -> #root::c_int =
-                ::kernel::bindings::#iterator;
-        }
-    }
-
     /// The function that hits the tracepoint.
     fn hit(&self, c_args: &CArgs<'_>) -> TokenStream {
         let Self {
             attrs, vis, name, ..
         } = self;
-        let tracepoint = self.of_c("tracepoint");
+        let tracepoint = of_c("tracepoint", &self.name);
         let call = Ident::new(
             &format!(
                 "rust_do_trace_{}",
@@ -207,10 +203,11 @@ impl Declared {
         let Self { vis, name, .. } = self;
         let c_args = CArgs::new(&self.args, true)?;
         let string = c_string(name.to_string().trim_start_matches("r#"), name.span())?;
-        let symbol = self.of_c("tracepoint");
+        let symbol = of_c("tracepoint", &self.name);
         let linked = self.lookup == Lookup::Linked;
         let hit = linked.then(|| self.hit(&c_args));
-        let check = (self.lookup != Lookup::Unchecked).then(|| self.check(&c_args));
+        let check =
+            (self.lookup != Lookup::Unchecked).then(|| check_prototype(&self.name, &c_args));
         let found = match self.lookup {
             Lookup::Linked => quote! {
                 // SAFETY: It is one that this code is linked with.

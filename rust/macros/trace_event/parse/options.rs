@@ -4,9 +4,12 @@
 
 use proc_macro2::Span;
 use syn::{
+    parenthesized,
     parse::ParseStream,
+    token,
     Error,
     Expr,
+    Ident,
     Path,
     Result,
     Token, //
@@ -22,6 +25,8 @@ pub(in super::super) struct Options {
     pub(in super::super) export: bool,
     /// `true` if the tracepoint is a foreign one.
     pub(in super::super) custom: bool,
+    /// `true` if no header has that tracepoint, to compare its prototype with.
+    pub(in super::super) unchecked: bool,
     pub(in super::super) condition: Option<Expr>,
     pub(in super::super) attach: Option<Path>,
     pub(in super::super) detach: Option<Path>,
@@ -49,9 +54,29 @@ pub(super) fn words(input: ParseStream<'_>) -> Result<Options> {
             let at = input.parse::<kw::custom>()?.span;
             twice(at, options.custom)?;
             options.custom = true;
+            options.unchecked = unchecked(input)?;
         } else {
             return Ok(options);
         }
+    }
+}
+
+/// `(unchecked)`, or nothing.
+fn unchecked(input: ParseStream<'_>) -> Result<bool> {
+    if !input.peek(token::Paren) {
+        return Ok(false);
+    }
+    let inside;
+    parenthesized!(inside in input);
+    let word: Ident = inside.parse()?;
+
+    if word == "unchecked" && inside.is_empty() {
+        Ok(true)
+    } else {
+        Err(Error::new(
+            word.span(),
+            "there are `custom` and `custom(unchecked)`",
+        ))
     }
 }
 
