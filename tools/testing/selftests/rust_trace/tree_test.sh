@@ -28,20 +28,33 @@ fresh() {
 	echo 1 >tracing_on
 }
 
-TREE='sched/sched_switch block/block_rq_complete net/net_dev_xmit drm/drm_vblank_event ext4/ext4_da_write_pages_extent'
+# The events in C, each with the option that it depends on.
+TREE='block/block_rq_complete:BLOCK drm/drm_vblank_event:DRM ext4/ext4_da_write_pages_extent:EXT4_FS
+	net/net_dev_xmit:NET sched/sched_switch:TRACEPOINTS'
+
+# Prints the list that tree_formats.txt has, on a kernel with all of them.
+if [ "${1:-}" = --formats ]; then
+	for of in $TREE; do
+		of=${of%:*}
+		echo "name: ${of#*/}"
+		sed '/^name: /d; /^ID: /d' "events/$of/format" || exit 1
+	done
+	exit 0
+fi
 
 # The formats are those of C, byte for byte, as is that of the event itself where there is one.
 formats() {
-	local of name wanted rc=0
+	local of option name wanted rc=0
 	load || return
 	for of in $TREE; do
+		option=CONFIG_${of#*:} of=${of%:*}
 		name=${of#*/}
 		wanted=$(awk -v name="$name" '/^#/ { next } /^name: / { on = $2 == name } on' "$here/tree_formats.txt")
 		[ -n "$wanted" ] && same "$(grep -v '^ID:' "events/event_test_tree/$name/format")" "$wanted" || rc=1
-		[ -d "events/$of" ] || continue
+		zcat /proc/config.gz | grep -qx "$option=y" || continue
 		same "$(grep -v '^ID:' "events/$of/format")" "$wanted" || rc=1
 	done
-	[ -d events/sched/sched_switch ] && [ -d events/net/net_dev_xmit ] && return $rc
+	return "$rc"
 }
 
 # The records of sched_switch in C and in Rust are the same, one by one. This runs on one CPU, so
@@ -81,38 +94,83 @@ output() {
 	same "$(sed -nE 's/^.*: ((block|net|drm|ext4)_[a-z_4]*: .*)$/\1/p' trace | last)" "$TEXT"
 }
 
-# Tools do not know the classes of priorities, which are names in the format of C.
-TOOLS=${TEXT#*$'\n'}
+# Tools do not know the classes of priorities, which are names in the format of C: they print
+# the number.
+TOOLS=${TEXT/ rt,/ 0x1,}
+
+# Something to do while tools record: the events of FIRED, and switches to and from a task of
+# which each switch is recorded by both events.
+workload() {
+	load && echo 1 >$DEBUG/bind_tree && cp "$(command -v sleep)" "$tmp/tree_switched" || return
+	echo "echo 2 >$DEBUG/fire_tree; for i in 1 2 3; do $tmp/tree_switched 0.05; done" >"$tmp/work"
+}
+# At least one for each of its sleeps is there.
+has_switches() { # FILE
+	[ "$(grep -c 'prev_comm=tree_switched.*prev_state=S ==>' "$1")" -ge 3 ] || { echo '# few switches'; return 1; }
+}
 
 perf_tools() {
-	fresh || return
-	# shellcheck disable=SC2046,SC2086
-	perf record -q -o "$tmp/perf" $(printf -- '-e event_test_tree:%s ' $FIRED) -a -- sh -c "echo 2 >$DEBUG/fire_tree" >"$tmp/log" 2>&1 || return
-	same "$(perf script -i "$tmp/perf" -F event,trace 2>>"$tmp/log" | sed -nE 's/^ *event_test_tree:((net|drm|ext4)_[a-z_4]*:) */\1 /p' | last)" \
-		"$TOOLS" || return
-	# perf trace prints the fields by their types.
-	perf trace --no-syscalls -e 'event_test_tree:drm_vblank_event,event_test_tree:block_rq_complete' -a -o "$tmp/out" -- \
-		sh -c "echo 2 >$DEBUG/fire_tree" >>"$tmp/log" 2>&1 || return
+	local of
+	fresh && workload || return
+	# shellcheck disable=SC2046
+	perf record -q -o "$tmp/perf" $(printf -- '-e event_test_tree:%s ' $FIRED sched_switch) -e sched:sched_switch \
+		-a -- sh "$tmp/work" >"$tmp/log" 2>&1 || return
+	perf script -i "$tmp/perf" -F event,trace 2>>"$tmp/log" | sed -E 's/^ *//; s/: +/: /' >"$tmp/out"
+	same "$(sed -nE 's/^event_test_tree:((block|net|drm|ext4)_[a-z_4]*: )/\1/p' "$tmp/out" | last)" "$TOOLS" || return
+	for of in event_test_tree sched; do sed -n "s/^$of:sched_switch: \(.*tree_switched.*\)/\1/p" "$tmp/out" >"$tmp/$of"; done
+	has_switches "$tmp/event_test_tree" || return
+	# perf has its own way to print those of C, without the "+" of a preempted task.
+	same "$(sed -E "s/^prev_comm=(.*) prev_pid=([0-9]+) prev_prio=([0-9]+) prev_state=([^ +]+)\\+? ==> next_comm=(.*) next_pid=([0-9]+) next_prio=([0-9]+)/\1:\2 [\3] \4 ==> \5:\6 [\7]/" \
+		"$tmp/event_test_tree")" "$(cat "$tmp/sched")"
+}
+
+# perf trace prints the fields by their types.
+perf_trace() {
+	local field
+	fresh && workload || return
+	# shellcheck disable=SC2046
+	perf trace --no-syscalls -e "$(printf 'event_test_tree:%s,' $FIRED)event_test_tree:sched_switch" -a -o "$tmp/out" -- sh "$tmp/work" >"$tmp/log" 2>&1 || return
 	cat "$tmp/out" >>"$tmp/log"
-	grep -q 'event_test_tree:drm_vblank_event(.*seq: 1' "$tmp/out" && grep -q 'event_test_tree:block_rq_complete(.*sector: 1000' "$tmp/out"
+	for field in 'block_rq_complete(.*sector: 1000' 'net_dev_xmit(.*len: 61' 'drm_vblank_event(.*seq: 1' \
+		'ext4_da_write_pages_extent(.*lblk: 1' 'sched_switch(.*prev_comm: "tree_switched"'; do
+		grep -q "event_test_tree:$field" "$tmp/out" || { echo "# not there: $field"; grep -F "${field%%(*}" "$tmp/out" | head -n 3; return 1; }
+	done
 }
 
+# trace-cmd, without its own way to print switches.
 trace_cmd() {
-	fresh || return
-	# shellcheck disable=SC2046,SC2086
-	trace-cmd record -q -o "$tmp/dat" $(printf -- '-e event_test_tree:%s ' $FIRED) sh -c "echo 2 >$DEBUG/fire_tree" >"$tmp/log" 2>&1 || return
-	same "$(trace-cmd report -i "$tmp/dat" 2>>"$tmp/log" | sed -nE 's/^.*: ((net|drm|ext4)_[a-z_4]*:) */\1 /p' | last)" "$TOOLS"
+	fresh && workload || return
+	# shellcheck disable=SC2046
+	trace-cmd record -q -o "$tmp/dat" $(printf -- '-e event_test_tree:%s ' $FIRED sched_switch) -e sched:sched_switch \
+		sh "$tmp/work" >"$tmp/log" 2>&1 || return
+	trace-cmd report -N -i "$tmp/dat" 2>>"$tmp/log" | sed -nE 's/^.*: (block_rq_complete|net_dev_xmit|drm_vblank_event|ext4_da_write_pages_extent|sched_switch): +/\1: /p' >"$tmp/out"
+	same "$(grep -E '^(block|net|drm|ext4)' "$tmp/out" | last)" "$TOOLS" || return
+	# Each is there twice.
+	grep 'sched_switch: .*tree_switched' "$tmp/out" | sort >"$tmp/switches"
+	has_switches "$tmp/switches" && same "$(sed -n 1~2p "$tmp/switches")" "$(sed -n 2~2p "$tmp/switches")"
 }
 
+# Fields of all five. bpftrace takes the types from headers, or from BTF, which this kernel lacks.
 bpf() {
-	fresh || return
-	echo "echo 2 >$DEBUG/fire_tree" >"$tmp/fire"
-	# The arguments; fields would need headers that have their types.
-	timeout 100 bpftrace -e 'tracepoint:event_test_tree:net_dev_xmit { @n = count(); }
-		rawtracepoint:drm_vblank_event { @seq = sum(arg1); }
-		rawtracepoint:ext4_da_write_pages_extent { @lblk = sum(arg2); @dev = arg0; }' \
-		-c "/bin/sh $tmp/fire" >"$tmp/log" 2>&1
-	grep -q '@n: 2' "$tmp/log" && grep -q '@seq: 1' "$tmp/log" && grep -q '@lblk: 1' "$tmp/log" && grep -q '@dev: 8388609' "$tmp/log"
+	fresh && workload || return
+	cat >"$tmp/types.h" <<-'END'
+		typedef int pid_t;
+		typedef unsigned int dev_t, __u32;
+		typedef unsigned long long sector_t, u64, __u64;
+		typedef long long ktime_t;
+		typedef _Bool bool;
+	END
+	timeout 100 bpftrace -I "$tmp" --include types.h -e 'tracepoint:event_test_tree:block_rq_complete { @sector = args.sector; @error = args.error; @rwbs = args.rwbs; }
+		tracepoint:event_test_tree:net_dev_xmit { @len = args.len; @cookie = args.net_cookie; }
+		tracepoint:event_test_tree:drm_vblank_event { @seq = args.seq; @time = args.time; @prec = args.high_prec; }
+		tracepoint:event_test_tree:ext4_da_write_pages_extent { @lblk = args.lblk; @dev = args.dev; }
+		tracepoint:event_test_tree:sched_switch /args.prev_comm == "tree_switched"/ { @rust[args.prev_pid, args.prev_state] = count(); }
+		tracepoint:sched:sched_switch /args.prev_comm == "tree_switched"/ { @c[args.prev_pid, args.prev_state] = count(); }' \
+		-c "/bin/sh $tmp/work" >"$tmp/log" 2>&1
+	same "$(grep -E '^@(sector|error|rwbs|len|cookie|seq|time|prec|lblk|dev): ' "$tmp/log" | sort)" \
+		"$(printf '%s\n' '@sector: 1000' '@error: -5' '@rwbs: WS' '@len: 61' '@cookie: 1099511627776' '@seq: 1' '@time: -1000000007' '@prec: 1' \
+			'@lblk: 1' '@dev: 8388609' | sort)" || return
+	same "$(sed -n 's/^@rust\[/[/p' "$tmp/log" | sort)" "$(sed -n 's/^@c\[/[/p' "$tmp/log" | sort)" && grep -q '^@rust\[' "$tmp/log"
 }
 
 # An event that is off is one instruction that does nothing: there is no other in a function that
@@ -129,7 +187,7 @@ off_is_a_nop() {
 		sed -E 's/^xchg +%ax,%ax|^nop.*/nop/; s/^(ret|jmp).*/return/' | paste -sd ' ')" 'nop return'
 }
 
-run_tests formats switches:taskset output perf_tools:perf trace_cmd:trace-cmd bpf:bpftrace off_is_a_nop:objdump
+run_tests formats switches:taskset output perf_tools:perf perf_trace:perf trace_cmd:trace-cmd bpf:bpftrace off_is_a_nop:objdump
 rc=$?
 [ ! -d /sys/module/rust_event_test ] || rmmod rust_event_test
 exit $rc
