@@ -325,6 +325,14 @@ static void calls(void)
 	want(!read_in());
 }
 
+/* A thread that waits for a reply cannot make another call, whose receiver is not reported. */
+static void calls_twice(void)
+{
+	calls();
+	call(0, 20, 0, 8);
+	want(read_in() && got.failed == 1);
+}
+
 static void calls_with_much(void)
 {
 	call(0, 2, 0, sizeof(bytes));
@@ -334,6 +342,12 @@ static void server_answers(void)
 {
 	want(read_in() && got.transactions == 1 && got.last.code == 1 && got.spawns == 1);
 	reply(0, 50);
+}
+
+static void server_answers_again(void)
+{
+	want(read_in() && got.transactions == 1 && got.last.code == 1);
+	reply(0, 8);
 }
 
 static void server_answers_with_much(void)
@@ -747,6 +761,12 @@ static void writes_part_of_command(void)
 	out_len = 0;
 }
 
+/* The caller has mapped no memory for replies. */
+static void main_gets_no_reply(void)
+{
+	want(read_in() && got.completes == 1 && got.dead_replies == 1);
+}
+
 static void gets_failure(void)
 {
 	want(read_in() && got.replies == 0 && got.failed == 1);
@@ -916,6 +936,14 @@ static const struct step {
 	{ "no call", ALICE, calls },
 	{ "no call", SERVER, server_fails_to_call_back },
 	{ "no call", ALICE, take_reply },
+
+	{ "stack", BOB, calls_twice },
+	{ "stack", SERVER, server_answers_again },
+	{ "stack", BOB, take_reply },
+
+	{ "unmapped", MAIN, calls },
+	{ "unmapped", SERVER, server_answers_again },
+	{ "unmapped", MAIN, main_gets_no_reply },
 
 	{ "frozen call", ALICE, calls },
 	{ "frozen call", BOB, calls_alice },
