@@ -193,8 +193,8 @@ impl Registry {
         false
     }
 
-    /// Removes the first event, in the order of names, that can be: the work item may not have noted
-    /// those that have just lost their users. Returns `false` if none can.
+    /// Removes the first event, in the order of names, that can be: the work item may not have
+    /// noted those that have just lost their users. Returns `false` if none can.
     fn remove_any(&self, guard: &mut event_mutex::Guard) -> bool {
         for at in 0..SEARCH_ALL {
             let event = self
@@ -228,7 +228,7 @@ impl Registry {
         let node = {
             let mut events = self.events.lock();
 
-            // Uses are taken under this lock or from another use, and listeners under `event_mutex`:
+            // Uses are taken under this lock or from another use, listeners under `event_mutex`. So
             // if the listeners are all uses there is no other, and none comes. The uses first: an
             // event is made persistent while it has one.
             if event.uses() != listeners

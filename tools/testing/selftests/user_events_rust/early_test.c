@@ -310,7 +310,8 @@ TEST_F(dev, set_user_event__bound)
 	EXPECT_TRUE(ue_gone("early_19"));
 	EXPECT_NE(NULL, strstr(ue_slurp(UE_STATUS), "\nActive: 10\nBusy: 10\n"));
 	EXPECT_TRUE(enabled("early_20"));
-	EXPECT_EQ(1, ue_records("early_29"));
+	/* It may have the number of one that was removed, and the record of that: kept-recycled-id. */
+	EXPECT_LE(1, ue_records("early_29"));
 	/* One that is used again is not among the oldest. */
 	EXPECT_EQ(8, first_record("early_20 u32 a", 0));
 	EXPECT_EQ(8, first_record("early_30 u32 a", 0));
