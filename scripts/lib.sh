@@ -84,6 +84,9 @@ quietly() { # LOG COMMAND...
 # names keep the version string, and all that depends on it, from changing with every
 # build. It takes the shell over, so that it does not outlive the caller. In /tmp the
 # job servers of two makes would have the same name.
+#
+# The compiler cache does not see what .incbin reads, so an old kernel of the same size
+# would be put into the image. A word that is never the same keeps piggy.o out of the cache.
 kernel_make() { # SOURCE OUTPUT ARCH clang|gcc ARG...
 	local linux=$1 out=$2 arch=$3 tools=(LLVM=1 'CC=ccache clang')
 	if [ "$4" = gcc ]; then tools=('CC=ccache gcc'); fi
@@ -92,7 +95,7 @@ kernel_make() { # SOURCE OUTPUT ARCH clang|gcc ARG...
 	mkdir -p "$out/.tmp"
 	exec setpriv --pdeathsig KILL env IN_ROOT_BINDS="$linux:/linux:ro $out:/build" "$TOP/scripts/in-root" env -C /build \
 		TMPDIR=/build/.tmp KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=user KBUILD_BUILD_HOST=host CCACHE_DEPEND=1 \
-		make -C /linux O=/build ARCH="${arch/x86_64/x86}" "${tools[@]}" "$@"
+		make -C /linux O=/build ARCH="${arch/x86_64/x86}" "${tools[@]}" "AFLAGS_piggy.o=-DBUILD_$(date +%s%N)" "$@"
 }
 
 # Problems in a log of the console.
