@@ -251,7 +251,8 @@ __rust_helper bool rust_helper_trace_event_keeps_old(struct trace_event_file *fi
  * Returns true if a record that is put elsewhere until the filter has accepted it
  * may be lost then, unseen. With a filter it can be put into the buffer as well.
  */
-static bool trace_filter_may_lose(struct trace_event_file *file, unsigned long flags)
+static __always_inline bool
+trace_filter_may_lose(struct trace_event_file *file, unsigned long flags)
 {
 	return (flags & SPECIAL_FLAGS) == EVENT_FILE_FL_FILTERED &&
 	       (rust_helper_trace_event_keeps_old(file) ||
