@@ -597,6 +597,22 @@ dev_losses_counted__deep_chain() {
 	same "$hits" 11110
 }
 
+# A map of megabytes belongs to the cgroup of the task that has made it.
+dev_hist_cgroup__accounted() {
+	local g=/sys/fs/cgroup/dev_hist before after rc=0
+	fresh || return
+	grep -qs memory /sys/fs/cgroup/cgroup.controllers || skip 'there is no memory cgroup' || return
+	echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir $g || return
+	before=$(bash -c "echo \$\$ >$g/cgroup.procs; : >>$E/num/trigger; cat $g/memory.current")
+	bash -c "echo \$\$ >$g/cgroup.procs; printf %s hist:keys=id:x1=total:size=131072 >>$E/num/trigger"
+	after=$(cat $g/memory.current)
+	trigger_is num 'hist:keys=id:vals=hitcount:x1=total:sort=hitcount:size=131072 [active]' || rc=1
+	[ $((after - before)) -gt 2000000 ] || { echo "# $before, $after"; rc=1; }
+	drop num
+	eventually rmdir $g || rc=1
+	return $rc
+}
+
 # The event of the first of two sharers goes.
 dev_named_event_gone__the_other_stays() {
 	need_rust 'a pointer to freed memory is used' || return
@@ -630,7 +646,8 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_named_pins__every_instance dev_same_variable__by_two_handlers dev_clock_kept__records_stay \
 	dev_text_change__each_new_text dev_stack_header__a_line_of_its_own dev_plain_snapshot__is_busy \
 	dev_helper_goes__with_the_last_reference \
-	dev_helper_command__with_a_long_filter dev_losses_counted__deep_chain dev_named_event_gone__the_other_stays
+	dev_helper_command__with_a_long_filter dev_losses_counted__deep_chain dev_hist_cgroup__accounted \
+	dev_named_event_gone__the_other_stays
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc

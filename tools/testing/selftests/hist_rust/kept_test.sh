@@ -155,22 +155,6 @@ kept_hist_poll__same_number_of_hits() {
 	same "$a $b" '0 1'
 }
 
-# A map of megabytes, made by a task whose cgroup has none of them.
-kept_hist_cgroup__not_accounted() {
-	local g=/sys/fs/cgroup/kept_hist before after rc=0
-	fresh || return
-	grep -qs memory /sys/fs/cgroup/cgroup.controllers || skip 'there is no memory cgroup' || return
-	echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir $g || return
-	before=$(bash -c "echo \$\$ >$g/cgroup.procs; : >>$E/num/trigger; cat $g/memory.current")
-	bash -c "echo \$\$ >$g/cgroup.procs; printf %s hist:keys=id:x1=total:size=131072 >>$E/num/trigger"
-	after=$(cat $g/memory.current)
-	trigger_is num 'hist:keys=id:vals=hitcount:x1=total:sort=hitcount:size=131072 [active]' || rc=1
-	[ $((after - before)) -lt 2000000 ] || { echo "# $before, $after"; rc=1; }
-	drop num
-	eventually rmdir $g || rc=1
-	return $rc
-}
-
 longest_stack() { # of the d1, d2 or d3 in trace, or of a histogram
 	case $1 in
 	d*) awk -v d=": $1: " '/: d[123]: / { n = 0; on = index($0, d) } /^=> / && on { n++; if (n > max) max = n } END { print max + 0 }' trace ;;
@@ -209,7 +193,7 @@ save_vars[0].val:
 run_tests kept_unlogged__no_entry kept_unlogged__busy kept_remove_nothing__succeeds kept_after_action__is_ignored \
 	kept_limits__of_clauses kept_limits__of_references kept_number_keys__match kept_log2__of_little_and_less \
 	kept_sort_name__is_the_value kept_negative_share__of_nothing kept_hist_names__are_global \
-	kept_hist_poll__same_number_of_hits kept_hist_cgroup__not_accounted \
+	kept_hist_poll__same_number_of_hits \
 	deep_stack_in_an_event kept_debug_end__behind_a_time_stamp
 rc=$?
 "$UEDRIVE" --reset || rc=1
