@@ -2,12 +2,13 @@
 
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
+#include <linux/gfp.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 
 __rust_helper void __percpu *rust_helper_alloc_percpu(size_t size, size_t align)
 {
-	return __alloc_percpu(size, align);
+	return __alloc_percpu_gfp(size, align, GFP_KERNEL_ACCOUNT);
 }
 
 __rust_helper void *rust_helper_per_cpu_ptr(void __percpu *ptr, unsigned int cpu)
@@ -15,7 +16,8 @@ __rust_helper void *rust_helper_per_cpu_ptr(void __percpu *ptr, unsigned int cpu
 	return per_cpu_ptr(ptr, cpu);
 }
 
-__rust_helper void rust_helper_this_cpu_add_u64(u64 __percpu *ptr, u64 n)
+__rust_helper void rust_helper_this_cpu_add_usize(size_t __percpu *ptr,
+						      size_t n)
 {
 	this_cpu_add(*ptr, n);
 }

@@ -25,10 +25,8 @@ use core::{
     slice, //
 };
 
-#[cfg(CONFIG_64BIT)]
 mod counter;
 
-#[cfg(CONFIG_64BIT)]
 pub use counter::Counter;
 
 /// An array of zeroed words for each possible CPU.

@@ -2,8 +2,8 @@
 
 //! Counters with a part for each CPU.
 //!
-//! They exist on 64-bit kernels only: elsewhere an addition is of two halves, which an NMI or
-//! another CPU can see apart.
+//! The parts are machine words: an NMI or another CPU could see the halves of anything larger
+//! apart.
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
@@ -32,7 +32,8 @@ impl<T> PerCpuArray<T> {
 
 /// A counter with a part for each CPU.
 ///
-/// Adding to it writes memory of this CPU only. The count is the sum of all parts, modulo 2^64.
+/// Adding to it writes memory of this CPU only. The count is the sum of all parts, modulo
+/// 2^[`usize::BITS`]. The memory is charged to the memory cgroup of the task that creates it.
 ///
 /// # Examples
 ///
@@ -46,7 +47,7 @@ impl<T> PerCpuArray<T> {
 /// counter.add(41);
 /// assert_eq!(counter.sum(), 42);
 ///
-/// counter.add(0u64.wrapping_sub(2));
+/// counter.add(0usize.wrapping_sub(2));
 /// assert_eq!(counter.sum(), 40);
 ///
 /// counter.reset();
@@ -54,7 +55,7 @@ impl<T> PerCpuArray<T> {
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Counter {
-    parts: PerCpuArray<u64>,
+    parts: PerCpuArray<usize>,
 }
 
 impl Counter {
@@ -71,16 +72,16 @@ impl Counter {
 
     /// Adds `n`, in any context.
     #[inline]
-    pub fn add(&self, n: u64) {
-        // SAFETY: This is a per-CPU pointer to a `u64`, all accesses to which are atomic in respect
+    pub fn add(&self, n: usize) {
+        // SAFETY: This is a per-CPU pointer to a `usize`. All accesses to it are atomic in respect
         // of the CPU that it belongs to, and of single copies in respect of others.
-        unsafe { bindings::this_cpu_add_u64(self.parts.as_ptr(), n) };
+        unsafe { bindings::this_cpu_add_usize(self.parts.as_ptr(), n) };
     }
 
     /// The count. Concurrent additions may or may not be included.
     pub fn sum(&self) -> u64 {
         self.atomics()
-            .fold(0, |sum, part| sum.wrapping_add(part.load(Relaxed)))
+            .fold(0usize, |sum, part| sum.wrapping_add(part.load(Relaxed))) as u64
     }
 
     /// Sets the count to 0.
@@ -90,9 +91,9 @@ impl Counter {
         self.atomics().for_each(|part| part.store(0, Relaxed));
     }
 
-    fn atomics(&self) -> impl Iterator<Item = &Atomic<u64>> {
+    fn atomics(&self) -> impl Iterator<Item = &Atomic<usize>> {
         self.parts.of_all_cpus().map(|part| {
-            // SAFETY: This points to a `u64` that lives as long as `self`; it is only accessed by
+            // SAFETY: This points to a `usize` that lives as long as `self`; it is only accessed by
             // atomic operations and by `this_cpu_add`, which does not race with them.
             unsafe { Atomic::from_ptr(part) }
         })

@@ -294,7 +294,7 @@ impl Reuse {
                 return false;
             }
             if element.retire(word) {
-                self.lost.add(u64::from(awaited));
+                self.lost.add(usize::from(awaited));
                 return true;
             }
         }
