@@ -41,7 +41,7 @@ LAYERS = {
 CIRCLES = {
     'kernel/trace/user_events': [
         {'dynevent.rs', 'enabler.rs', 'event.rs', 'mm.rs', 'probe.rs', 'reaper.rs', 'registry.rs',
-         'registry/events.rs', 'registry/kept.rs', 'switch.rs'},
+         'registry/kept.rs', 'switch.rs'},
         {'exports.rs', 'file.rs', 'init.rs', 'ioctl.rs'},
     ],
 }

@@ -102,7 +102,7 @@ pub(crate) struct UserEvent {
     min_size: usize,
     /// Checks of a record.
     validators: Pin<KBox<[Validator]>>,
-    /// What became of its records.
+    /// The counters of its records.
     counts: Counts,
     /// The enabled addresses that follow this event.
     #[pin]
@@ -254,7 +254,7 @@ impl UserEvent {
         &self.validators
     }
 
-    /// What became of its records.
+    /// The counters of its records.
     #[inline]
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts

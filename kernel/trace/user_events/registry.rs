@@ -23,7 +23,8 @@ pub(crate) use self::kept::Kept;
 use self::events::{
     Events,
     Node,
-    Order, //
+    Order,
+    Ordered, //
 };
 use super::{
     defs::MULTI_SUFFIX_MAX,
@@ -110,7 +111,7 @@ struct Unused {
 #[pin_data]
 pub(crate) struct Registry {
     #[pin]
-    events: Mutex<Events>,
+    events: Mutex<Events<UserEvent>>,
     #[pin]
     unused: SpinLock<Unused>,
     /// Events that only lines of `set_user_event` keep.
@@ -230,6 +231,7 @@ impl WorkItem<REAP> for Registry {
                 refused |= this.look_at(event);
             }
         }
+        this.remove_surplus();
         if refused {
             let _ = workqueue::system_dfl_long()
                 .enqueue_delayed::<_, SWEEP>(this, msecs_to_jiffies(SWEEP_MS));
@@ -258,6 +260,15 @@ pub(crate) struct Wanted {
     pub(crate) persist: bool,
     /// `USER_EVENT_REG_MULTI_FORMAT`: other events may have the same name.
     pub(crate) multi: bool,
+}
+
+impl Ordered for UserEvent {
+    fn order(&self) -> Order<'_> {
+        Order {
+            name: self.name(),
+            fields: self.is_multi().then(|| self.signature().to_bytes()),
+        }
+    }
 }
 
 impl Subject for UserEvent {
@@ -327,7 +338,7 @@ impl Registry {
             })?;
 
             if let Some(event) = found {
-                return Ok(event);
+                return Ok(EventUse::new(event));
             }
             events.added()
         };
@@ -342,12 +353,12 @@ impl Registry {
 
             // Another task may have created it concurrently; from here on none can.
             if events.added() != added {
-                let found = events.find(&Order::of(&event), |other| {
+                let found = events.find(&event.order(), |other| {
                     other.signature() == event.signature()
                 })?;
 
                 if let Some(event) = found {
-                    return Ok(event);
+                    return Ok(EventUse::new(event));
                 }
             }
             if events.count() >= MAX_EVENTS.load(Relaxed) {

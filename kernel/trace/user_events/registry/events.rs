@@ -2,12 +2,9 @@
 
 //! The events in the order of their names.
 //!
-//! A tree without a lock of its own; it is the data inside of one.
+//! A tree without a lock of its own; it is the data inside of one. It knows of an event only its
+//! place, [`Ordered`].
 
-use super::super::event::{
-    EventUse,
-    UserEvent, //
-};
 use core::cmp::Ordering;
 use kernel::{
     prelude::*,
@@ -29,15 +26,13 @@ pub(super) struct Order<'a> {
     pub(super) fields: Option<&'a [u8]>,
 }
 
-impl<'a> Order<'a> {
-    /// The place of an event.
-    pub(super) fn of(event: &'a UserEvent) -> Self {
-        Self {
-            name: event.name(),
-            fields: event.is_multi().then(|| event.signature().to_bytes()),
-        }
-    }
+/// Something with a place among the events, which stays the same as long as it lives.
+pub(super) trait Ordered: 'static {
+    /// Its place.
+    fn order(&self) -> Order<'_>;
+}
 
+impl<'a> Order<'a> {
     /// Sorts before every other event that has this name, and after all others that sort before
     /// those.
     fn first_of(name: &'a [u8]) -> Self {
@@ -78,27 +73,29 @@ fn compare(mut a: &[u8], mut b: &[u8]) -> Ordering {
 /// A key in a node is that of the event whose `Arc` is the value of that node.
 type OwnKey = Order<'static>;
 
-type Tree = RBTree<OwnKey, Arc<UserEvent>>;
+type Tree<T> = RBTree<OwnKey, Arc<T>>;
 
 /// An event with its room in the tree.
-pub(super) struct Node(RBTreeNode<OwnKey, Arc<UserEvent>>);
+pub(super) struct Node<T>(RBTreeNode<OwnKey, Arc<T>>);
 
 /// The key of `event`, free of its lifetime.
 ///
 /// # Safety
 ///
 /// The key must be gone before the event is.
-unsafe fn own_key(event: &UserEvent) -> OwnKey {
+unsafe fn own_key<T: Ordered>(event: &T) -> OwnKey {
+    let event = core::ptr::from_ref(event);
+
     // SAFETY: The caller sees to it that the event outlives the key.
-    Order::of(unsafe { &*core::ptr::from_ref(event) })
+    unsafe { &*event }.order()
 }
 
-impl Node {
+impl<T: Ordered> Node<T> {
     /// A node for `event`.
-    pub(super) fn new(event: Arc<UserEvent>) -> Result<Self> {
+    pub(super) fn new(event: Arc<T>) -> Result<Self> {
         // SAFETY: The key lives in a node together with an `Arc` of its event and is dropped with
         // it.
-        let key = unsafe { own_key(&event) };
+        let key = unsafe { own_key(&*event) };
 
         // INVARIANT: The key is that of the value of the node.
         Ok(Self(RBTreeNode::new(key, event, GFP_KERNEL_ACCOUNT)?))
@@ -106,7 +103,7 @@ impl Node {
 }
 
 /// Takes the node of an event out of a tree.
-fn take_out(tree: &mut Tree, event: &UserEvent) -> Option<Node> {
+fn take_out<T: Ordered>(tree: &mut Tree<T>, event: &T) -> Option<Node<T>> {
     // SAFETY: The key is gone when this function returns, and `event` is borrowed for longer.
     let key = unsafe { own_key(event) };
 
@@ -114,14 +111,14 @@ fn take_out(tree: &mut Tree, event: &UserEvent) -> Option<Node> {
 }
 
 /// All events.
-pub(super) struct Events {
-    tree: Tree,
+pub(super) struct Events<T> {
+    tree: Tree<T>,
     count: u32,
     added: u64,
     multi_id: u64,
 }
 
-impl Events {
+impl<T: Ordered> Events<T> {
     /// No events.
     pub(super) fn new() -> Self {
         Self {
@@ -152,22 +149,22 @@ impl Events {
     }
 
     /// The events in their order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<UserEvent>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.tree.values()
     }
 
-    fn get<'a>(&'a self, order: &Order<'a>) -> Option<&'a Arc<UserEvent>> {
-        let tree: &'a RBTree<Order<'a>, Arc<UserEvent>> = &self.tree;
+    fn get<'a>(&'a self, order: &Order<'a>) -> Option<&'a Arc<T>> {
+        let tree: &'a RBTree<Order<'a>, Arc<T>> = &self.tree;
 
         tree.get(order)
     }
 
-    /// Returns the event at this place, without a use.
-    pub(super) fn event(&self, order: &Order<'_>) -> Option<Arc<UserEvent>> {
+    /// Returns the event at this place, whatever fields it has.
+    pub(super) fn event(&self, order: &Order<'_>) -> Option<Arc<T>> {
         self.get(order).cloned()
     }
 
-    /// A use of the event at this place.
+    /// Returns the event at this place.
     ///
     /// # Errors
     ///
@@ -175,11 +172,11 @@ impl Events {
     pub(super) fn find(
         &self,
         order: &Order<'_>,
-        is_same: impl FnOnce(&UserEvent) -> bool,
-    ) -> Result<Option<EventUse>> {
+        is_same: impl FnOnce(&T) -> bool,
+    ) -> Result<Option<Arc<T>>> {
         match self.get(order) {
             None => Ok(None),
-            Some(event) if is_same(event) => Ok(Some(EventUse::new(event.clone()))),
+            Some(event) if is_same(event) => Ok(Some(event.clone())),
             Some(_) => Err(EADDRINUSE),
         }
     }
@@ -188,13 +185,13 @@ impl Events {
     pub(super) fn try_for_each_named(
         &self,
         name: &[u8],
-        mut f: impl FnMut(&Arc<UserEvent>) -> Result,
+        mut f: impl FnMut(&Arc<T>) -> Result,
     ) -> Result {
         let mut key = Order::first_of(name);
 
         while let Some(cursor) = self.lower_bound(&key) {
             let (_, event) = cursor.current();
-            if &**event.name() != name {
+            if event.order().name != name {
                 break;
             }
             f(event)?;
@@ -207,30 +204,30 @@ impl Events {
         Ok(())
     }
 
-    fn lower_bound<'a>(&'a self, key: &Order<'a>) -> Option<Cursor<'a, Order<'a>, Arc<UserEvent>>> {
-        let tree: &'a RBTree<Order<'a>, Arc<UserEvent>> = &self.tree;
+    fn lower_bound<'a>(&'a self, key: &Order<'a>) -> Option<Cursor<'a, Order<'a>, Arc<T>>> {
+        let tree: &'a RBTree<Order<'a>, Arc<T>> = &self.tree;
 
         tree.cursor_lower_bound(key)
     }
 
     /// The first event called `name`.
-    fn first_named(&self, name: &[u8]) -> Option<Arc<UserEvent>> {
+    fn first_named(&self, name: &[u8]) -> Option<Arc<T>> {
         let cursor = self.lower_bound(&Order::first_of(name))?;
         let (_, event) = cursor.current();
 
-        (&**event.name() == name).then(|| event.clone())
+        (event.order().name == name).then(|| event.clone())
     }
 
     /// Inserts an event.
-    pub(super) fn insert(&mut self, node: Node) {
+    pub(super) fn insert(&mut self, node: Node<T>) {
         self.tree.insert(node.0);
         self.count += 1;
         self.added = self.added.wrapping_add(1);
     }
 
     /// Takes an event out if it is `event` itself, not another one at the same place.
-    pub(super) fn remove(&mut self, event: &UserEvent) -> Option<Node> {
-        if !core::ptr::eq(&**self.get(&Order::of(event))?, event) {
+    pub(super) fn remove(&mut self, event: &T) -> Option<Node<T>> {
+        if !core::ptr::eq(&**self.get(&event.order())?, event) {
             return None;
         }
         let node = take_out(&mut self.tree, event)?;
@@ -239,8 +236,8 @@ impl Events {
     }
 
     /// Takes all events called `name` out.
-    pub(super) fn remove_named(&mut self, name: &[u8]) -> Removed {
-        let mut removed = Removed(Tree::new());
+    pub(super) fn remove_named(&mut self, name: &[u8]) -> Removed<T> {
+        let mut removed = Removed(Tree::<T>::new());
 
         while let Some(event) = self.first_named(name) {
             if let Some(node) = self.remove(&event) {
@@ -252,11 +249,11 @@ impl Events {
 }
 
 /// Events that have been taken out.
-pub(super) struct Removed(Tree);
+pub(super) struct Removed<T>(Tree<T>);
 
-impl Removed {
+impl<T: Ordered> Removed<T> {
     /// Removes the next event, and returns it with the node to insert it again.
-    pub(super) fn pop(&mut self) -> Option<(Arc<UserEvent>, Node)> {
+    pub(super) fn pop(&mut self) -> Option<(Arc<T>, Node<T>)> {
         let event = self.0.values().next()?.clone();
         let node = take_out(&mut self.0, &event)?;
 

@@ -61,9 +61,8 @@ const SEARCH: u32 = 64;
 /// The same, if all events are searched for it.
 const SEARCH_ALL: usize = 8;
 
-/// Maximum number of events that are removed when one is added: two, so that the number falls if
-/// the limit is lowered.
-const REMOVE: u32 = 2;
+/// Maximum number of events that are removed with `event_mutex` held once.
+const REMOVE: u32 = 16;
 
 /// The kept events, the oldest first. One that is used again stays here until it is looked at.
 pub(crate) struct Kept {
@@ -166,11 +165,23 @@ impl Registry {
         }
 
         self.kept.lock().push(event.clone());
-        for _ in 0..REMOVE {
-            let count = self.kept.lock().count;
+    }
 
-            if count <= MAX.load(Relaxed) || !self.remove_oldest(guard) {
-                break;
+    /// Removes the oldest kept events above the limit.
+    ///
+    /// Takes `event_mutex`, and gives others a chance to between a few of them.
+    pub(super) fn remove_surplus(&self) {
+        while self.kept.lock().count > MAX.load(Relaxed) {
+            let mut guard = event_mutex::lock();
+
+            for _ in 0..REMOVE {
+                if self.kept.lock().count <= MAX.load(Relaxed) {
+                    return;
+                }
+                // Those that are left cannot be removed now.
+                if !self.remove_oldest(&mut guard) {
+                    return;
+                }
             }
         }
     }
