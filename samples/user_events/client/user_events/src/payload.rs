@@ -45,7 +45,7 @@ pub struct Payload {
     places: Vec<(usize, usize)>,
     /// Their data.
     data: Vec<u8>,
-    /// What [`bytes`](Self::bytes) has returned last.
+    /// The last result of [`bytes`](Self::bytes).
     whole: Vec<u8>,
 }
 
