@@ -13,6 +13,7 @@ use proc_macro2::{
     TokenStream, //
 };
 use quote::{
+    format_ident,
     quote,
     quote_spanned, //
 };
@@ -368,22 +369,8 @@ fn is_clearly_string(text: &[Piece]) -> bool {
     })
 }
 
-/// Generates the print format, the function that prints, and the object that refers to both.
-pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenStream> {
-    let root = root();
-    let hidden = hidden();
-    let record = name("record", &class.name);
-    let (format, output, functions) = (
-        name("print_fmt", of),
-        name("output", of),
-        name("functions", of),
-    );
-    let site = Span::mixed_site();
-    let printer = Printer {
-        class,
-        line: Ident::new("line", site),
-    };
-    let line = &printer.line;
+/// Returns the print format, and the code of its arguments.
+fn arguments(printer: &Printer<'_>, print: &Print) -> Result<(Vec<Piece>, Vec<TokenStream>)> {
     let conversions = format::conversions(&print.format)?;
 
     if conversions.len() != print.args.len() {
@@ -412,6 +399,29 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
             format!("there can be {MAX_ARGUMENTS} values to print at most"),
         ));
     }
+    Ok((pieces, args))
+}
+
+/// Generates the print format, the function that prints, and the object that refers to both.
+pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenStream> {
+    let root = root();
+    let hidden = hidden();
+    let record = name("record", &class.name);
+    let (format, output, functions) = (
+        name("print_fmt", of),
+        name("output", of),
+        name("functions", of),
+    );
+    let site = Span::mixed_site();
+    let printer = Printer {
+        class,
+        line: Ident::new("line", site),
+    };
+    let line = &printer.line;
+    let (pieces, args) = arguments(&printer, print)?;
+    let values: Vec<_> = (0..args.len())
+        .map(|i| format_ident!("value_{}", i, span = site))
+        .collect();
     let text = text(&pieces);
     let literal = c_string(&format!("{}\n", print.format.value()), print.format.span())?;
 
@@ -425,6 +435,20 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
             _flags: #root::c_int,
             event: *mut #root::RawEvent,
         ) -> #root::RawPrintLine {
+            // What the declaration has is evaluated in a function that is not unsafe.
+            #[inline(always)]
+            fn __print(#line: &mut #root::Line<'_, { ::core::mem::offset_of!(#record, __data) }>) {
+                let iter = #line.as_raw();
+                #(let #values = #args;)*
+
+                // SAFETY: The iterator is that of the line. Each argument is of the type that its
+                // conversion takes, and strings, arrays and socket addresses are in the record or
+                // static, with all that the conversion looks at.
+                unsafe {
+                    #root::trace_event_printf(iter, #root::c_str(#literal) #(, #values)*)
+                };
+            }
+
             // SAFETY: C calls this with a record of the event.
             let line = unsafe {
                 #root::Line::<{ ::core::mem::offset_of!(#record, __data) }>::new(iter, event)
@@ -433,14 +457,7 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
                 Ok(line) => line,
                 Err(result) => return result,
             };
-            let iter = #line.as_raw();
-
-            // SAFETY: The iterator is that of the line. Each argument is of the type that its
-            // conversion takes, and strings, arrays and socket addresses are in the record or
-            // static, with all that the conversion looks at.
-            unsafe {
-                #root::trace_event_printf(iter, #root::c_str(#literal) #(, #args)*)
-            };
+            __print(&mut #line);
             #line.finish()
         }
 
