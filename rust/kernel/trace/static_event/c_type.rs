@@ -10,7 +10,10 @@ use crate::{
     bindings,
     cpumask::Cpumask,
     device::Device,
-    fs::File,
+    fs::{
+        File,
+        LocalFile, //
+    },
     mm::Mm,
     task::Task, //
 };
@@ -45,6 +48,7 @@ c_types! {
     Cpumask => cpumask;
     Device => device;
     File => file;
+    LocalFile => file;
     Mm => mm_struct;
     Task => task_struct;
 }
