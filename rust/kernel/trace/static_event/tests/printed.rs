@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of what is recorded, and printed, of texts, socket addresses and the context.
+//! Tests of what is recorded, and printed, of texts, socket addresses, the context and names.
 
 use super::{
     printed,
@@ -40,7 +40,27 @@ trace_event! {
         }
         print("hard=%d soft=%d irq=%d", in_hardirq(), in_softirq(), in_irq())
     }
+
+    /// With names of numbers of 64 bits.
+    event rust_kunit_flags(number: u64) {
+        fields {
+            number: u64 = number,
+            signed: i32 = -1,
+        }
+        print(
+            "%s %s %s",
+            flags(number, "|", [(1, "low"), (0x1_0000_0000, "high")]),
+            symbolic(number, WIDE),
+            symbolic(signed, [(-1, "minus")])
+        )
+    }
 }
+
+const WIDE: [(u64, &str); 3] = [
+    (1, "one"),
+    (0x1_0000_0001, "both"),
+    (0x8000_0000_0000_0000, "highest"),
+];
 
 /// Room for a record, which is aligned as one in a buffer.
 #[repr(align(8))]
@@ -102,6 +122,22 @@ fn printed_context(flags: u8) -> Result<KVec<u8>> {
             &__event_rust_kunit_context,
             &mut record.0,
             12,
+        )
+    }
+}
+
+/// Returns the printed line of a record with the names of `number`.
+fn printed_flags(number: u64) -> Result<KVec<u8>> {
+    let mut record = Record([0; 24]);
+
+    __write_rust_kunit_flags(Memory(&mut record.0), number);
+    // SAFETY: This is a record and the function of the event.
+    unsafe {
+        printed(
+            __output_rust_kunit_flags,
+            &__event_rust_kunit_flags,
+            &mut record.0,
+            24,
         )
     }
 }
@@ -189,6 +225,22 @@ mod suite {
         ] {
             let line = printed_context(flags)?;
             assert!(is_line(&line, "rust_kunit_context", wanted));
+        }
+        Ok(())
+    }
+
+    // A kernel with 32 bits compares all 64 of them.
+    #[test]
+    fn names_of_64_bits() -> Result {
+        for (number, wanted) in [
+            (1, "low one minus"),
+            (0x1_0000_0001, "low|high both minus"),
+            (0x1_0000_0000, "high 0x100000000 minus"),
+            (0x2_0000_0001, "low|0x200000000 0x200000001 minus"),
+            (1 << 63, "0x8000000000000000 highest minus"),
+        ] {
+            let line = printed_flags(number)?;
+            assert!(is_line(&line, "rust_kunit_flags", wanted));
         }
         Ok(())
     }
