@@ -22,8 +22,8 @@ impl Counter {
     }
 
     #[track_caller]
-    pub fn add(&self, n: u64) {
-        self.0[model::cpu() as usize].add_here(n);
+    pub fn add(&self, n: usize) {
+        self.0[model::cpu() as usize].add_here(n as u64);
     }
 
     #[track_caller]
