@@ -31,18 +31,18 @@ pub use crate::{
 };
 
 /// The place of a member in a list.
-pub struct ListLinks(());
+pub struct ListLinks<const ID: u64 = 0>(());
 
-impl ListLinks {
+impl<const ID: u64> ListLinks<ID> {
     pub fn new() -> Value<Self> {
         value(Self(()))
     }
 }
 
 /// `true` if the object has a [`ListArc`].
-pub struct AtomicTracker(Atomic<bool>);
+pub struct AtomicTracker<const ID: u64 = 0>(Atomic<bool>);
 
-impl AtomicTracker {
+impl<const ID: u64> AtomicTracker<ID> {
     pub fn new() -> Value<Self> {
         value(Self(Atomic::new(false)))
     }
@@ -52,9 +52,9 @@ impl AtomicTracker {
 pub trait ListItem<const ID: u64> {}
 
 /// Types that know whether they have a [`ListArc`].
-pub trait TryNewListArc {
+pub trait TryNewListArc<const ID: u64 = 0> {
     #[doc(hidden)]
-    fn tracker(&self) -> &AtomicTracker;
+    fn tracker(&self) -> &AtomicTracker<ID>;
 }
 
 /// The one reference that may be in a list.
@@ -148,19 +148,19 @@ impl<T> CursorPeek<'_, T> {
 
 #[macro_export]
 macro_rules! impl_list_arc_safe {
-    (impl ListArcSafe<0> for $t:ty { untracked; }) => {};
-    (impl ListArcSafe<0> for $t:ty { tracked_by $field:ident: $tracker:ty; }) => {
-        impl TryNewListArc for $t {
+    (impl ListArcSafe<$id:tt> for $t:ty { untracked; }) => {};
+    ($(impl ListArcSafe<$id:tt> for $t:ty { tracked_by $field:ident: $tracker:ty; })+) => {$(
+        impl TryNewListArc<$id> for $t {
             fn tracker(&self) -> &$tracker {
                 &self.$field
             }
         }
-    };
+    )+};
 }
 
 #[macro_export]
 macro_rules! impl_list_item {
-    (impl ListItem<0> for $t:ty { using ListLinks { self.$field:ident }; }) => {
-        impl $crate::list::ListItem<0> for $t {}
-    };
+    ($(impl ListItem<$id:tt> for $t:ty { using ListLinks { self.$field:ident }; })+) => {$(
+        impl $crate::list::ListItem<$id> for $t {}
+    )+};
 }
