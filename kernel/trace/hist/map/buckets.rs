@@ -107,10 +107,16 @@ impl Buckets {
     }
 
     /// Returns the bucket of keys with this hash.
+    ///
+    /// The high bits of the hashes of equidistant keys are a linear sequence. With one factor of a
+    /// hundred it takes few values, and buckets do not overflow into others. So two lower parts are
+    /// added, whose sequences have other factors.
     #[inline]
     pub(super) fn of(&self, hash: u64) -> usize {
+        let spread = hash ^ (hash << 32) ^ (hash << 16);
+
         // CAST: There are fewer buckets than a `usize` can count.
-        hash.wrapping_shr(self.shift) as usize
+        spread.wrapping_shr(self.shift) as usize
     }
 
     /// Returns the bucket of a number, the next of which has the next bucket.

@@ -145,6 +145,36 @@ mod tests {
         Ok(())
     }
 
+    /// Whatever the factor of the hash is, keys in sequence are in many buckets.
+    #[test]
+    fn sequence() -> Result {
+        const START: u64 = 0x243f_6a88_85a3_08d3;
+        const LOW: u64 = 0x9e37_79b9;
+        // Near to multiples of 1, 1/2, 1/3, 1/4 and 1/5 of 2^64.
+        const FACTORS: [u64; 6] = [
+            LOW,
+            (0x8000_0000 << 32) | LOW,
+            (0x5555_5555 << 32) | LOW,
+            (0x4000_0000 << 32) | LOW,
+            (0x3333_3333 << 32) | LOW,
+            (0xffff_ffff << 32) | LOW,
+        ];
+
+        for factor in FACTORS {
+            for stride in [1, 8, 4096] {
+                let map = Map::with_reuse_and_seed(MAP_BITS_MIN, LAYOUT, START, factor)?;
+
+                map.keep_for(once());
+                for key in 1..=4 * SIZE {
+                    assert!(hit(&map, &[key * stride]));
+                }
+                assert_eq!(map.drops(), 0);
+                assert!(map.len() as u64 > SIZE * 3 / 4);
+            }
+        }
+        Ok(())
+    }
+
     /// A bucket has three keys: those that have been taken go first, then the oldest.
     #[test]
     fn full_bucket() -> Result {
