@@ -435,7 +435,9 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
             _flags: #root::c_int,
             event: *mut #root::RawEvent,
         ) -> #root::RawPrintLine {
-            // What the declaration has is evaluated in a function that is not unsafe.
+            // What the declaration has is evaluated in a function that is not unsafe. Its casts are
+            // also in C's print format, where they are needed.
+            #[allow(clippy::unnecessary_cast)]
             #[inline(always)]
             fn __print(#line: &mut #root::Line<'_, { ::core::mem::offset_of!(#record, __data) }>) {
                 let iter = #line.as_raw();
