@@ -46,25 +46,44 @@ impl Bucket {
     }
 
     /// The elements, the newest first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn entries(self) -> impl Iterator<Item = u32> {
-        (0..ENTRIES).map_while(move |at| self.entry(at))
+        let mut rest = self.0 & ALL_ENTRIES;
+
+        core::iter::from_fn(move || {
+            // CAST: An entry has fewer than 32 bits.
+            let index = ((rest & ENTRY_MASK) as u32).checked_sub(1)?;
+
+            rest >>= ENTRY_BITS;
+            Some(index)
+        })
     }
 
-    /// Number of elements.
-    pub(super) fn len(self) -> usize {
-        self.entries().count()
+    /// Returns `true` if there is no element.
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        self.0 & ALL_ENTRIES == 0
     }
 
-    /// The bucket without an element, or `None` if it is not in it.
-    pub(super) fn without(self, index: u32) -> Option<Self> {
-        let at = self.entries().position(|entry| entry == index)?;
+    /// Returns `true` if there is no room for an element.
+    #[inline]
+    pub(super) fn is_full(self) -> bool {
+        self.entry(ENTRIES - 1).is_some()
+    }
+
+    /// Returns `true` if there is this element.
+    fn has(self, index: u32) -> bool {
+        self.entries().any(|entry| entry == index)
+    }
+
+    /// The bucket without the element at a position.
+    pub(super) fn without(self, at: usize) -> Self {
         // CAST: As above.
         let newer = 1u64.wrapping_shl(ENTRY_BITS.wrapping_mul(at as u32));
         let newer = newer.wrapping_sub(1);
         let older = (self.0 & ALL_ENTRIES) >> ENTRY_BITS;
 
-        Some(self.next((self.0 & newer) | (older & !newer)))
+        self.next((self.0 & newer) | (older & !newer))
     }
 
     /// The bucket with a further element, for which there must be room.
@@ -142,7 +161,7 @@ impl Buckets {
 
     /// Returns `true` if the bucket of a hash has this element.
     pub(super) fn has(&self, hash: u64, index: u32) -> bool {
-        self.load(self.of(hash)).without(index).is_some()
+        self.load(self.of(hash)).has(index)
     }
 
     /// All elements that have a key, those of one bucket after the other.

@@ -92,6 +92,23 @@ struct Live<'m> {
     word: LockWord,
 }
 
+impl<'m> Live<'m> {
+    /// Locks the element, unless another hit is writing to it or has just done so.
+    ///
+    /// # Errors
+    ///
+    /// [`Changed`] if it may be used for another key by now.
+    #[inline(always)]
+    fn lock(self) -> Result<Locked<'m>, Changed> {
+        let vars = self.element.overwrite_since(self.word)?;
+
+        Ok((self.element, vars))
+    }
+}
+
+/// An element that is found for a hit, locked if it can be written to.
+type Locked<'m> = (Element<'m>, Option<Writer<'m>>);
+
 /// An element that has no key yet.
 struct Unused<'m> {
     index: u32,
@@ -135,36 +152,85 @@ impl Reuse {
     }
 
     /// The element in a bucket with this key.
-    #[inline]
+    #[inline(always)]
     fn find<'m>(&self, elements: &'m Elements, bucket: Bucket, key: &[u64]) -> Option<Live<'m>> {
-        bucket.entries().find_map(|index| {
-            let element = elements.get(index)?;
-            let word = element.in_use()?;
-
-            element.has_key(key).then_some(Live { element, word })
-        })
+        match *key {
+            [word] => Self::find_by(elements, bucket, |element| element.is_word(word)),
+            _ => Self::find_by(elements, bucket, |element| element.has_key(key)),
+        }
     }
 
-    /// Claims an element for a key that was not found in the bucket `at`. The element is locked.
+    #[inline(always)]
+    fn find_by(
+        elements: &Elements,
+        bucket: Bucket,
+        is_it: impl Fn(&Element<'_>) -> bool,
+    ) -> Option<Live<'_>> {
+        for index in bucket.entries() {
+            let element = elements.get(index)?;
+
+            if let Some(word) = element.in_use() {
+                if is_it(&element) {
+                    return Some(Live { element, word });
+                }
+            }
+        }
+        None
+    }
+
+    /// Locks the element of a key whose bucket `at` was `bucket`. It was `found` there, but has
+    /// changed since, or was not.
     #[inline(never)]
+    fn find_or_claim<'m>(
+        &self,
+        elements: &'m Elements,
+        key: &[u64],
+        (at, mut bucket): (usize, Bucket),
+        found: bool,
+        comm: &impl Fn(&mut Comm),
+    ) -> Option<Locked<'m>> {
+        let mut found = found;
+
+        for _ in 0..TRIES {
+            if !found {
+                match self.claim(elements, key, (at, bucket), comm) {
+                    Ok((element, vars)) => return Some((element, Some(vars))),
+                    Err(Refusal::Changed) => (),
+                    Err(Refusal::NoRoom) => return None,
+                }
+            }
+            bucket = self.buckets.load(at);
+            let live = self.find(elements, bucket, key);
+
+            found = live.is_some();
+            if let Some(Ok(locked)) = live.map(Live::lock) {
+                return Some(locked);
+            }
+        }
+        None
+    }
+
+    /// Claims an element for a key that was not found in the bucket `at` when it was `searched`.
+    /// The element is locked.
     fn claim<'m>(
         &self,
         elements: &'m Elements,
         key: &[u64],
-        at: usize,
+        (at, mut searched): (usize, Bucket),
         comm: &impl Fn(&mut Comm),
     ) -> Result<(Element<'m>, Writer<'m>), Refusal> {
         let unused = self.prepare(elements, key, comm);
         let Unused { index, element } = unused.ok_or(Refusal::NoRoom)?;
 
         for _ in 0..TRIES {
-            // Getting an element can have changed it, as other hits can.
             let bucket = self.buckets.load(at);
 
-            if self.find(elements, bucket, key).is_some() {
+            // Getting an element can have changed it, as other hits can.
+            if bucket != searched && self.find(elements, bucket, key).is_some() {
                 elements.slab.free(index);
                 return Err(Refusal::Changed);
             }
+            searched = bucket;
 
             let Some((rest, replaced)) = self.make_room(elements, at, bucket) else {
                 continue;
@@ -225,17 +291,14 @@ impl Reuse {
 
             for _ in 0..TRIES {
                 let bucket = self.buckets.load(at);
-                let Some((index, element)) = self.retire_one(elements, bucket, any) else {
+                let Some((unused, rest)) = self.retire_one(elements, bucket, any) else {
                     break;
                 };
 
                 // It was retired in this bucket only if that has not changed.
-                if bucket
-                    .without(index)
-                    .is_some_and(|rest| self.buckets.change(at, bucket, rest))
-                {
+                if self.buckets.change(at, bucket, rest) {
                     self.reused.add(1);
-                    return Some(Unused { index, element });
+                    return Some(unused);
                 }
             }
         }
@@ -250,10 +313,10 @@ impl Reuse {
         at: usize,
         bucket: Bucket,
     ) -> Option<(Bucket, Option<u32>)> {
-        if bucket.len() < ENTRIES {
+        if !bucket.is_full() {
             return Some((bucket, None));
         }
-        let (index, _) = self.retire_one(elements, bucket, false).or_else(|| {
+        let (unused, rest) = self.retire_one(elements, bucket, false).or_else(|| {
             // If there is room by now, none has to be lost.
             let is_same = self.buckets.load(at) == bucket;
 
@@ -262,22 +325,26 @@ impl Reuse {
                 .flatten()
         })?;
 
-        Some((bucket.without(index)?, Some(index)))
+        Some((rest, Some(unused.index)))
     }
 
     /// Retires the oldest element of a bucket, of `any` or of those that nothing waits for. One
-    /// that is retired already will do.
+    /// that is retired already will do. Returns it, and the bucket without it.
     fn retire_one<'m>(
         &self,
         elements: &'m Elements,
         bucket: Bucket,
         any: bool,
-    ) -> Option<(u32, Element<'m>)> {
+    ) -> Option<(Unused<'m>, Bucket)> {
+        if bucket.is_empty() {
+            return None;
+        }
         (0..ENTRIES).rev().find_map(|at| {
             let index = bucket.entry(at)?;
             let element = elements.get(index)?;
 
-            self.retire(element, any).then_some((index, element))
+            self.retire(element, any)
+                .then_some((Unused { index, element }, bucket.without(at)))
         })
     }
 
@@ -367,12 +434,12 @@ impl Map {
     ///
     /// If there is no element, or it is taken away again and again, or the map is closed, this is
     /// `None` and counts a drop.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hit_live(
         &self,
         key: &[u64],
         comm: impl Fn(&mut Comm),
-        mut store: impl FnMut(Element<'_>, Option<&mut Writer<'_>>),
+        store: impl FnOnce(Element<'_>, Option<&mut Writer<'_>>),
     ) -> Option<Element<'_>> {
         let reuse = self.reuse.as_deref()?;
         let hash = self.seed.hash(key);
@@ -382,35 +449,32 @@ impl Map {
         }
 
         let at = reuse.buckets.of(hash);
+        let bucket = reuse.buckets.load(at);
+        let live = reuse.find(&self.elements, bucket, key);
 
-        for _ in 0..TRIES {
-            let found = reuse.find(&self.elements, reuse.buckets.load(at), key);
-            let locked = match found {
-                Some(Live { element, word }) => match element.overwrite_since(word) {
-                    Ok(vars) => Ok((element, vars)),
-                    Err(Changed) => Err(Refusal::Changed),
-                },
-                None => reuse
-                    .claim(&self.elements, key, at, &comm)
-                    .map(|(element, vars)| (element, Some(vars))),
-            };
-            let (element, mut vars) = match locked {
-                Ok(locked) => locked,
-                Err(Refusal::Changed) => continue,
-                Err(Refusal::NoRoom) => break,
-            };
+        let (element, mut vars) = match live.map(Live::lock) {
+            Some(Ok(locked)) => locked,
+            changed => {
+                let found = changed.is_some();
+                let locked = reuse.find_or_claim(&self.elements, key, (at, bucket), found, &comm);
 
-            // In the order that `wake_pollers` requires.
-            self.hits.add(1);
-            element.add(0, 1);
-            store(element, vars.as_mut());
-            return Some(element);
-        }
-        self.reject()
+                match locked {
+                    Some(locked) => locked,
+                    None => return self.reject(),
+                }
+            }
+        };
+
+        // In the order that `wake_pollers` requires.
+        self.hits.add(1);
+        element.add(0, 1);
+        store(element, vars.as_mut());
+        Some(element)
     }
 
     /// The element of a key. It may be used for another one at any time, so readers of its
     /// variables have to [compare](Element::is_of) the key.
+    #[inline(always)]
     pub(crate) fn lookup_live(&self, key: &[u64]) -> Option<Element<'_>> {
         let reuse = self.reuse.as_deref()?;
 

@@ -226,18 +226,38 @@ impl<'m> Element<'m> {
     /// # Errors
     ///
     /// [`Changed`] if it may be used for another key by now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn overwrite_since(&self, seen: LockWord) -> Result<Option<Writer<'m>>, Changed> {
         let (Some(lock), Some(vars)) = (self.lock(), self.vars()) else {
             return Ok(None);
         };
-        let mut word = seen;
+
+        if seen.is_locked() {
+            return Ok(None);
+        }
+        match self.try_write(lock, vars, seen) {
+            Ok(writer) => Ok(Some(writer)),
+            Err(now) => self.overwrite_since_after(seen, now),
+        }
+    }
+
+    /// Continues [`Element::overwrite_since`] after the word of the lock was `seen`, and is `word`.
+    #[cold]
+    #[inline(never)]
+    fn overwrite_since_after(
+        &self,
+        seen: LockWord,
+        mut word: LockWord,
+    ) -> Result<Option<Writer<'m>>, Changed> {
+        let (Some(lock), Some(vars)) = (self.lock(), self.vars()) else {
+            return Ok(None);
+        };
 
         for _ in 0..LOCK_SPIN_LIMIT {
             if word.version() != seen.version() {
                 return Err(Changed);
             }
-            if word.owner() != 0 {
+            if word.is_locked() {
                 return Ok(None);
             }
             match self.try_write(lock, vars, word) {
@@ -249,7 +269,7 @@ impl<'m> Element<'m> {
     }
 
     /// The word of the lock of an element that has a key; `None` if it is unused.
-    #[inline]
+    #[inline(always)]
     pub(super) fn in_use(&self) -> Option<LockWord> {
         // Pairs with the stores in `use_again` and `drop`: the key of this version is seen.
         let word = LockWord(self.lock()?.load(Acquire));
@@ -260,7 +280,10 @@ impl<'m> Element<'m> {
     /// Returns `true` if this has a key, which is `key` if the variables are read consistently.
     #[inline]
     pub(crate) fn is_of(&self, key: &[u64]) -> bool {
-        self.has_key(key)
+        match *key {
+            [word] => self.is_word(word),
+            _ => self.has_key(key),
+        }
     }
 
     /// Returns `true` unless the element has no key.
