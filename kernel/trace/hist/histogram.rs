@@ -88,9 +88,6 @@ impl Parts {
 
 impl Histogram {
     pub(crate) fn new(spec: Spec, effects: KVec<Effect>, parts: Parts) -> Self {
-        for source in &parts.program.sources {
-            source.hist.map.keep_for(source.once);
-        }
         Self {
             spec,
             effects,

@@ -390,6 +390,7 @@ impl Map {
 
             published.retain(|index| last.replace(*index) != Some(*index));
             return Snapshot::new(&self.elements, published, |index, element, layout, copy| {
+                let _pin = reuse.pin(index);
                 let is_there = self.copy_live(reuse, index, element, layout, copy);
 
                 if is_there {

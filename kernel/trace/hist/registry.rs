@@ -9,6 +9,7 @@
 //! A histogram with variables or references keeps user space from removing the instance that it is
 //! attached in.
 
+use core::ptr;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -30,6 +31,7 @@ use kernel::{
 
 use crate::{
     histogram::Histogram,
+    map::VarSet,
     spec::HistogramId, //
 };
 
@@ -147,6 +149,7 @@ pub(crate) fn add(
 
         list.last = id;
         list.entries.push(entry, GFP_KERNEL)?;
+        list.keep_for_takers(hist);
         Ok(id)
     })
     .ok_or(ENODEV)?
@@ -158,7 +161,7 @@ pub(crate) fn remove(held: Held<'_>, id: u64) {
     let _entry = with(held, |list| {
         let i = list.entries.iter().position(|entry| entry.id == id)?;
 
-        list.entries.remove(i).ok()
+        list.remove(i)
     });
 }
 
@@ -221,7 +224,7 @@ pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
             .iter()
             .position(|entry| entry.auto_created.is_some() && !list.refers_to(entry.hist.id()))?;
 
-        list.entries.remove(i).ok()
+        list.remove(i)
     })??;
 
     Some(Idle {
@@ -232,6 +235,27 @@ pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
 }
 
 impl List {
+    fn remove(&mut self, i: usize) -> Option<Entry> {
+        let entry = self.entries.remove(i).ok()?;
+
+        self.keep_for_takers(&entry.hist);
+        Some(entry)
+    }
+
+    /// Has the histograms that this one takes variables of keep what is taken from them by those
+    /// on the list.
+    fn keep_for_takers(&self, hist: &Histogram) {
+        for map in hist.program.sources.iter().map(|source| &source.hist.map) {
+            let sources = self
+                .entries
+                .iter()
+                .flat_map(|entry| &entry.hist.program.sources);
+            let taken = sources.filter(|source| ptr::eq(&source.hist.map, map));
+
+            map.keep_for(taken.fold(VarSet::NONE, |all, source| all.union(source.once)));
+        }
+    }
+
     fn refers_to(&self, id: HistogramId) -> bool {
         self.entries
             .iter()

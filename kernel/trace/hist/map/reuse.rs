@@ -29,10 +29,12 @@ use kernel::{
         atomic::{
             Acquire,
             Atomic,
-            Relaxed, //
+            Relaxed,
+            Release, //
         },
         barrier::{
             smp_mb,
+            Full,
             Write, //
         }, //
     },
@@ -77,6 +79,8 @@ pub(super) struct Reuse {
     pub(super) gate: Atomic<u32>,
     /// The variables that other histograms take: their marks.
     awaited: Atomic<u64>,
+    /// The element that is copied, as its number plus one: it is not used for another key. 0: none.
+    pinned: Atomic<u32>,
     /// The next bucket to take an element from.
     hand: Atomic<u32>,
     /// Number of keys that have lost their element.
@@ -115,6 +119,16 @@ struct Unused<'m> {
     element: Element<'m>,
 }
 
+/// An element that is not used for another key as long as this exists.
+pub(super) struct Pin<'m>(&'m Atomic<u32>);
+
+impl Drop for Pin<'_> {
+    fn drop(&mut self) {
+        // Pairs with the load in `is_pinned`: the next key comes after what was done to the sums.
+        self.0.store(0, Release);
+    }
+}
+
 /// The reason why a hit has not got an element.
 enum Refusal {
     /// It has been written to, or used for another key, or another hit has claimed one.
@@ -129,6 +143,7 @@ impl Reuse {
             buckets: Buckets::new(bits)?,
             gate: Atomic::new(0),
             awaited: Atomic::new(0),
+            pinned: Atomic::new(0),
             hand: Atomic::new(0),
             reused: Counter::new()?,
             lost: Counter::new()?,
@@ -329,7 +344,8 @@ impl Reuse {
     }
 
     /// Retires the oldest element of a bucket, of `any` or of those that nothing waits for. One
-    /// that is retired already will do. Returns it, and the bucket without it.
+    /// that is retired already will do; one that is pinned stays retired for others. Returns it,
+    /// and the bucket without it.
     fn retire_one<'m>(
         &self,
         elements: &'m Elements,
@@ -343,9 +359,29 @@ impl Reuse {
             let index = bucket.entry(at)?;
             let element = elements.get(index)?;
 
-            self.retire(element, any)
+            (self.retire(element, any) && !self.is_pinned(index))
                 .then_some((Unused { index, element }, bucket.without(at)))
         })
+    }
+
+    /// Keeps the sums of an element from being used for another key. If it has one, in use, after
+    /// this, the sums are those of this key until the pin is dropped.
+    ///
+    /// There may be one pin at a time.
+    pub(super) fn pin(&self, index: u32) -> Pin<'_> {
+        self.pinned.store(index.wrapping_add(1), Relaxed);
+        // Pairs with the barrier in `is_pinned`: either the element is seen retired, or who has
+        // retired it sees the pin.
+        smp_mb(Full);
+        Pin(&self.pinned)
+    }
+
+    /// Returns `true` if an element that was seen retired is pinned.
+    fn is_pinned(&self, index: u32) -> bool {
+        // Pairs with the barrier in `pin`.
+        smp_mb(Full);
+        // Pairs with the store that ends the pin.
+        self.pinned.load(Acquire) == index.wrapping_add(1)
     }
 
     /// Retires an element unless it is being written to or, if not `any`, a variable of it is still
@@ -415,16 +451,11 @@ impl Map {
         Some((reuse.reused.sum(), reuse.lost.sum()))
     }
 
-    /// Keeps elements in which one of these variables is set, as another histogram takes them.
-    ///
-    /// # Locking
-    ///
-    /// `event_mutex` is held, so there is one caller at a time.
+    /// Keeps elements in which one of these variables is set, as other histograms take them, and no
+    /// others.
     pub(crate) fn keep_for(&self, once: VarSet) {
         if let Some(reuse) = &self.reuse {
-            let awaited = reuse.awaited.load(Relaxed) | once.marks();
-
-            reuse.awaited.store(awaited, Relaxed);
+            reuse.awaited.store(once.marks(), Relaxed);
         }
     }
 

@@ -134,6 +134,11 @@ impl VarSet {
         Self(self.0 | mark(var))
     }
 
+    /// The variables of both sets.
+    pub(crate) fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0

@@ -214,6 +214,34 @@ TEST_F(reuse, all_wait)
 	EXPECT_EQ(5000, first.entries + first.reused);
 }
 
+/* What nothing takes any more does not wait. */
+TEST_F(reuse, taker_is_removed)
+{
+	struct totals t;
+	char second[256];
+	uint32_t key = 1;
+
+	ASSERT_EQ(0, attach(128, ":reuse"));
+	for (int i = 0; i < 64; i++, key++)
+		ASSERT_LT(0, write_one(self->fd, self->first, key, when(key)));
+	snprintf(second, sizeof(second), "!" ON_SECOND, 128, ":reuse");
+	ASSERT_EQ(0, ue_put(SECOND "/trigger", second));
+	for (int i = 0; i < 1000; i++, key++)
+		ASSERT_LT(0, write_one(self->fd, self->first, key, when(key)));
+	t = totals(FIRST "/hist");
+	EXPECT_EQ(1064, t.hits);
+	EXPECT_EQ(0, t.dropped);
+	EXPECT_LT(900, t.reused);
+	EXPECT_EQ(0, t.lost);
+	/* With one again they do. */
+	ASSERT_EQ(0, ue_put(SECOND "/trigger", second + 1));
+	for (int i = 0; i < 1000; i++, key++)
+		ASSERT_LT(0, write_one(self->fd, self->first, key, when(key)));
+	t = totals(FIRST "/hist");
+	EXPECT_EQ(0, t.dropped);
+	EXPECT_LT(900, t.lost);
+}
+
 /* Writers on all processors, each with keys of its own, while the tables are read. */
 TEST_F_TIMEOUT(reuse, many_keys_from_everywhere, 600)
 {

@@ -127,6 +127,24 @@ mod tests {
         Ok(())
     }
 
+    /// Those that were to be taken go as others, once nothing takes them any more.
+    #[test]
+    fn what_waited_goes() -> Result {
+        let map = map(LAYOUT)?;
+
+        for key in 1..=SIZE / 2 {
+            assert!(hit(&map, &[key]));
+        }
+        map.keep_for(VarSet::NONE);
+        for key in SIZE + 1..=8 * SIZE {
+            assert!(hit(&map, &[key]));
+        }
+        assert!(map
+            .reused()
+            .is_some_and(|(reused, lost)| reused > 0 && lost == 0));
+        Ok(())
+    }
+
     /// If all wait, some are lost.
     #[test]
     fn all_wait() -> Result {
