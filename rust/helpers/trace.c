@@ -241,6 +241,13 @@ __rust_helper bool rust_helper_trace_event_is_off(struct trace_event_file *file)
 	       !ring_buffer_record_is_on_cpu(buffer, smp_processor_id());
 }
 
+/* Returns true if the instance wants no records of the current task. */
+__rust_helper bool rust_helper_trace_event_ignores_task(struct trace_event_file *file)
+{
+	return READ_ONCE(file->flags) & EVENT_FILE_FL_PID_FILTER &&
+	       trace_event_ignore_this_pid(file);
+}
+
 /* Returns true if the oldest records are kept if the buffer is full. */
 __rust_helper bool rust_helper_trace_event_keeps_old(struct trace_event_file *file)
 {
@@ -271,8 +278,13 @@ rust_helper_trace_event_reserve(struct trace_event_buffer *fbuffer,
 	struct trace_entry *entry;
 	unsigned int trace_ctx;
 
-	if (unlikely(flags & SPECIAL_FLAGS) && !trace_filter_may_lose(file, flags))
-		return trace_event_buffer_reserve(fbuffer, file, len);
+	if (unlikely(flags & SPECIAL_FLAGS)) {
+		if (rust_helper_trace_event_ignores_task(file))
+			return NULL;
+		flags &= ~EVENT_FILE_FL_PID_FILTER;
+		if (flags & SPECIAL_FLAGS && !trace_filter_may_lose(file, flags))
+			return trace_event_buffer_reserve(fbuffer, file, len);
+	}
 
 	/* Before the ring buffer disables preemption once more. */
 	trace_ctx = trace_ctx_dec();

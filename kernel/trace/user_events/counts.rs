@@ -3,8 +3,8 @@
 //! Counters of the records of an event: written, failed, delivered, and lost by reason.
 //!
 //! Each trace instance, and perf, that was to have a record that was written either has got it or
-//! has lost it. What a filter does not want is not lost, nor is a record of a CPU or a task that no
-//! perf event is about. What an instance overwrites later is counted there.
+//! has lost it; perf has lost it if one of its events has. What a filter does not want is not lost, nor
+//! is a record of a CPU or a task that no perf event, or instance, is about. What an instance overwrites later is counted there.
 //!
 //! # Locking
 //!
@@ -48,7 +48,7 @@ impl PerfLoss {
     pub(crate) fn of(sent: Sent) -> Option<Self> {
         match sent {
             Sent::Delivered => None,
-            Sent::TooLong => Some(Self::TooLong),
+            Sent::TooLong | Sent::TooLongForSome => Some(Self::TooLong),
             Sent::Full => Some(Self::Full),
             Sent::Busy => Some(Self::Busy),
         }

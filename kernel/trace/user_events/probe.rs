@@ -48,7 +48,10 @@ use kernel::{
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::counts::PerfLoss;
 #[cfg(CONFIG_PERF_EVENTS)]
-use kernel::trace::perf;
+use kernel::trace::perf::{
+    self,
+    Sent, //
+};
 
 /// The [`listens`] bits of those that listen to `event` now.
 pub(crate) fn listeners(event: &UserEvent) -> u32 {
@@ -116,6 +119,7 @@ pub(crate) struct Buffer<T>(pub(crate) [T; HEADER_SIZE + SHORT]);
 #[inline(always)]
 pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
     let guard = ReadGuard::new();
+    let len = record.len().saturating_sub(HEADER_SIZE);
     let mut checks = event.validators();
     let mut is_foreign = false;
     let mut is_delivered = false;
@@ -132,9 +136,12 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
                         event.counts().ftrace.add(1);
                         is_delivered = true;
                     }
+                    Delivery::Triggers => {
+                        tally.refuse(file.refusal(&guard, len));
+                        is_delivered = true;
+                    }
                     Delivery::Lost if validate::record(checks, record) => {
-                        tally
-                            .refuse(file.refusal(&guard, record.len().saturating_sub(HEADER_SIZE)));
+                        tally.refuse(file.refusal(&guard, len));
                     }
                     _ => return Err(EFAULT),
                 }
@@ -151,11 +158,7 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
         if !validate::record(checks, record) {
             return Err(EFAULT);
         }
-        tally.perf = PerfLoss::of(perf.send(record));
-        if tally.perf.is_none() {
-            event.counts().perf.add(1);
-            is_delivered = true;
-        }
+        is_delivered |= count_sent(event, perf.send(record), &mut tally);
     }
     if is_foreign || !tally.is_empty() {
         return finish(event, &guard, &tally, is_delivered, is_foreign);
@@ -202,7 +205,9 @@ fn check_own(event: &UserEvent, guard: &ReadGuard) -> Result {
 enum Delivery {
     /// It is for the readers of the file.
     Kept,
-    /// The file has not got it; triggers may have.
+    /// Only triggers of the file have got it.
+    Triggers,
+    /// The file has not got it.
     Lost,
     /// It does not pass the checks.
     Invalid,
@@ -234,7 +239,7 @@ fn commit(room: Reservation<'_>) -> Delivery {
     let end = if room.is_for_readers() {
         Delivery::Kept
     } else {
-        Delivery::Lost
+        Delivery::Triggers
     };
 
     room.commit();
@@ -268,7 +273,6 @@ pub(crate) enum Long {
     Absent,
     /// perf wants the record, which is too long for its own memory: it has to be in that of the
     /// caller, for [`deliver`]. No listener has got it.
-    #[cfg_attr(not(CONFIG_PERF_EVENTS), expect(dead_code))]
     WantsBuffer,
 }
 
@@ -324,11 +328,7 @@ pub(crate) fn deliver_long(
             if !validate::record(event.validators(), room.record()) {
                 return Err(EFAULT);
             }
-            tally.perf = PerfLoss::of(room.commit());
-            if tally.perf.is_none() {
-                event.counts().perf.add(1);
-                is_delivered = true;
-            }
+            is_delivered = count_sent(event, room.commit(), &mut tally);
         } else {
             tally.perf = Some(no_room(len));
         }
@@ -351,6 +351,18 @@ fn wants_buffer(event: &UserEvent, guard: &ReadGuard, len: usize) -> bool {
         let _ = (event, guard, len);
         false
     }
+}
+
+/// Counts a record that perf has got, or keeps the reason for which it has lost it. Returns `true`
+/// if a perf event has got it.
+#[cfg(CONFIG_PERF_EVENTS)]
+#[inline(always)]
+fn count_sent(event: &UserEvent, sent: Sent, tally: &mut Tally) -> bool {
+    tally.perf = PerfLoss::of(sent);
+    if tally.perf.is_none() {
+        event.counts().perf.add(1);
+    }
+    matches!(sent, Sent::Delivered | Sent::TooLongForSome)
 }
 
 /// Returns the reason for which perf has no room for a record.
@@ -395,15 +407,12 @@ fn copy_to_others(
     }
     #[cfg(CONFIG_PERF_EVENTS)]
     if let Some(perf) = listeners.perf {
-        tally.perf = match perf.reserve(len) {
+        match perf.reserve(len) {
             Some(mut room) => {
                 copy(room.payload_mut(), first.payload_mut());
-                PerfLoss::of(room.commit())
+                count_sent(event, room.commit(), &mut tally);
             }
-            None => Some(no_room(len)),
-        };
-        if tally.perf.is_none() {
-            counts.perf.add(1);
+            None => tally.perf = Some(no_room(len)),
         }
     }
     match commit(first) {

@@ -150,13 +150,18 @@ impl File {
 
     /// Returns the reason for which [`reserve`](Self::reserve) has just returned `None` for a
     /// payload, or a record that is [not for readers](Reservation::is_for_readers). It is `None` if
-    /// the file wants records for its triggers only.
+    /// the file wants records for its triggers only, or none of the current process.
     #[cold]
     #[inline(never)]
     pub fn refusal(&self, _guard: &ReadGuard, payload_len: usize) -> Option<Refusal> {
         let file = self.0.get();
 
         if self.flags() & SOFT_DISABLED != 0 {
+            return None;
+        }
+        // SAFETY: The file is valid by the type invariant, and so is its instance. The guard has
+        // preemption disabled.
+        if unsafe { bindings::trace_event_ignores_task(file) } {
             return None;
         }
         if payload_len > self.max_payload() {

@@ -19,6 +19,7 @@ use crate::{
     error::{
         code::{
             E2BIG,
+            EMSGSIZE,
             ENOSPC, //
         },
         to_result, //
@@ -63,8 +64,11 @@ pub enum Sent {
     Delivered,
     /// The buffer of a perf event is full, or paused.
     Full,
-    /// A sample with it would be too long, or longer than the buffer of a perf event.
+    /// A sample with it would be too long, or longer than the buffer of a perf event. None has got
+    /// it.
     TooLong,
+    /// The same, but another perf event has got it.
+    TooLongForSome,
     /// The context assembles another record.
     Busy,
 }
@@ -76,6 +80,7 @@ impl Sent {
             Ok(()) => Self::Delivered,
             Err(e) if e == ENOSPC => Self::Full,
             Err(e) if e == E2BIG => Self::TooLong,
+            Err(e) if e == EMSGSIZE => Self::TooLongForSome,
             Err(_) => Self::Busy,
         }
     }

@@ -585,6 +585,76 @@ TEST_F(dev, losses__perf_sample_too_long)
 	free(out);
 }
 
+/* Two buffers, of which one is too small: the other one has the record, so it is no error. */
+TEST_F(dev, losses__perf_too_long_for_one)
+{
+	const int len = getpagesize(), long_len = 3 * getpagesize();
+	unsigned char *payload = calloc(1, BUF_SIZE);
+	struct ring large, small;
+	struct counts c;
+	int index;
+
+	UE_RUST_ONLY("it warns about a record of more than 8 KiB");
+	if (getpagesize() > 16384)
+		SKIP(return, "a record is shorter than a page");
+	index = event(self->fd, &self->w[0], "lo_two");
+	ASSERT_LE(0, index);
+	ASSERT_EQ(0, ring_open(&large, "lo_two", 0, -1, 64, PERF_SAMPLE_RAW));
+	ASSERT_EQ(0, ring_open(&small, "lo_two", 0, -1, 1, PERF_SAMPLE_RAW));
+	ASSERT_EQ(len + 4, ue_write(self->fd, index, payload, len));
+	ASSERT_EQ(long_len + 4, ue_write(self->fd, index, payload, long_len));
+	ASSERT_EQ(24, ue_write(self->fd, index, payload, 20));
+	EXPECT_EQ(3, ring_drain(&large));
+	EXPECT_EQ(1, ring_drain(&small));
+	EXPECT_EQ(0, large.lost);
+	EXPECT_EQ(2, small.lost);
+	ASSERT_EQ(0, counts_of("lo_two", &c));
+	EXPECT_EQ(3, c.written);
+	EXPECT_EQ(0, c.failed);
+	EXPECT_EQ(1, c.perf);
+	EXPECT_EQ(2, c.perf_too_long);
+	ring_close(&large);
+	ASSERT_EQ(-E2BIG, ue_write(self->fd, index, payload, len));
+	ring_close(&small);
+	free(payload);
+}
+
+/* A record that only a histogram has got was written. */
+TEST_F(dev, losses__trigger_counts)
+{
+	const int len = getpagesize() - 48;
+	unsigned char *payload = calloc(1, BUF_SIZE);
+	struct counts c;
+	struct uring u;
+	struct ring r;
+	int index;
+
+	UE_RUST_ONLY("it warns about a record of more than 8 KiB");
+	index = ue_reg_index(self->fd, &self->w[0], 0, "lo_counts u32 a");
+	ASSERT_LE(0, index);
+	ASSERT_EQ(0, ring_open(&r, "lo_counts", 0, -1, 1,
+			       PERF_SAMPLE_RAW | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			       PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
+			       PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD));
+	if (uring_open(&u) == 0) {
+		struct iovec io[2] = { { &index, sizeof(index) }, { payload, len } };
+
+		EXPECT_EQ(-E2BIG, uring_writev(&u, self->fd, io, 2, 0));
+		ASSERT_EQ(0, ue_put(UE_EVENTS "/lo_counts/trigger", "hist:keys=a"));
+		EXPECT_EQ(len + 4, uring_writev(&u, self->fd, io, 2, 0));
+		EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/lo_counts/hist"), "Hits: 1\n"));
+		ASSERT_EQ(0, ue_put(UE_EVENTS "/lo_counts/trigger", "!hist:keys=a"));
+		uring_close(&u);
+		ASSERT_EQ(0, counts_of("lo_counts", &c));
+		EXPECT_EQ(1, c.failed);
+		EXPECT_EQ(1, c.written);
+		EXPECT_EQ(1, c.perf_too_long);
+		EXPECT_EQ(0, c.ftrace + ftrace_lost(&c));
+	}
+	ring_close(&r);
+	free(payload);
+}
+
 /* A buffer of an instance that is full and keeps what it has, with a filter and without. */
 static void ftrace_full(struct __test_metadata *_metadata, int fd, int index, const char *filter)
 {
@@ -611,6 +681,7 @@ static void ftrace_full(struct __test_metadata *_metadata, int fd, int index, co
 TEST_F(dev, losses__ftrace_full)
 {
 	int index = ue_reg_index(self->fd, &self->w[0], 0, "lo_keep u32 a");
+	char pid[16];
 
 	ASSERT_LE(0, index);
 	pin(0);
@@ -620,6 +691,39 @@ TEST_F(dev, losses__ftrace_full)
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/events/user_events/lo_keep/enable", "1"));
 	ftrace_full(_metadata, self->fd, index, "0");
 	ftrace_full(_metadata, self->fd, index, "a == 1");
+	/* The same for the records of one task. */
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/set_event_pid", pid));
+	ftrace_full(_metadata, self->fd, index, "0");
+	ftrace_full(_metadata, self->fd, index, "a == 1");
+	ASSERT_EQ(0, rmdir(UE_TRACEFS "/instances/lo"));
+}
+
+/* A task that the instance wants no records of loses none, with a histogram and a filter or without. */
+TEST_F(dev, losses__of_no_task)
+{
+	struct counts c;
+	int index = ue_reg_index(self->fd, &self->w[0], 0, "lo_pid u32 a");
+
+	ASSERT_LE(0, index);
+	ASSERT_EQ(0, mkdir(UE_TRACEFS "/instances/lo", 0755));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/set_event_pid", "1"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/options/overwrite", "0"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/events/user_events/lo_pid/enable", "1"));
+	for (int i = 0; i < 4; i++) {
+		if (i == 2)
+			ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/events/user_events/lo_pid/trigger",
+					    "hist:keys=a"));
+		ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/events/user_events/lo_pid/filter",
+				    i & 1 ? "a == 1" : "0"));
+		for (int k = 0; k < 10; k++)
+			ASSERT_EQ(8, ue_write_u32(self->fd, index, 1));
+		ASSERT_EQ(0, counts_of("lo_pid", &c));
+		EXPECT_EQ(10 * (i + 1), c.written) TH_LOG("round %d", i);
+		EXPECT_EQ(0, c.ftrace + ftrace_lost(&c)) TH_LOG("round %d", i);
+	}
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/instances/lo/events/user_events/lo_pid/hist"),
+			       "Hits: 0\n"));
 	ASSERT_EQ(0, rmdir(UE_TRACEFS "/instances/lo"));
 }
 
