@@ -71,6 +71,19 @@ measures_latencies() {
 	nothing_is_left
 }
 
+# Of many more tasks than its histograms have room for: all are measured, or it says how many are not.
+tells_what_latencies_are_lost() {
+	local f=$tmp/tasks.json
+	hist latency -q syscalls:sys_enter_read syscalls:sys_exit_read --key common_pid --size 128 -i 100ms -o "$f" -- \
+		bash -c 'for i in {1..400}; do /bin/true; done' 2>"$tmp/err" || return
+	of "$f" '"#", sum(row[1][0] for row in rows), "measured,", r["dropped"], "lost"'
+	if hist_is_rust; then
+		same "$(of "$f" 'sum(row[1][0] for row in rows) >= 400, r["dropped"]')" 'True 0'
+	else
+		same "$(of "$f" 'r["dropped"] > 200')" True && grep -q 'warning: up to [0-9,]* more hits had no room' "$tmp/err"
+	fi
+}
+
 # Of the same recording: the same number of hits.
 draws_and_exports() {
 	local f=$tmp/drawn.json hits out
@@ -204,5 +217,5 @@ top_shows_intervals() {
 
 triggers_of() { grep -v '^#' "events/$1/trigger"; }
 
-run_tests records_while_a_command_runs loses_no_hit measures_latencies draws_and_exports cleans_up_when_stopped \
+run_tests records_while_a_command_runs loses_no_hit measures_latencies tells_what_latencies_are_lost draws_and_exports cleans_up_when_stopped \
 	cleans_up_after_the_dead_only ends_when_the_time_is_up leaves_the_error_log has_statistics tells_what_is_wrong top_shows_intervals

@@ -62,6 +62,11 @@ class TextTest(unittest.TestCase):
         self.assertEqual(text.parse(data("rust/full.hist"))[0].dropped, 2677)
         self.assertEqual(text.dropped(data("rust/full.hist")), 2677)
 
+    def test_losses(self):
+        self.assertEqual(text.lost(data("rust/full.hist")), 2677)
+        totals = "    Hits: 9\n    Entries: 2\n    Dropped: 3\n    Reused: 5\n    Lost: 4\n"
+        self.assertEqual(text.lost("{ pid:  1 } hitcount:  2\n\nTotals:\n" + totals * 2), 14)
+
     def test_strings_with_what_separates(self):
         head = "# event histogram\n#\n# trigger info: hist:keys=comm,pid:vals=hitcount:size=2048 [active]\n#\n\n"
         table = text.parse(head + "{ comm: a, b: } c                 , pid:          7 } hitcount:          1   \n")[0]
@@ -100,6 +105,15 @@ class RawTest(unittest.TestCase):
             # Numbers instead of names, sums instead of averages, and what is shown twice.
             if not any(word in name for word in ("syscall", "extremes", "graph")):
                 self.assertEqual(table.rows, shown.rows, name)
+
+    def test_strings_of_digits(self):
+        rows = raw.parse("name\thitcount\n007\t1\n7\t2\n-0\t3\n0\t4\n-5\t5\n")[0].rows
+        self.assertEqual(list(rows), [("007",), (7,), ("-0",), (0,), (-5,)])
+        shown = text.parse(
+            "# event histogram\n# trigger info: hist:keys=name [active]\n"
+            + "".join(f"{{ name: {name:31} }} hitcount:  1\n" for name in ("007", "7"))
+        )[0]
+        self.assertEqual(list(shown.rows), [("007",), (7,)])
 
     def test_several_tables(self):
         tables = raw.parse(data("rust/two.hist_raw"))

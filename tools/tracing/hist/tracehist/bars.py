@@ -169,7 +169,14 @@ def lost(recording: Recording) -> list[str]:
     """Returns a warning about hits that are not in the recording, if there are any."""
     if not recording.dropped:
         return []
-    return ["", f"{recording.dropped:,} more hits had no room: the map was full. Record with a larger --size."]
+    return ["", f"{without_room(recording)}: the map was full. Record with a larger --size."]
+
+
+def without_room(recording: Recording) -> str:
+    """Returns how many hits there were that the map had no room for."""
+    # Of a latency, those whose end would not have come are among them.
+    most = "up to " if recording.title else ""
+    return f"{most}{recording.dropped:,} more hits had no room"
 
 
 def printable(text: str) -> str:

@@ -95,6 +95,7 @@ def run_latency(args) -> int:
             args, waiter, lambda watcher: record(instance, event, trigger, waiter, _limits(args), named(watcher))
         )
         result.longest = latency.longest(instance)
+        result.dropped = (result.dropped or 0) + latency.lost(instance)
     return _finish(args, waiter, result)
 
 

@@ -59,6 +59,7 @@ class Latency:
 
     def set_up(self, instance: Instance) -> tuple[str, Trigger]:
         """Sets all but the last trigger. Returns its event and the trigger itself."""
+        reuse = instance.tracefs.has_parts()
         by = [self._declared(instance.tracefs, name) for name in self.by]
         event = instance.synthetic("; ".join(["u64 lat"] + [declaration for _, declaration in by]))
         instance.trigger(
@@ -69,6 +70,7 @@ class Latency:
                     variables=[f"t0={CLOCKS[self.unit]}"],
                     size=self.size,
                     filter=self.start_filter,
+                    reuse=reuse,
                 )
             ),
         )
@@ -83,11 +85,20 @@ class Latency:
             size=self.size,
             actions=actions,
             filter=self.end_filter,
+            # The longest time of each key is to stay.
+            reuse=reuse and not self.save,
         )
         instance.trigger(self.end, str(match))
         keys = [name for name, _ in by] + [f"lat.{self.buckets}"]
         values = ["lat"] + (["lat.max"] if instance.tracefs.has_parts() else [])
         return event, Request(event, keys, values, size=self.size).trigger(instance.tracefs)
+
+    def lost(self, instance: Instance) -> int:
+        """Returns the number of times that the first two histograms had no room for, or more.
+
+        A start that is still waited for is among them, even if its end would never have come.
+        """
+        return sum(text.lost(read_file(instance.event(event, "hist"))) for event in {self.start, self.end})
 
     def longest(self, instance: Instance) -> list[dict[str, Any]]:
         """Returns the longest time of each key, with the fields that were saved then; the longest one first."""

@@ -291,7 +291,7 @@ def _subtitle(recording: Recording, counts: dict[Bucket, int]) -> str:
     if counts:
         words.append(bars.quantile_line(counts, recording.unit).replace("  (", " (").replace("  ", ", "))
     if recording.dropped:
-        words.append(f"{recording.dropped:,} more hits had no room")
+        words.append(bars.without_room(recording))
     if recording.kernel:
         words.append(f"Linux {recording.kernel}")
     return "; ".join(words)

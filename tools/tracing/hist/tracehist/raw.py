@@ -11,10 +11,10 @@ from typing import Callable, Optional
 from tracehist.bucket import Bucket, Log2, Scale, guess_scale
 from tracehist.errors import FormatError
 from tracehist.table import Key, Part, Table
+from tracehist.text import is_number
 from tracehist.trigger import key_names, scale_of_key
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
-_NUMBER = re.compile(r"-?[0-9]+\Z")
 
 
 def parse(text: str, triggers: Sequence[str] = ()) -> list[Table]:
@@ -78,7 +78,7 @@ def _key(header: list[str], column: int, scale: Optional[Scale]) -> tuple[Key, i
         return Key(name[: -len(".log2")], Log2()), 1, lambda c: Log2().bucket(int(c[0]))
     if following == f"{name}.execname":
         return Key(name), 2, lambda c: f"{unescape(c[1])}-{c[0]}"
-    return Key(name), 1, lambda c: int(c[0]) if _NUMBER.match(c[0]) else unescape(c[0])
+    return Key(name), 1, lambda c: int(c[0]) if is_number(c[0]) else unescape(c[0])
 
 
 def _guessed(table: Table) -> Table:

@@ -15,11 +15,17 @@ _TRIGGER = re.compile(r"# trigger info: (.*?)(?: \[(?:active|paused)\])?$")
 _ROW = re.compile(r"\{ (.*?) ?\}((?: +[^ :{}][^:{}]*: +\S+)*) *$", re.DOTALL)
 _VALUE = re.compile(r"([^ :][^:]*): +(\S+)")
 _DROPPED = re.compile(r"    Dropped: (\d+)$")
+_NUMBER = re.compile(r"(?:0|-?[1-9][0-9]*)\Z")
 _RANGE = re.compile(r"~ (-?\d+)-(-?\d+)$")
 _POWER = re.compile(r"~ 2\^(\d+)$")
 _TASK = re.compile(r"(.*?) *\[ *(-?\d+)\]$", re.DOTALL)
 _SYMBOL = re.compile(r"\[[0-9a-f]+\] (.*)$")
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[a-z]+)?"
+
+
+def is_number(text: str) -> bool:
+    """Returns True for a number as the kernel writes it. A string such as 007 is none."""
+    return _NUMBER.match(text) is not None
 
 
 def is_text(text: str) -> bool:
@@ -117,7 +123,7 @@ def _part(cell: str, how: str) -> Part:
             return cell
     if "\n" in cell:
         return ",".join(line.strip() for line in cell.split("\n") if line.strip())
-    return int(cell) if re.match(r"-?\d+$", cell) else cell
+    return int(cell) if is_number(cell) else cell
 
 
 def _finish(table: Table) -> None:
@@ -162,3 +168,8 @@ def dropped(text: str) -> Optional[int]:
     """Returns the number of hits that the first histogram of a file had no room for."""
     match = re.search(_DROPPED.pattern, text, re.MULTILINE)
     return int(match.group(1)) if match else None
+
+
+def lost(text: str) -> int:
+    """Returns the number of hits that the histograms of a file had no room for, or that were waited for and gave way."""
+    return sum(int(number) for number in re.findall(r"^    (?:Dropped|Lost): (\d+)$", text, re.MULTILINE))

@@ -18,6 +18,8 @@ class Trigger:
     actions: list[str] = field(default_factory=list)
     size: Optional[int] = None
     filter: Optional[str] = None
+    # Elements that nothing waits for are used again for other keys.
+    reuse: bool = False
 
     def __str__(self) -> str:
         line = "hist:keys=" + ",".join(self.keys)
@@ -26,6 +28,8 @@ class Trigger:
         line += "".join(f":{v}" for v in self.variables)
         if self.size is not None:
             line += f":size={self.size}"
+        if self.reuse:
+            line += ":reuse"
         line += "".join(f":{a}" for a in self.actions)
         return line + (f" if {self.filter}" if self.filter else "")
 
