@@ -45,8 +45,12 @@ mod counts {
     pub(crate) struct Counts;
 
     impl Counts {
-        pub(crate) fn new() -> Result<Self> {
-            Ok(Self)
+        pub(crate) fn new() -> Self {
+            Self
+        }
+
+        pub(crate) fn allocate(&self) -> Result {
+            Ok(())
         }
     }
 }

@@ -8,8 +8,9 @@
 //!
 //! # Locking
 //!
-//! Three counters that most records change have a part for each CPU; the others are shared. Most of
-//! them are changed with the guard of the tracepoint held. A reader sees numbers of about the same
+//! Three counters that most records change have a part for each CPU; the others are shared. They are
+//! allocated before the first listener is attached. Most of them are changed with the guard of the
+//! tracepoint held. A reader sees numbers of about the same
 //! time.
 
 use kernel::{
@@ -17,9 +18,12 @@ use kernel::{
     prelude::*,
     seq_file::SeqFile,
     seq_print,
-    sync::atomic::{
-        Atomic,
-        Relaxed, //
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        SetOnce, //
     },
     trace::file::Refusal, //
 };
@@ -115,33 +119,54 @@ const fn lane(refusal: Refusal) -> usize {
 }
 
 /// The counters of an event.
+///
+/// Only the one of failures is there from the beginning: most events have no listener, and on a
+/// machine with many CPUs the others are large.
 pub(crate) struct Counts {
-    /// Writes that have succeeded.
-    pub(crate) written: Counter,
-    /// Records in instances.
-    pub(crate) ftrace: Counter,
-    /// Records for perf.
-    pub(crate) perf: Counter,
     failed: Atomic<u64>,
+    of_listeners: SetOnce<KBox<OfListeners>>,
+}
+
+/// Those of records that have a listener.
+struct OfListeners {
+    /// Writes that have succeeded.
+    written: Counter,
+    /// Records in instances.
+    ftrace: Counter,
+    /// Records for perf.
+    perf: Counter,
     ftrace_lost: [Atomic<u64>; 4],
     perf_lost: [Atomic<u64>; 4],
 }
 
 impl Counts {
-    /// Creates counters of 0. May sleep.
+    /// Creates counters of 0.
+    pub(crate) fn new() -> Self {
+        Self {
+            failed: Atomic::new(0),
+            of_listeners: SetOnce::new(),
+        }
+    }
+
+    /// Allocates what [`Counts::of_listeners`] counts in, if it is not there yet. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new() -> Result<Self> {
-        Ok(Self {
-            written: Counter::new()?,
-            ftrace: Counter::new()?,
-            perf: Counter::new()?,
-            failed: Atomic::new(0),
-            ftrace_lost: [const { Atomic::new(0) }; 4],
-            perf_lost: [const { Atomic::new(0) }; 4],
-        })
+    pub(crate) fn allocate(&self) -> Result {
+        if self.of_listeners.as_ref().is_none() {
+            let counters = OfListeners {
+                written: Counter::new()?,
+                ftrace: Counter::new()?,
+                perf: Counter::new()?,
+                ftrace_lost: [const { Atomic::new(0) }; 4],
+                perf_lost: [const { Atomic::new(0) }; 4],
+            };
+
+            self.of_listeners
+                .populate(KBox::new(counters, GFP_KERNEL_ACCOUNT)?);
+        }
+        Ok(())
     }
 
     /// Counts a write that has failed.
@@ -151,9 +176,71 @@ impl Counts {
         self.failed.add(1, Relaxed);
     }
 
+    /// The counters of records. They exist if the event has, or had, a listener.
+    #[inline(always)]
+    pub(crate) fn of_listeners(&self) -> Counting<'_> {
+        Counting(self.of_listeners.as_ref().map(|counters| &**counters))
+    }
+
+    /// Shows the numbers, each after a tab.
+    pub(crate) fn show(&self, m: &SeqFile) {
+        let print = |n: u64| seq_print!(m, "\t{}", n);
+        let counting = self.of_listeners();
+        let sum = |of: fn(&OfListeners) -> &Counter| counting.0.map_or(0, |all| of(all).sum());
+        let print_lost = |of: fn(&OfListeners) -> &[Atomic<u64>; 4]| {
+            for lane in 0..4 {
+                let lost = counting.0.and_then(|all| of(all).get(lane));
+
+                print(lost.map_or(0, |n| n.load(Relaxed)));
+            }
+        };
+
+        print(sum(|all| &all.written));
+        print(self.failed.load(Relaxed));
+        print(sum(|all| &all.ftrace));
+        print_lost(|all| &all.ftrace_lost);
+        print(sum(|all| &all.perf));
+        print_lost(|all| &all.perf_lost);
+    }
+}
+
+/// Counts records.
+#[derive(Clone, Copy)]
+pub(crate) struct Counting<'e>(Option<&'e OfListeners>);
+
+impl Counting<'_> {
+    /// Counts a write that has succeeded.
+    #[inline(always)]
+    pub(crate) fn written(self) {
+        if let Some(all) = self.0 {
+            all.written.add(1);
+        }
+    }
+
+    /// Counts a record in an instance.
+    #[inline(always)]
+    pub(crate) fn ftrace(self) {
+        if let Some(all) = self.0 {
+            all.ftrace.add(1);
+        }
+    }
+
+    /// Counts a record for perf.
+    #[cfg(CONFIG_PERF_EVENTS)]
+    #[inline(always)]
+    pub(crate) fn perf(self) {
+        if let Some(all) = self.0 {
+            all.perf.add(1);
+        }
+    }
+
     /// Counts what was lost of a record that was written.
-    pub(crate) fn lose(&self, tally: &Tally) {
-        for (lane, count) in self.ftrace_lost.iter().enumerate() {
+    pub(crate) fn lose(self, tally: &Tally) {
+        let Some(all) = self.0 else {
+            return;
+        };
+
+        for (lane, count) in all.ftrace_lost.iter().enumerate() {
             let lost = tally.files(lane);
 
             if lost != 0 {
@@ -168,21 +255,9 @@ impl Counts {
                 PerfLoss::NoMemory => 3,
             };
 
-            if let Some(count) = self.perf_lost.get(lane) {
+            if let Some(count) = all.perf_lost.get(lane) {
                 count.add(1, Relaxed);
             }
         }
-    }
-
-    /// Shows the numbers, each after a tab.
-    pub(crate) fn show(&self, m: &SeqFile) {
-        let print = |n: u64| seq_print!(m, "\t{}", n);
-
-        print(self.written.sum());
-        print(self.failed.load(Relaxed));
-        print(self.ftrace.sum());
-        self.ftrace_lost.iter().for_each(|n| print(n.load(Relaxed)));
-        print(self.perf.sum());
-        self.perf_lost.iter().for_each(|n| print(n.load(Relaxed)));
     }
 }

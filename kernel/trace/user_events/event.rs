@@ -183,7 +183,7 @@ impl UserEvent {
                 status: Atomic::new(0),
                 min_size,
                 validators,
-                counts: Counts::new()?,
+                counts: Counts::new(),
                 sites <- new_spinlock!(Sites::new(), "UserEvent::sites"),
                 links <- ListLinks::new(),
                 tracker <- AtomicTracker::new(),
@@ -325,6 +325,10 @@ impl UserEvent {
 impl Operations for UserEvent {
     fn kind() -> &'static Kind<Self> {
         &dynevent::KIND
+    }
+
+    fn attaching(this: ArcBorrow<'_, Self>, _held: Held<'_>) -> Result {
+        this.counts.allocate()
     }
 
     fn attached(this: ArcBorrow<'_, Self>, held: Held<'_>) {

@@ -46,7 +46,10 @@ use kernel::{
 };
 
 #[cfg(CONFIG_PERF_EVENTS)]
-use super::counts::PerfLoss;
+use super::counts::{
+    Counting,
+    PerfLoss, //
+};
 #[cfg(CONFIG_PERF_EVENTS)]
 use kernel::trace::perf::{
     self,
@@ -119,6 +122,7 @@ pub(crate) struct Buffer<T>(pub(crate) [T; HEADER_SIZE + SHORT]);
 #[inline(always)]
 pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
     let guard = ReadGuard::new();
+    let counts = event.counts().of_listeners();
     let len = record.len().saturating_sub(HEADER_SIZE);
     let mut checks = event.validators();
     let mut is_foreign = false;
@@ -133,7 +137,7 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
             Listener::File(file) if file.is_recording() => {
                 match deliver_to(file, &guard, record, checks) {
                     Delivery::Kept => {
-                        event.counts().ftrace.add(1);
+                        counts.ftrace();
                         is_delivered = true;
                     }
                     Delivery::Triggers => {
@@ -158,12 +162,12 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
         if !validate::record(checks, record) {
             return Err(EFAULT);
         }
-        is_delivered |= count_sent(event, perf.send(record), &mut tally);
+        is_delivered |= count_sent(counts, perf.send(record), &mut tally);
     }
     if is_foreign || !tally.is_empty() {
         return finish(event, &guard, &tally, is_delivered, is_foreign);
     }
-    event.counts().written.add(1);
+    counts.written();
     Ok(())
 }
 
@@ -183,8 +187,10 @@ fn finish(
             check_own(event, guard)?;
         }
     }
-    event.counts().lose(tally);
-    event.counts().written.add(1);
+    let counts = event.counts().of_listeners();
+
+    counts.lose(tally);
+    counts.written();
     Ok(())
 }
 
@@ -328,7 +334,7 @@ pub(crate) fn deliver_long(
             if !validate::record(event.validators(), room.record()) {
                 return Err(EFAULT);
             }
-            is_delivered = count_sent(event, room.commit(), &mut tally);
+            is_delivered = count_sent(event.counts().of_listeners(), room.commit(), &mut tally);
         } else {
             tally.perf = Some(no_room(len));
         }
@@ -357,10 +363,10 @@ fn wants_buffer(event: &UserEvent, guard: &ReadGuard, len: usize) -> bool {
 /// if a perf event has got it.
 #[cfg(CONFIG_PERF_EVENTS)]
 #[inline(always)]
-fn count_sent(event: &UserEvent, sent: Sent, tally: &mut Tally) -> bool {
+fn count_sent(counts: Counting<'_>, sent: Sent, tally: &mut Tally) -> bool {
     tally.perf = PerfLoss::of(sent);
     if tally.perf.is_none() {
-        event.counts().perf.add(1);
+        counts.perf();
     }
     matches!(sent, Sent::Delivered | Sent::TooLongForSome)
 }
@@ -387,7 +393,7 @@ fn copy_to_others(
     guard: &ReadGuard,
     mut tally: Tally,
 ) {
-    let counts = event.counts();
+    let counts = event.counts().of_listeners();
     let mut slot = Slot::new();
     let len = first.payload_mut().len();
 
@@ -401,7 +407,7 @@ fn copy_to_others(
         };
 
         match end {
-            Delivery::Kept => counts.ftrace.add(1),
+            Delivery::Kept => counts.ftrace(),
             _ => tally.refuse(file.refusal(guard, len)),
         }
     }
@@ -410,17 +416,17 @@ fn copy_to_others(
         match perf.reserve(len) {
             Some(mut room) => {
                 copy(room.payload_mut(), first.payload_mut());
-                count_sent(event, room.commit(), &mut tally);
+                count_sent(counts, room.commit(), &mut tally);
             }
             None => tally.perf = Some(no_room(len)),
         }
     }
     match commit(first) {
-        Delivery::Kept => counts.ftrace.add(1),
+        Delivery::Kept => counts.ftrace(),
         _ => tally.refuse(file.refusal(guard, len)),
     }
     counts.lose(&tally);
-    counts.written.add(1);
+    counts.written();
 }
 
 /// The listeners of an event that want a record.

@@ -204,6 +204,7 @@ pub mod event {
     pub trait Operations: Sized + 'static {
         fn kind() -> &'static Kind<Self>;
 
+        fn attaching(this: ArcBorrow<'_, Self>, held: Held<'_>) -> Result;
         fn attached(this: ArcBorrow<'_, Self>, held: Held<'_>);
 
         fn detached(this: ArcBorrow<'_, Self>, held: Held<'_>);

@@ -145,6 +145,15 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     /// The kind of dynamic events that it belongs to.
     fn kind() -> &'static Kind<Self>;
 
+    /// Called before a listener is attached. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// Those for which it is not attached.
+    fn attaching(_this: ArcBorrow<'_, Self>, _held: Held<'_>) -> Result {
+        Ok(())
+    }
+
     /// Called after a listener was attached: a trace instance or perf.
     fn attached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
 

@@ -95,9 +95,13 @@ impl<T: Operations> Callbacks<T> {
         let _permission = Permission::none(held);
 
         if attach {
-            // SAFETY: The marker says what `data` is: a file, which C keeps for readers after the
-            // probe is removed, as the event does; or perf, which also waits for them.
-            if let Err(e) = unsafe { event.core.tracepoint.add_probe(marker.as_func(), data) } {
+            let attached = T::attaching(owner, held).and_then(|()| {
+                // SAFETY: The marker says what `data` is: a file, which C keeps for readers after
+                // the probe is removed, as the event does; or perf, which also waits for them.
+                unsafe { event.core.tracepoint.add_probe(marker.as_func(), data) }
+            });
+
+            if let Err(e) = attached {
                 return e.to_errno();
             }
             T::attached(owner, held);
