@@ -3,15 +3,15 @@
 //! Counters of the records of an event: written, failed, delivered, and lost by reason.
 //!
 //! Each trace instance, and perf, that was to have a record that was written either has got it or
-//! has lost it; perf has lost it if one of its events has. What a filter does not want is not lost, nor
-//! is a record of a CPU or a task that no perf event, or instance, is about. What an instance overwrites later is counted there.
+//! has lost it; perf has lost it if one of its events has. What a filter does not want is not lost,
+//! nor is a record of a CPU or a task that no perf event, or instance, is about. What an instance
+//! overwrites later is counted there.
 //!
 //! # Locking
 //!
-//! Three counters that most records change have a part for each CPU; the others are shared. They are
-//! allocated before the first listener is attached. Most of them are changed with the guard of the
-//! tracepoint held. A reader sees numbers of about the same
-//! time.
+//! Three counters that most records change have a part for each CPU; the others are shared. They
+//! are allocated before the first listener is attached. Most of them are changed with the guard of
+//! the tracepoint held. A reader sees numbers of about the same time.
 
 use kernel::{
     percpu::Counter,

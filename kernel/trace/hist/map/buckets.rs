@@ -59,19 +59,19 @@ impl Bucket {
         })
     }
 
-    /// Returns `true` if there is no element.
+    /// Returns `true` for a bucket without elements.
     #[inline]
     pub(super) fn is_empty(self) -> bool {
         self.0 & ALL_ENTRIES == 0
     }
 
-    /// Returns `true` if there is no room for an element.
+    /// Returns `true` for a bucket without room for an element.
     #[inline]
     pub(super) fn is_full(self) -> bool {
         self.entry(ENTRIES - 1).is_some()
     }
 
-    /// Returns `true` if there is this element.
+    /// Returns `true` for a bucket that has this element.
     fn has(self, index: u32) -> bool {
         self.entries().any(|entry| entry == index)
     }

@@ -699,7 +699,7 @@ TEST_F(dev, losses__ftrace_full)
 	ASSERT_EQ(0, rmdir(UE_TRACEFS "/instances/lo"));
 }
 
-/* A task that the instance wants no records of loses none, with a histogram and a filter or without. */
+/* A task that the instance wants no records of loses none, with a histogram or without. */
 TEST_F(dev, losses__of_no_task)
 {
 	struct counts c;

@@ -127,7 +127,7 @@ mod tests {
         Ok(())
     }
 
-    /// Those that were to be taken go as others, once nothing takes them any more.
+    /// Elements whose variables are not awaited any more are used again like others.
     #[test]
     fn what_waited_goes() -> Result {
         let map = map(LAYOUT)?;
