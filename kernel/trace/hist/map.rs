@@ -51,6 +51,7 @@ mod buckets;
 mod element;
 mod fold;
 mod key_arena;
+mod lock_word;
 mod reuse;
 mod slab;
 mod snapshot;
@@ -66,6 +67,7 @@ pub(crate) use self::{
         Layout, //
     },
     fold::Fold,
+    lock_word::VarSet,
     snapshot::{
         Row,
         Snapshot, //
@@ -82,7 +84,6 @@ pub(crate) use self::{
     vars::{
         Busy,
         Reader,
-        VarSet,
         Writer, //
     },
 };

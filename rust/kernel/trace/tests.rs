@@ -58,6 +58,7 @@ macro_rules! test_event {
             attached: Atomic<u32>,
             detached: Atomic<u32>,
             refused: Atomic<u32>,
+            is_closed: Atomic<bool>,
         }
 
         impl_has_event! {
@@ -71,6 +72,13 @@ macro_rules! test_event {
         impl event::Operations for $name {
             fn kind() -> &'static Kind<Self> {
                 &$kind
+            }
+
+            fn attaching(this: ArcBorrow<'_, Self>, _held: Held<'_>) -> Result {
+                if this.is_closed.load(Relaxed) {
+                    return Err(EACCES);
+                }
+                Ok(())
             }
 
             fn attached(this: ArcBorrow<'_, Self>, held: Held<'_>) {
@@ -130,6 +138,7 @@ macro_rules! test_event {
                     attached: Atomic::new(0),
                     detached: Atomic::new(0),
                     refused: Atomic::new(0),
+                    is_closed: Atomic::new(false),
                 };
 
                 Ok(Arc::new(event, GFP_KERNEL)?)
@@ -474,6 +483,13 @@ mod suite {
     fn listen() -> Result {
         let event = registered(c"listen")?;
 
+        event.is_closed.store(true, Relaxed);
+        assert_eq!(enable(c"listen", true), Err(EACCES));
+        assert_eq!(event.attached.load(Relaxed), 0);
+        assert!(!event.event.is_enabled());
+        assert_eq!(listeners(&event), 0);
+
+        event.is_closed.store(false, Relaxed);
         enable(c"listen", true)?;
         assert_eq!(event.attached.load(Relaxed), 1);
         assert_eq!(event.refused.load(Relaxed), 1);

@@ -19,6 +19,9 @@
 //! element, and then takes the lock of the version that it had seen before, writes to an element of
 //! its key. If the version has changed it looks for the key again.
 //!
+//! A reader pins the element that it copies. It may be retired, but gets no other key meanwhile: a
+//! copy, and the sums that are taken with it, belong to one key.
+//!
 //! A bucket changes as a whole, so a key that was not found in it can only be added if nothing else
 //! was. If the lock was taken first, nothing of this waits for anybody, and each loop has a bound.
 
@@ -53,12 +56,14 @@ use super::{
         Elements,
         Layout, //
     },
+    lock_word::{
+        LockWord,
+        VarSet, //
+    },
     snapshot,
     table::Seed,
     vars::{
         Changed,
-        LockWord,
-        VarSet,
         Writer, //
     },
     Map, //

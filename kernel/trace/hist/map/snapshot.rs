@@ -18,11 +18,11 @@ use super::{
         Elements, //
     },
     fold::Fold,
+    lock_word::LockWord,
     sort::{
         self,
         SortBy, //
     },
-    vars::LockWord, //
 };
 use crate::limits::{
     COMM_WORDS,

@@ -13,7 +13,6 @@
 
 use core::mem;
 use kernel::{
-    cpu::CpuId,
     processor::cpu_relax,
     sync::{
         atomic::{
@@ -32,128 +31,22 @@ use kernel::{
 
 use super::{
     element::Element,
+    lock_word::{
+        mark,
+        LockWord,
+        VarSet,
+        UNUSED,
+        VERSION, //
+    },
     string::{
         cut,
         put_string, //
     }, //
 };
-use crate::limits::{
-    STRING_WORDS,
-    VARS_MAX, //
-};
-
-// There is a mark for each variable.
-kernel::static_assert!(VARS_MAX <= 16);
+use crate::limits::STRING_WORDS;
 
 /// Number of polls of the lock before the caller fails, all attempts together.
 const LOCK_SPIN_LIMIT: u32 = 64;
-
-/// The contents of the word of the lock.
-///
-/// | Bits | |
-/// | --- | --- |
-/// | 63..32 | version, which each writer increments |
-/// | 31..16 | marks of the variables that are set |
-/// | 15..0 | CPU of the writer and a bit that is set, [`UNUSED`], or 0 |
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct LockWord(pub(super) u64);
-
-/// The increment of each writer.
-const VERSION: u64 = 1 << 32;
-
-/// The position of the marks.
-const MARKS: u32 = 16;
-
-/// The owner of an element that has no key, in a map whose elements can be used again.
-const UNUSED: u16 = 1;
-
-impl LockWord {
-    /// Returns `true` if a variable is set.
-    #[inline]
-    pub(super) fn is_marked(self, var: usize) -> bool {
-        self.0 & mark(var) != 0
-    }
-
-    /// Number of writes.
-    #[inline]
-    fn version(self) -> u32 {
-        // CAST: The high bits.
-        (self.0 >> 32) as u32
-    }
-
-    /// Returns `true` if a variable of a set is set.
-    #[inline]
-    pub(super) fn has_any(self, vars: VarSet) -> bool {
-        self.0 & vars.0 != 0
-    }
-
-    /// Returns `true` if it is being written to, or unused.
-    #[inline]
-    pub(super) fn is_locked(self) -> bool {
-        self.owner() != 0
-    }
-
-    #[inline]
-    fn owner(self) -> u16 {
-        // CAST: The low bits.
-        self.0 as u16
-    }
-
-    /// The owner that stands for this CPU.
-    ///
-    /// If preemption is on, the task may move to another CPU. Then it may give up where it could
-    /// have waited.
-    #[inline]
-    fn this_cpu() -> u16 {
-        // CAST: If a kernel had more CPUs than fit in, those with the same number would give up
-        // too early.
-        (CpuId::current().as_u32() as u16) | 1 << 15
-    }
-}
-
-/// The mark of a variable below [`VARS_MAX`].
-#[inline]
-fn mark(var: usize) -> u64 {
-    if var < VARS_MAX {
-        // CAST: It is small.
-        1u64.wrapping_shl(MARKS.wrapping_add(var as u32))
-    } else {
-        0
-    }
-}
-
-/// A set of variables: their marks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct VarSet(u64);
-
-impl VarSet {
-    pub(crate) const NONE: Self = Self(0);
-
-    /// The set with a further variable.
-    pub(crate) fn with(self, var: usize) -> Self {
-        Self(self.0 | mark(var))
-    }
-
-    /// The variables of both sets.
-    pub(crate) fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    #[inline]
-    pub(crate) fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// The marks of these variables in the word of a lock.
-    pub(super) fn marks(self) -> u64 {
-        self.0
-    }
-
-    /// The variables of marks.
-    pub(super) fn from_marks(marks: u64) -> Self {
-        Self(marks)
-    }
-}
 
 /// An element was written to, or used for another key.
 pub(super) struct Changed;
@@ -190,39 +83,10 @@ impl<'m> Element<'m> {
     /// elements without variables.
     #[inline(always)]
     pub(crate) fn overwrite(&self) -> Option<Writer<'m>> {
-        let lock = self.lock()?;
-        let vars = self.vars()?;
         // Pairs with the store in `drop`: what the last writer wrote is overwritten.
-        let word = LockWord(lock.load(Acquire));
+        let seen = LockWord(self.lock()?.load(Acquire));
 
-        if word.is_locked() {
-            return None;
-        }
-        match self.try_write(lock, vars, word) {
-            Ok(writer) => Some(writer),
-            Err(now) => self.overwrite_after(word, now),
-        }
-    }
-
-    /// Continues [`Element::overwrite`] after the word of the lock was `first`, and is `word`.
-    #[cold]
-    #[inline(never)]
-    fn overwrite_after(&self, first: LockWord, mut word: LockWord) -> Option<Writer<'m>> {
-        let lock = self.lock()?;
-        let vars = self.vars()?;
-
-        for _ in 0..LOCK_SPIN_LIMIT {
-            if word.is_locked() || word.version() != first.version() {
-                return None;
-            }
-            // If only the marks have changed, a reader has taken variables: a new value must be set
-            // after that.
-            match self.try_write(lock, vars, word) {
-                Ok(writer) => return Some(writer),
-                Err(now) => word = now,
-            }
-        }
-        None
+        self.overwrite_since(seen).unwrap_or(None)
     }
 
     /// [`Element::overwrite`] for an element that may have been used for another key since its lock
@@ -265,6 +129,8 @@ impl<'m> Element<'m> {
             if word.is_locked() {
                 return Ok(None);
             }
+            // If only the marks have changed, a reader has taken variables: a new value must be set
+            // after that.
             match self.try_write(lock, vars, word) {
                 Ok(writer) => return Ok(Some(writer)),
                 Err(now) => word = now,
@@ -380,7 +246,7 @@ impl<'m> Element<'m> {
         f: impl FnMut(&Reader<'m>) -> Option<R>,
     ) -> Result<Option<R>, Busy> {
         self.read_then(f, |lock, word, result| {
-            let taken = word.0 & !once.0;
+            let taken = word.0 & !once.marks();
 
             if result.is_none() || taken == word.0 {
                 return lock.load(Relaxed) == word.0;
@@ -396,7 +262,8 @@ impl<'m> Element<'m> {
         self.read_then(
             |_| (),
             |lock, word, ()| {
-                word.version() != version || lock.cmpxchg(word.0, word.0 | once.0, Relaxed).is_ok()
+                word.version() != version
+                    || lock.cmpxchg(word.0, word.0 | once.marks(), Relaxed).is_ok()
             },
         );
     }
@@ -534,10 +401,10 @@ impl Writer<'_> {
         }
     }
 
-    /// VarSet variables as set.
+    /// Marks variables as set.
     #[inline]
     pub(crate) fn mark(&mut self, marks: VarSet) {
-        self.word.0 |= marks.0;
+        self.word.0 |= marks.marks();
     }
 
     /// Sets a string: what is in front of the first NUL, and not more than there is room for with a

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The word that locks an element, and sets of variables as that word has them.
+//!
+//! These are values: nothing here touches an element.
+
+use kernel::cpu::CpuId;
+
+use crate::limits::VARS_MAX;
+
+// There is a mark for each variable.
+kernel::static_assert!(VARS_MAX <= 16);
+
+/// The contents of the word of the lock.
+///
+/// | Bits | |
+/// | --- | --- |
+/// | 63..32 | version, which each writer increments |
+/// | 31..16 | marks of the variables that are set |
+/// | 15..0 | CPU of the writer and a bit that is set, [`UNUSED`], or 0 |
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct LockWord(pub(super) u64);
+
+/// The increment of each writer.
+pub(super) const VERSION: u64 = 1 << 32;
+
+/// The position of the marks.
+const MARKS: u32 = 16;
+
+/// The owner of an element that has no key, in a map whose elements can be used again.
+pub(super) const UNUSED: u16 = 1;
+
+impl LockWord {
+    /// Returns `true` if a variable is set.
+    #[inline]
+    pub(super) fn is_marked(self, var: usize) -> bool {
+        self.0 & mark(var) != 0
+    }
+
+    /// Number of writes.
+    #[inline]
+    pub(super) fn version(self) -> u32 {
+        // CAST: The high bits.
+        (self.0 >> 32) as u32
+    }
+
+    /// Returns `true` if a variable of a set is set.
+    #[inline]
+    pub(super) fn has_any(self, vars: VarSet) -> bool {
+        self.0 & vars.0 != 0
+    }
+
+    /// Returns `true` if it is being written to, or unused.
+    #[inline]
+    pub(super) fn is_locked(self) -> bool {
+        self.owner() != 0
+    }
+
+    #[inline]
+    pub(super) fn owner(self) -> u16 {
+        // CAST: The low bits.
+        self.0 as u16
+    }
+
+    /// The owner that stands for this CPU.
+    ///
+    /// If preemption is on, the task may move to another CPU. Then it may give up where it could
+    /// have waited.
+    #[inline]
+    pub(super) fn this_cpu() -> u16 {
+        // CAST: If a kernel had more CPUs than fit in, those with the same number would give up
+        // too early.
+        (CpuId::current().as_u32() as u16) | 1 << 15
+    }
+}
+
+/// The mark of a variable below [`VARS_MAX`].
+#[inline]
+pub(super) fn mark(var: usize) -> u64 {
+    if var < VARS_MAX {
+        // CAST: It is small.
+        1u64.wrapping_shl(MARKS.wrapping_add(var as u32))
+    } else {
+        0
+    }
+}
+
+/// A set of variables: their marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct VarSet(u64);
+
+impl VarSet {
+    pub(crate) const NONE: Self = Self(0);
+
+    /// The set with a further variable.
+    pub(crate) fn with(self, var: usize) -> Self {
+        Self(self.0 | mark(var))
+    }
+
+    /// The variables of both sets.
+    pub(crate) fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The marks of these variables in the word of a lock.
+    pub(super) fn marks(self) -> u64 {
+        self.0
+    }
+
+    /// The variables of marks.
+    pub(super) fn from_marks(marks: u64) -> Self {
+        Self(marks)
+    }
+}
