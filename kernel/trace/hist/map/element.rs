@@ -60,14 +60,17 @@ pub(super) struct ElementLayout {
     /// Keys are elsewhere: see [`key_arena`].
     pub(super) long_keys: bool,
     pub(super) sums: usize,
-    /// The lock of the variables, if any.
-    pub(super) lock: Option<usize>,
+    /// The lock of the variables, which are behind it, or [`NO_LOCK`].
+    pub(super) lock: usize,
     pub(super) vars: usize,
     pub(super) strings: usize,
     pub(super) comm: usize,
     /// Size of an element.
     pub(super) words: usize,
 }
+
+/// In place of the offset of a lock, which no element is large enough for.
+const NO_LOCK: usize = usize::MAX;
 
 impl ElementLayout {
     /// `EINVAL` for what no element can have. Elements can have a lock without variables.
@@ -89,7 +92,7 @@ impl ElementLayout {
             ..self.parts
         };
 
-        Self::with_keys(layout, false, self.lock.is_some())
+        Self::with_keys(layout, false, self.lock().is_some())
     }
 
     fn with_keys(layout: Layout, long_keys: bool, locked: bool) -> Result<Self> {
@@ -120,12 +123,17 @@ impl ElementLayout {
             parts: layout,
             long_keys,
             sums: place(n_sums)?,
-            lock: if locked { Some(place(1)?) } else { None },
+            lock: if locked { place(1)? } else { NO_LOCK },
             vars: place(n_vars)?,
             strings: place(string_slots.checked_mul(STRING_WORDS).ok_or(EINVAL)?)?,
             comm: place(if comm { COMM_WORDS } else { 0 })?,
             words,
         })
+    }
+
+    /// Returns the offset of the lock, if there is one.
+    pub(super) fn lock(&self) -> Option<usize> {
+        (self.lock != NO_LOCK).then_some(self.lock)
     }
 
     /// Returns the offset of a string.

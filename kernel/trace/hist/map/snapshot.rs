@@ -181,7 +181,7 @@ pub(super) fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &
     };
 
     element.copy_key(key);
-    let Some(lock) = layout.lock else {
+    let Some(lock) = layout.lock() else {
         return copy_words();
     };
 
@@ -204,7 +204,7 @@ pub(super) fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &
 /// Copies an element that may be used for another key at the same time. Returns `false` if it is
 /// unused, or written to all the time.
 pub(super) fn copy_in_use(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) -> bool {
-    let Some(lock) = layout.lock else {
+    let Some(lock) = layout.lock() else {
         return false;
     };
 
@@ -261,7 +261,7 @@ impl<'a> Row<'a> {
     pub(crate) fn var(&self, var: usize) -> Option<u64> {
         let at = self.layout.var(var)?;
 
-        LockWord(self.word(self.layout.lock))
+        LockWord(self.word(self.layout.lock()))
             .is_marked(var)
             .then(|| self.word(Some(at)))
     }

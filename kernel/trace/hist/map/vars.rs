@@ -62,8 +62,7 @@ impl<'m> Element<'m> {
     /// without variables.
     #[inline(always)]
     pub(crate) fn write(&self) -> Option<Writer<'m>> {
-        let lock = self.lock()?;
-        let vars = self.vars()?;
+        let (lock, vars) = self.locked()?;
         let mut polls = LOCK_SPIN_LIMIT;
 
         loop {
@@ -83,10 +82,11 @@ impl<'m> Element<'m> {
     /// elements without variables.
     #[inline(always)]
     pub(crate) fn overwrite(&self) -> Option<Writer<'m>> {
+        let place = self.locked()?;
         // Pairs with the store in `drop`: what the last writer wrote is overwritten.
-        let seen = LockWord(self.lock()?.load(Acquire));
+        let seen = LockWord(place.0.load(Acquire));
 
-        self.overwrite_since(seen).unwrap_or(None)
+        self.overwrite_at(place, seen).unwrap_or(None)
     }
 
     /// [`Element::overwrite`] for an element that may have been used for another key since its lock
@@ -97,28 +97,37 @@ impl<'m> Element<'m> {
     /// [`Changed`] if it may be used for another key by now.
     #[inline(always)]
     pub(super) fn overwrite_since(&self, seen: LockWord) -> Result<Option<Writer<'m>>, Changed> {
-        let (Some(lock), Some(vars)) = (self.lock(), self.vars()) else {
-            return Ok(None);
-        };
+        match self.locked() {
+            Some(place) => self.overwrite_at(place, seen),
+            None => Ok(None),
+        }
+    }
 
+    /// [`Element::overwrite_since`] with the lock and the variables.
+    #[inline(always)]
+    fn overwrite_at(
+        &self,
+        (lock, vars): (&'m Atomic<u64>, &'m [Atomic<u64>]),
+        seen: LockWord,
+    ) -> Result<Option<Writer<'m>>, Changed> {
         if seen.is_locked() {
             return Ok(None);
         }
         match self.try_write(lock, vars, seen) {
             Ok(writer) => Ok(Some(writer)),
-            Err(now) => self.overwrite_since_after(seen, now),
+            Err(now) => self.overwrite_after(seen, now),
         }
     }
 
-    /// Continues [`Element::overwrite_since`] after the word of the lock was `seen`, and is `word`.
+    /// Continues [`Element::overwrite_at`] after the word of the lock was `seen`, and is `word`.
     #[cold]
     #[inline(never)]
-    fn overwrite_since_after(
+    fn overwrite_after(
         &self,
         seen: LockWord,
         mut word: LockWord,
     ) -> Result<Option<Writer<'m>>, Changed> {
-        let (Some(lock), Some(vars)) = (self.lock(), self.vars()) else {
+        let Some((lock, vars)) = self.locked() else {
             return Ok(None);
         };
 
@@ -183,8 +192,7 @@ impl<'m> Element<'m> {
     /// is locked until the returned value is dropped, so that it cannot be retired before it is in
     /// a bucket.
     pub(super) fn use_again(&self) -> Option<Writer<'m>> {
-        let lock = self.lock()?;
-        let vars = self.vars()?;
+        let (lock, vars) = self.locked()?;
         let word = lock.load(Relaxed).wrapping_add(VERSION) >> 32 << 32;
 
         // Pairs with the load in `in_use`.
@@ -275,8 +283,7 @@ impl<'m> Element<'m> {
         mut f: impl FnMut(&Reader<'m>) -> R,
         still: impl Fn(&Atomic<u64>, LockWord, &R) -> bool,
     ) -> Option<R> {
-        let lock = self.lock()?;
-        let vars = self.vars()?;
+        let (lock, vars) = self.locked()?;
         let mut polls = LOCK_SPIN_LIMIT;
 
         loop {
@@ -297,13 +304,14 @@ impl<'m> Element<'m> {
 
     #[inline]
     fn lock(&self) -> Option<&'m Atomic<u64>> {
-        self.word(self.layout().lock?)
+        self.word(self.layout().lock)
     }
 
-    /// The words from the first variable on: who uses one has its number from the layout.
-    #[inline]
-    fn vars(&self) -> Option<&'m [Atomic<u64>]> {
-        self.words_from(self.layout().vars)
+    /// The lock, and the words from the first variable on: who uses one has its number from the
+    /// layout.
+    #[inline(always)]
+    fn locked(&self) -> Option<(&'m Atomic<u64>, &'m [Atomic<u64>])> {
+        self.words_from(self.layout().lock)?.split_first()
     }
 
     /// The words of a string or a stack.
