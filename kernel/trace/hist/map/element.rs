@@ -60,7 +60,7 @@ pub(super) struct ElementLayout {
     /// Keys are elsewhere: see [`key_arena`].
     pub(super) long_keys: bool,
     pub(super) sums: usize,
-    /// The lock of the variables, which are behind it, or [`NO_LOCK`].
+    /// The lock of the variables, or [`NO_LOCK`]. They are the next words.
     pub(super) lock: usize,
     pub(super) vars: usize,
     pub(super) strings: usize,
@@ -131,7 +131,7 @@ impl ElementLayout {
         })
     }
 
-    /// Returns the offset of the lock, if there is one.
+    /// Returns the offset of the lock.
     pub(super) fn lock(&self) -> Option<usize> {
         (self.lock != NO_LOCK).then_some(self.lock)
     }
