@@ -25,6 +25,7 @@
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
 mod callbacks;
+mod calls;
 mod class;
 mod listeners;
 pub(super) mod removal;
@@ -58,8 +59,6 @@ use super::{
 };
 use crate::{
     bindings,
-    cred::with_root_fsuid,
-    error::to_result,
     prelude::*,
     sync::{
         atomic::{
@@ -69,10 +68,7 @@ use crate::{
         Arc,
         ArcBorrow, //
     },
-    types::{
-        Opaque,
-        ScopeGuard, //
-    },
+    types::Opaque, //
 };
 use core::{
     marker::PhantomData,
@@ -296,7 +292,7 @@ impl<T> Event<T> {
     pub fn is_referenced(&self) -> bool {
         // SAFETY: The call is initialised; C reads one atomic counter, which is zero in an event
         // that was never registered.
-        self.registered.load(Relaxed) && unsafe { is_busy(self.core.call.get()) }
+        self.registered.load(Relaxed) && unsafe { calls::is_busy(self.core.call.get()) }
     }
 
     /// Returns `true` if the event has a listener.
@@ -371,7 +367,7 @@ impl<T: Operations> Event<T> {
     /// # Errors
     ///
     /// `ENODEV` if its kind is not registered or there are too many events, `EBUSY` if it is
-    /// registered already, `ENOMEM`.
+    /// registered already, `ENOMEM`, also if there is none for the file of an instance.
     pub fn register(this: ArcBorrow<'_, T>, held: Held<'_>) -> Result {
         let kind = T::kind();
         if !kind.is_registered() {
@@ -408,7 +404,7 @@ impl<T: Operations> Event<T> {
         unsafe { event.link(owner, kind) };
         // SAFETY: The event was just linked, is not registered, and the reference that the caller
         // hands over keeps it and what it points to.
-        unsafe { add(&event.core, held)? };
+        unsafe { calls::add(&event.core, held)? };
 
         // INVARIANT: It was linked, and the reference of `owner` is the registration's from here
         // on.
@@ -474,7 +470,7 @@ impl<T: Operations> Event<T> {
         self.core.fields.hidden(held, || {
             // SAFETY: By the type invariant the event is registered. The fields, which are not C's
             // to free, are hidden from it.
-            unsafe { remove(&self.core, held) }
+            unsafe { calls::remove(&self.core, held) }
         })?;
 
         // INVARIANT: C does not know the event any more, so the reference can be dropped.
@@ -508,88 +504,4 @@ impl<T> Event<T> {
         // SAFETY: As above; `data` is constant while it is registered.
         unsafe { (*(*core).call.get()).data.cast::<T>().cast_const() }
     }
-}
-
-// The symbols that the following functions use are not all exported, so they must not be inlined
-// into modules.
-
-/// # Safety
-///
-/// `call` must be initialised.
-#[inline(never)]
-unsafe fn is_busy(call: *mut bindings::trace_event_call) -> bool {
-    // SAFETY: The caller promises a valid call.
-    unsafe { bindings::trace_event_dyn_busy(call) }
-}
-
-/// Registers an event with C.
-///
-/// # Safety
-///
-/// `core` must be linked and not registered, and stay valid until it is removed again if this
-/// succeeds.
-#[inline(never)]
-unsafe fn add(core: &Core, _held: Held<'_>) -> Result {
-    let call = core.call.get();
-    let dynamic = core.dynamic.get();
-
-    // First, as it is what can be taken back without the fields: the list is not being walked.
-    //
-    // SAFETY: The operations of `dynamic` are set, it is in no list, and `event_mutex` is held.
-    to_result(unsafe { bindings::dyn_event_add(dynamic, call) })?;
-    // SAFETY: It was just added, and `event_mutex` is held.
-    let undo = ScopeGuard::new(|| unsafe { bindings::dyn_event_remove(dynamic) });
-
-    // SAFETY: The caller promises a call that is linked, with all print functions, and with a type
-    // of 0, which asks for a new one.
-    if unsafe { bindings::register_trace_event(&raw mut (*call).event) } == 0 {
-        return Err(ENODEV);
-    }
-
-    // The process that makes an event need not be allowed to make files in tracefs.
-    //
-    // SAFETY: The caller promises a linked call, and `event_mutex` is held.
-    let added = with_root_fsuid(|| to_result(unsafe { bindings::trace_add_event_call(call) }));
-    if let Err(e) = added.and_then(|result| result) {
-        // SAFETY: It was just registered.
-        unsafe { bindings::unregister_trace_event(&raw mut (*call).event) };
-        // SAFETY: C does not know the call any more.
-        unsafe { clear_type(call) };
-        return Err(e);
-    }
-
-    undo.dismiss();
-    Ok(())
-}
-
-/// Unregisters an event from C.
-///
-/// # Safety
-///
-/// `core` must be registered, and its fields hidden.
-#[inline(never)]
-unsafe fn remove(core: &Core, _held: Held<'_>) -> Result {
-    let call = core.call.get();
-
-    // SAFETY: The caller promises a registered call, and `event_mutex` is held.
-    with_root_fsuid(|| to_result(unsafe { bindings::trace_remove_event_call(call) }))??;
-
-    // SAFETY: The caller promises that it is registered, so it is in the list, and `event_mutex` is
-    // held.
-    unsafe { bindings::dyn_event_remove(core.dynamic.get()) };
-    // SAFETY: C does not know the call any more.
-    unsafe { clear_type(call) };
-
-    Ok(())
-}
-
-/// Has the next registration get a new type.
-///
-/// # Safety
-///
-/// `call` must be valid, not registered, and `event_mutex` held.
-unsafe fn clear_type(call: *mut bindings::trace_event_call) {
-    // SAFETY: The caller promises a valid call; `type_id` may read at the same time, so this is one
-    // store.
-    unsafe { Atomic::<c_int>::from_ptr(&raw mut (*call).event.type_) }.store(0, Relaxed);
 }

@@ -98,6 +98,39 @@ TEST_F_TIMEOUT(fail, register_a_format, 280)
 		       USER_EVENT_REG_MULTI_FORMAT, true);
 }
 
+/* no-memory-files: an event that is registered is in each instance. */
+
+#define F_INSTANCE	UE_TRACEFS "/instances/failnth"
+
+TEST_F_TIMEOUT(dev, no_memory_files__register, 280)
+{
+	int nth, ret, hits = 0, done = 0;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, mkdir(F_INSTANCE, 0755));
+	nth = fault_open();
+	fault_sweep(nth, n, 2000) {
+		fault_arm(nth, n);
+		ret = ue_reg(self->fd, &self->w[0], 0, "f_files u32 a");
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
+		if (!ret) {
+			done++;
+			EXPECT_TRUE(ue_exists("f_files")) TH_LOG("n %d", n);
+			EXPECT_EQ(0, access(F_INSTANCE "/events/user_events/f_files/enable", F_OK)) TH_LOG("n %d", n);
+			ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+			/* The file has an index of it. */
+			close(self->fd);
+			self->fd = ue_open();
+		}
+		ASSERT_TRUE(ue_poll(!strstr(ue_slurp(UE_STATUS), "f_files"))) TH_LOG("n %d", n);
+	}
+	close(nth);
+	EXPECT_EQ(0, ue_err(rmdir(F_INSTANCE)));
+	EXPECT_LT(5, hits);
+	EXPECT_LT(0, done);
+}
+
 /* no-memory-match: an event that cannot be compared with is not another one. */
 
 TEST_F_TIMEOUT(dev, no_memory_match__register_an_existing_event, 120)
@@ -177,6 +210,10 @@ TEST_F_TIMEOUT(fail, dynamic_events, 280)
 		hits += fault_done(nth);
 		ASSERT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
 		ASSERT_EQ(ret == 0, *ue_status("f_dyn") != 0);
+		/* Tracing in C makes do without a directory if it has to. */
+		if (ue_is_rust()) {
+			ASSERT_EQ(ret == 0, ue_exists("f_dyn")) TH_LOG("n %d", n);
+		}
 		ASSERT_EQ(ret ? -ENOENT : 0, ue_del(self->fd, "f_dyn"));
 	}
 	EXPECT_LT(5, hits);

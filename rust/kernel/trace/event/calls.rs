@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Adding an event to C, and removing it.
+//!
+//! The symbols that these functions use are not all exported, so they must not be inlined into
+//! modules.
+//!
+//! C source: [`kernel/trace/trace_events.c`](srctree/kernel/trace/trace_events.c).
+
+use super::{
+    super::event_mutex::Held,
+    Core, //
+};
+use crate::{
+    bindings,
+    cred::with_root_fsuid,
+    error::to_result,
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    types::ScopeGuard, //
+};
+
+/// Returns `true` if event probes or triggers refer to an event.
+///
+/// # Safety
+///
+/// `call` must be initialised.
+#[inline(never)]
+pub(super) unsafe fn is_busy(call: *mut bindings::trace_event_call) -> bool {
+    // SAFETY: The caller promises a valid call.
+    unsafe { bindings::trace_event_dyn_busy(call) }
+}
+
+/// Registers an event with C.
+///
+/// # Safety
+///
+/// `core` must be linked and not registered, and stay valid until it is removed again if this
+/// succeeds.
+#[inline(never)]
+pub(super) unsafe fn add(core: &Core, held: Held<'_>) -> Result {
+    let call = core.call.get();
+    let dynamic = core.dynamic.get();
+
+    // First, as it is what can be taken back without the fields: the list is not being walked.
+    //
+    // SAFETY: The operations of `dynamic` are set, it is in no list, and `event_mutex` is held.
+    to_result(unsafe { bindings::dyn_event_add(dynamic, call) })?;
+    // SAFETY: It was just added, and `event_mutex` is held.
+    let undo = ScopeGuard::new(|| unsafe { bindings::dyn_event_remove(dynamic) });
+
+    // SAFETY: The caller promises a call that is linked, with all print functions, and with a type
+    // of 0, which asks for a new one.
+    if unsafe { bindings::register_trace_event(&raw mut (*call).event) } == 0 {
+        return Err(ENODEV);
+    }
+
+    // The process that makes an event need not be allowed to make files in tracefs.
+    //
+    // SAFETY: The caller promises a linked call.
+    let added = with_root_fsuid(|| unsafe { add_call(core, held) });
+    let error = match added.and_then(|added| added) {
+        Ok(true) => {
+            undo.dismiss();
+            return Ok(());
+        }
+        // C has unregistered it with the call.
+        Ok(false) => ENOMEM,
+        Err(e) => {
+            // SAFETY: It was just registered.
+            unsafe { bindings::unregister_trace_event(&raw mut (*call).event) };
+            e
+        }
+    };
+
+    // SAFETY: C does not know the call any more.
+    unsafe { clear_type(call) };
+    Err(error)
+}
+
+/// Adds the call of an event to all instances. Returns `false` if one has had no memory for it; the
+/// call is removed again then, and its type unregistered.
+///
+/// # Safety
+///
+/// As for [`add`].
+unsafe fn add_call(core: &Core, held: Held<'_>) -> Result<bool> {
+    let call = core.call.get();
+
+    // SAFETY: The caller promises a linked call, and `event_mutex` is held.
+    to_result(unsafe { bindings::trace_add_event_call(call) })?;
+    // SAFETY: It was just added, and `event_mutex` is held.
+    if unsafe { bindings::trace_event_has_files(call) } {
+        return Ok(true);
+    }
+
+    let removed = core.fields.hidden(held, || {
+        // SAFETY: As above; the fields, which are not C's to free, are hidden from it.
+        unsafe { bindings::trace_remove_event_call(call) }
+    });
+
+    // An event that is in use stays, but nobody has enabled this one: that takes `event_mutex`.
+    Ok(removed != 0)
+}
+
+/// Unregisters an event from C.
+///
+/// # Safety
+///
+/// `core` must be registered, and its fields hidden.
+#[inline(never)]
+pub(super) unsafe fn remove(core: &Core, _held: Held<'_>) -> Result {
+    let call = core.call.get();
+
+    // SAFETY: The caller promises a registered call, and `event_mutex` is held.
+    with_root_fsuid(|| to_result(unsafe { bindings::trace_remove_event_call(call) }))??;
+
+    // SAFETY: The caller promises that it is registered, so it is in the list, and `event_mutex` is
+    // held.
+    unsafe { bindings::dyn_event_remove(core.dynamic.get()) };
+    // SAFETY: C does not know the call any more.
+    unsafe { clear_type(call) };
+
+    Ok(())
+}
+
+/// Has the next registration get a new type.
+///
+/// # Safety
+///
+/// `call` must be valid, not registered, and `event_mutex` held.
+unsafe fn clear_type(call: *mut bindings::trace_event_call) {
+    // SAFETY: The caller promises a valid call; `type_id` may read at the same time, so this is one
+    // store.
+    unsafe { Atomic::<c_int>::from_ptr(&raw mut (*call).event.type_) }.store(0, Relaxed);
+}
