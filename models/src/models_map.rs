@@ -37,6 +37,8 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("map_copy", Every, copy),
     Model::new("map_fold_copy", Every, fold_copy),
     Model::new("map_fold_take", All(2), fold_take),
+    Model::new("map_spread", All(2), spread),
+    Model::with_cases("map_spread_clear", All(2), 2, spread_clear),
     Model::new("map_free_list", All(2), free_list),
     Model::new("map_free_list_take", All(2), free_list_take),
     Model::new("map_free_list_again", All(2), free_list_again),
@@ -227,6 +229,43 @@ fn fold_take() {
     assert_eq!(rest[1], 4);
 }
 
+/// A map whose hit counts have a part for each CPU.
+pub(crate) fn map_of_counts(bits: u32) -> Arc<Map> {
+    let map = Map::with_seed(bits, plain(1), 0, 1).expect("there is memory");
+
+    shared(map.spread())
+}
+
+/// Each hit is taken once, whatever CPU it is on: that which adds the key, and later ones.
+fn spread() {
+    let map = map_of_counts(1);
+    let job = |map: Arc<Map>| move || assert!(hit(&map, &[1]));
+    let taken = |map: &Map| {
+        let snapshot = map.take(&[]).expect("there is memory");
+
+        snapshot.rows().map(|row| row.sum(0)).sum::<u64>()
+    };
+
+    assert!(hit(&map, &[1]) && hit(&map, &[1]));
+    let first = spawn(1, job(map.clone()));
+    let second = spawn(2, job(map.clone()));
+    let some = taken(&map);
+
+    first.join();
+    second.join();
+    assert!((2..=4).contains(&some));
+    assert_eq!(contents(&map), [(vec![1], 4 - some)]);
+    assert_eq!(taken(&map), 4 - some);
+    assert_eq!(taken(&map), 0);
+    assert!(hit(&map, &[1]));
+    assert_eq!(contents(&map), [(vec![1], 1)]);
+    assert_eq!(map.hits(), 5);
+}
+
+fn spread_clear(case: usize) {
+    clear_of(map_of_counts(1), case);
+}
+
 /// Elements that were prepared in vain are freed and allocated by other threads: two threads for
 /// one free element, with a link in its key word. No element is lost or used twice.
 fn free_list() {
@@ -384,8 +423,11 @@ fn late_keys() {
 
 /// A map is cleared during hits, of a key that it has, or of that and a new one.
 fn clear(case: usize) {
-    let map = map(1, plain(1));
+    clear_of(map(1, plain(1)), case);
+}
 
+fn clear_of(map: Arc<Map>, case: usize) {
+    hit(&map, &[1]);
     hit(&map, &[1]);
     let its_map = map.clone();
     let closed = shared(Atomic::new(false));

@@ -9,12 +9,12 @@ use crate::{
     map::Map,
     models_map::{
         map,
+        map_of_counts,
         plain, //
     },
 };
 use kernel::{
     model::{
-        self,
         shared,
         spawn,
         Check::Every,
@@ -29,18 +29,11 @@ use kernel::{
             smp_mb,
             Full, //
         },
-        smp_mb_after_atomic,
         Arc, //
     },
 };
 
-pub(crate) const MODELS: &[Model] = &[
-    Model::with_cases("poll_hit", Every, 2, |case| poll(case == 1)),
-    Model::with_cases("poll_hit_x86", Every, 2, |case| {
-        model::with_strong_rmw();
-        poll(case == 1);
-    }),
-];
+pub(crate) const MODELS: &[Model] = &[Model::with_cases("poll_hit", Every, 3, poll)];
 
 struct Polled {
     map: Arc<Map>,
@@ -58,15 +51,19 @@ fn hit(polled: &Polled, known: bool) {
     }
 
     // wake_pollers()
-    smp_mb_after_atomic();
+    smp_mb(Full);
     if polled.waits.load(Relaxed) {
         polled.woken.store(true, Relaxed);
     }
 }
 
-fn poll(known: bool) {
+fn poll(case: usize) {
+    let known = case != 0;
     let polled = shared(Polled {
-        map: map(1, plain(1)),
+        map: match case {
+            2 => map_of_counts(1),
+            _ => map(1, plain(1)),
+        },
         waits: Atomic::new(false),
         woken: Atomic::new(false),
     });

@@ -367,11 +367,11 @@ __rust_helper const char *rust_helper_get_syscall_name(int syscall)
 #endif
 
 #ifdef CONFIG_HIST_TRIGGERS
-/* For after the atomic operation that follows the counting of a hit. */
+/* For after the counting of a hit. */
 __rust_helper bool rust_helper_hist_poll_idle(void)
 {
 	/* Pairs with the barrier in poll_wait(). */
-	smp_mb__after_atomic();
+	smp_mb();
 	/* With the barrier above, who waits now has seen the hit or is seen. */
 	return !waitqueue_active(&hist_poll_wq);
 }

@@ -2,7 +2,7 @@
 
 //! Memory of which every CPU has its own copy.
 //!
-//! `Counter` counts without CPUs getting in each other's way, [`Pads`] is scratch memory for code
+//! [`Counter`] and [`Counters`] count without CPUs getting in each other's way, [`Pads`] is scratch memory for code
 //! that may not allocate and has no room on the stack. Both are made where sleeping is allowed, and
 //! used in any context, that of an NMI included.
 //!
@@ -27,7 +27,10 @@ use core::{
 
 mod counter;
 
-pub use counter::Counter;
+pub use counter::{
+    Counter,
+    Counters, //
+};
 
 /// An array of zeroed words for each possible CPU.
 ///

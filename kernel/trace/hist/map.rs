@@ -24,7 +24,8 @@
 //!
 //! # Counters
 //!
-//! Hits and drops are counted per CPU. Every insertion counts one of them, and [`Map::count_drop`]
+//! Hits and drops are counted per CPU, in a map that only counts also those of each element
+//! ([`spread`]). Every insertion counts one of them, and [`Map::count_drop`]
 //! counts hits that are lost for other reasons.
 //!
 //! # Clearing
@@ -56,6 +57,7 @@ mod reuse;
 mod slab;
 mod snapshot;
 mod sort;
+mod spread;
 mod string;
 mod table;
 mod vars;
@@ -94,6 +96,7 @@ use self::{
         Elements, //
     },
     reuse::Reuse,
+    spread::Spread,
     table::{
         Seed,
         Slot,
@@ -120,6 +123,8 @@ pub(crate) struct Map {
     drops_before: Atomic<u64>,
     /// Held while the elements are copied or wiped.
     copying: Pin<KBox<Mutex<()>>>,
+    /// Where most hits are counted, in a map that only counts.
+    spread: Option<Spread>,
     /// In place of the table, if elements can be used again.
     reuse: Option<KBox<Reuse>>,
 }
@@ -171,6 +176,7 @@ impl Map {
             drops: Counter::new()?,
             drops_at_close: Atomic::new(0),
             drops_before: Atomic::new(0),
+            spread: None,
             copying: KBox::pin_init(new_mutex!((), "hist::Map::copying"), GFP_KERNEL)?,
             reuse: reuse
                 .map(|reuse| KBox::new(reuse, GFP_KERNEL))
@@ -181,18 +187,31 @@ impl Map {
         Ok(map)
     }
 
+    /// Has the hits of [`Map::count_u64`] counted for each CPU. The map must be new.
+    pub(crate) fn spread(self) -> Self {
+        Self {
+            spread: Spread::new(self.elements.slab.count()),
+            ..self
+        }
+    }
+
     pub(crate) fn layout(&self) -> &Layout {
         &self.elements.layout.parts
     }
 
-    /// Size of the memory for elements, slots and long keys, in bytes.
+    /// Size of the memory for elements, slots, long keys and hit counts, in bytes.
     pub(crate) fn size(&self) -> usize {
         let index = match &self.reuse {
             Some(reuse) => reuse.buckets.size(),
             None => self.table.size(),
         };
 
-        self.elements.size().saturating_add(index)
+        let spread = self.spread.as_ref().map_or(0, Spread::size);
+
+        self.elements
+            .size()
+            .saturating_add(index)
+            .saturating_add(spread)
     }
 
     /// Finds or claims the element of a key of one word, and counts a hit.
@@ -229,15 +248,20 @@ impl Map {
         if !self.accepts(1) {
             return false;
         }
-        let sum = self.find_word(hash, |index| {
-            let Elements { slab, layout, .. } = &self.elements;
+        let Elements { slab, layout, .. } = &self.elements;
 
-            slab.word_if(index, key, layout.sums)
-        });
+        if let Some(spread) = &self.spread {
+            let found = self.find_word(hash, |index| slab.has_first(index, key).then_some(index));
+
+            if let Ok(index) = found {
+                self.hits.add(1);
+                spread.count(index);
+            }
+            return found.is_ok();
+        }
+        let sum = self.find_word(hash, |index| slab.word_if(index, key, layout.sums));
 
         if let Ok(sum) = sum {
-            // In this order, as `wake_pollers` requires: it relies on the barrier of the atomic
-            // addition, and the addition to the counter is no barrier.
             self.hits.add(1);
             sum.add(1, Relaxed);
         }
@@ -353,6 +377,9 @@ impl Map {
             reuse.wipe();
         }
         self.elements.wipe();
+        if let Some(spread) = &self.spread {
+            spread.wipe();
+        }
         self.hits.reset();
         self.drops_before
             .store(self.drops_at_close.load(Relaxed), Relaxed);
@@ -360,7 +387,7 @@ impl Map {
 
     /// Copies all elements that have a key. May sleep.
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
-        self.copy(|_, _, _| ())
+        self.copy(None)
     }
 
     /// The same, and exchanges for zero what is added up in the elements: their hit counts, and
@@ -370,13 +397,16 @@ impl Map {
     ///
     /// `ENOMEM`; nothing was exchanged then.
     pub(crate) fn take(&self, folds: &[Fold]) -> Result<Snapshot> {
-        self.copy(|element, layout, copy| {
-            element.take(folds, copy.get_mut(layout.sums..).unwrap_or_default());
-        })
+        self.copy(Some(folds))
     }
 
-    /// Copies all elements, and calls `then` for each with its copy.
-    fn copy(&self, then: impl Fn(Element<'_>, &ElementLayout, &mut [u64])) -> Result<Snapshot> {
+    /// Copies all elements. If `taken` says what its sums are, they are taken.
+    fn copy(&self, taken: Option<&[Fold]>) -> Result<Snapshot> {
+        let take = |element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]| {
+            if let Some(folds) = taken {
+                element.take(folds, copy.get_mut(layout.sums..).unwrap_or_default());
+            }
+        };
         let _guard = self.copying.lock();
 
         let mut published = KVVec::with_capacity(self.len(), GFP_KERNEL)?;
@@ -395,7 +425,7 @@ impl Map {
                 let is_there = self.copy_live(reuse, index, element, layout, copy);
 
                 if is_there {
-                    then(element, layout, copy);
+                    take(element, layout, copy);
                 }
                 is_there
             });
@@ -403,9 +433,12 @@ impl Map {
         for index in self.table.published() {
             published.push(index, GFP_KERNEL)?;
         }
-        Snapshot::new(&self.elements, published, |_, element, layout, copy| {
+        Snapshot::new(&self.elements, published, |index, element, layout, copy| {
             snapshot::copy_element(element, layout, copy);
-            then(element, layout, copy);
+            take(element, layout, copy);
+            if let (Some(spread), Some(hits)) = (&self.spread, copy.get_mut(layout.sums)) {
+                spread.add_to(hits, index, element, taken.is_some());
+            }
             true
         })
     }

@@ -64,7 +64,6 @@ struct State {
 
 thread_local! {
     static ENGINE: Cell<Engine> = const { Cell::new(Engine::None) };
-    static STRONG_RMW: Cell<bool> = const { Cell::new(false) };
     static ARMED: Cell<bool> = const { Cell::new(false) };
     static STATE: RefCell<Option<State>> = const { RefCell::new(None) };
     static EXECUTION: Cell<u64> = const { Cell::new(0) };
@@ -267,16 +266,6 @@ pub(crate) fn note(text: impl FnOnce() -> String) {
     LAST_TRACE.with_borrow_mut(|trace| trace.push(line));
 }
 
-/// From here on each atomic read-modify-write operation is a full barrier, as on x86, where
-/// `smp_mb__after_atomic()` therefore does nothing. Additions to memory of a CPU are none.
-pub fn with_strong_rmw() {
-    STRONG_RMW.set(true);
-}
-
-pub(crate) fn has_strong_rmw() -> bool {
-    STRONG_RMW.get()
-}
-
 /// Writes a remark of the model down.
 #[track_caller]
 pub fn remark(text: &str) {
@@ -286,7 +275,6 @@ pub fn remark(text: &str) {
 fn begin(engine: Engine, pool: usize) {
     ENGINE.set(engine);
     ARMED.set(false);
-    STRONG_RMW.set(false);
     EXECUTION.set(EXECUTION.get() + 1);
 
     let pool = (0..pool)

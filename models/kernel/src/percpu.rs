@@ -38,3 +38,33 @@ impl Counter {
         }
     }
 }
+
+pub struct Counters(Vec<Counter>);
+
+impl Counters {
+    pub fn new(len: usize) -> Result<Self> {
+        (0..len)
+            .map(|_| Counter::new())
+            .collect::<Result<_>>()
+            .map(Self)
+    }
+
+    pub fn size(&self) -> usize {
+        self.0.len() * CPUS * size_of::<u64>()
+    }
+
+    #[track_caller]
+    pub fn add(&self, index: usize, n: usize) {
+        self.0[index].add(n);
+    }
+
+    #[track_caller]
+    pub fn sum(&self, index: usize) -> u64 {
+        self.0[index].sum()
+    }
+
+    #[track_caller]
+    pub fn reset(&self) {
+        self.0.iter().for_each(Counter::reset);
+    }
+}

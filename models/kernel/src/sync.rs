@@ -65,14 +65,6 @@ pub mod barrier {
     }
 }
 
-/// `smp_mb__after_atomic()`: after a read-modify-write operation a full barrier.
-#[track_caller]
-pub fn smp_mb_after_atomic() {
-    if !model::has_strong_rmw() {
-        barrier::smp_mb(barrier::Full);
-    }
-}
-
 /// A reference that is counted. The count is not a part of the model.
 pub struct Arc<T: ?Sized>(std::sync::Arc<T>);
 

@@ -11,7 +11,10 @@ use super::PerCpuArray;
 use crate::{
     bindings,
     cpu,
-    error::Result,
+    error::{
+        code::*,
+        Result, //
+    },
     sync::atomic::{
         Atomic,
         Relaxed, //
@@ -97,5 +100,105 @@ impl Counter {
             // atomic operations and by `this_cpu_add`, which does not race with them.
             unsafe { Atomic::from_ptr(part) }
         })
+    }
+}
+
+/// An array of counters, each with a part for each CPU.
+///
+/// As many [`Counter`]s in less memory: 8 bytes each and CPU.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::percpu::Counters;
+///
+/// let counters = Counters::new(3)?;
+///
+/// counters.add(0, 1);
+/// counters.add(2, 40);
+/// counters.add(2, 2);
+/// assert_eq!([counters.sum(0), counters.sum(1), counters.sum(2)], [1, 0, 42]);
+///
+/// // Beyond the end.
+/// counters.add(3, 1);
+/// assert_eq!(counters.sum(3), 0);
+///
+/// counters.reset();
+/// assert_eq!(counters.sum(2), 0);
+///
+/// assert_eq!(Counters::new(0).err(), Some(EINVAL));
+/// assert_eq!(Counters::new(Counters::MAX + 1).err(), Some(EINVAL));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Invariants
+///
+/// `parts` has `len` words.
+pub struct Counters {
+    parts: PerCpuArray<usize>,
+    len: usize,
+}
+
+impl Counters {
+    /// The largest number of counters in an array.
+    pub const MAX: usize = super::MAX_SIZE / size_of::<usize>();
+
+    /// Creates `len` counters of 0. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if `len` is 0 or more than [`MAX`](Self::MAX); `ENOMEM`.
+    pub fn new(len: usize) -> Result<Self> {
+        if len == 0 || len > Self::MAX {
+            return Err(EINVAL);
+        }
+        // INVARIANT: So many words are allocated.
+        Ok(Self {
+            parts: PerCpuArray::new(len)?,
+            len,
+        })
+    }
+
+    /// Size of the memory of all CPUs, in bytes.
+    pub fn size(&self) -> usize {
+        let of_each = size_of::<usize>().wrapping_mul(self.len);
+
+        self.parts.of_all_cpus().count().saturating_mul(of_each)
+    }
+
+    /// Adds `n` to the counter of an index, in any context. No memory barrier, and without effect
+    /// beyond the end of the array.
+    #[inline(always)]
+    pub fn add(&self, index: usize, n: usize) {
+        if index < self.len {
+            // SAFETY: By the type invariant this is a per-CPU pointer to a `usize` in the array.
+            // Accesses are those of `Counter::add`.
+            unsafe { bindings::this_cpu_add_usize(self.parts.as_ptr().wrapping_add(index), n) };
+        }
+    }
+
+    /// The count of an index; 0 beyond the end of the array. Concurrent additions may or may not be
+    /// included.
+    pub fn sum(&self, index: usize) -> u64 {
+        if index >= self.len {
+            return 0;
+        }
+        self.parts.of_all_cpus().fold(0usize, |sum, parts| {
+            // SAFETY: By the type invariant this points into the array of a CPU, which is only
+            // accessed as that of a `Counter` is.
+            let part = unsafe { Atomic::from_ptr(parts.wrapping_add(index)) };
+
+            sum.wrapping_add(part.load(Relaxed))
+        }) as u64
+    }
+
+    /// Sets all counts to 0. Additions at the same time are as for [`Counter::reset`].
+    pub fn reset(&self) {
+        for parts in self.parts.of_all_cpus() {
+            for index in 0..self.len {
+                // SAFETY: As in `sum`.
+                unsafe { Atomic::from_ptr(parts.wrapping_add(index)) }.store(0, Relaxed);
+            }
+        }
     }
 }

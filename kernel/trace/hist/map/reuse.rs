@@ -501,7 +501,6 @@ impl Map {
             }
         };
 
-        // In the order that `wake_pollers` requires.
         self.hits.add(1);
         element.add(0, 1);
         store(element, vars.as_mut());

@@ -64,6 +64,11 @@ impl Slab {
         })
     }
 
+    /// Number of elements.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
     /// Size in bytes.
     pub(super) fn size(&self) -> usize {
         size_of_val(&*self.words)
@@ -75,6 +80,16 @@ impl Slab {
         let start = self.size.wrapping_mul(index as usize);
 
         self.words.get(start..start.wrapping_add(self.size))
+    }
+
+    /// Returns `true` if the first word of an element is `first`.
+    #[inline(always)]
+    pub(super) fn has_first(&self, index: u32, first: u64) -> bool {
+        let start = self.size.wrapping_mul(index as usize);
+
+        self.words
+            .get(start)
+            .is_some_and(|word| word.load(Relaxed) == first)
     }
 
     /// The word at `at` of an element, if that exists and its first word is `first`.

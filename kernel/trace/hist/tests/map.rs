@@ -5,6 +5,7 @@
 mod keys;
 mod reuse;
 mod sort;
+mod spread;
 mod threads;
 mod vars;
 

@@ -365,7 +365,7 @@ macro_rules! arithmetic {
 arithmetic! { u64 u32 usize i64 i32 }
 
 fn full_barrier<O: RmwOrdering>() {
-    if O::IS_FULL || model::has_strong_rmw() {
+    if O::IS_FULL {
         fence(Ordering::SeqCst);
     }
 }

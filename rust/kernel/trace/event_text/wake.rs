@@ -58,10 +58,9 @@ pub(super) fn look_for_pollers() {
 
 /// Wakes the pollers of all files of events after a hit.
 ///
-/// It must follow an atomic read-modify-write operation, namely the counting of the hit: with the
-/// barrier that is added here on some architectures, such an operation is a full memory barrier. It
-/// pairs with the one of a poller, between adding itself to the queue and reading the count. If no
-/// file has been polled yet, this is a single no-op.
+/// It must follow the counting of the hit. The memory barrier in between pairs with the one of a
+/// poller, between adding itself to the queue and reading the count. If no file has been polled yet,
+/// this is a single no-op.
 ///
 /// # Context
 ///

@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// Number of threads.
-const THREADS: u64 = 6;
+pub(super) const THREADS: u64 = 6;
 
 /// The state that threads share.
 #[pin_data]
@@ -88,7 +88,7 @@ impl Team {
 
 /// Runs a job in all threads, which get their number, and tells whether all of them say that they
 /// are content. `meanwhile` runs at the same time.
-fn together(
+pub(super) fn together(
     job: impl Fn(u64) -> bool + Send + Sync + 'static,
     meanwhile: impl FnOnce(),
 ) -> Result<bool> {
