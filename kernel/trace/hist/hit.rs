@@ -22,7 +22,7 @@ mod actions;
 pub(crate) mod context;
 pub(crate) mod eval;
 pub(crate) mod key;
-mod refs;
+pub(crate) mod refs;
 pub(crate) mod text;
 mod vars;
 

@@ -105,33 +105,56 @@ fn resolve_all(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
         }
     }
 
-    // Of which writes the values are. There is a reference for each source at least.
-    let mut versions = [0; VARS_MAX];
+    // There is a reference for each source at least.
+    let mut stamps = [Stamp::default(); VARS_MAX];
 
-    for (i, (source, version)) in program.sources.iter().zip(&mut versions).enumerate() {
+    for (i, (source, stamp)) in program.sources.iter().zip(&mut stamps).enumerate() {
         if program.sources.len() > 1 && source.once.is_empty() {
             continue;
         }
         match read_source(program, source, source.once, scratch) {
-            Ok(Some(read)) => *version = read,
+            Ok(Some(read)) => *stamp = read,
             refused => {
                 // Somebody else has just taken them.
-                restore_vars(program, scratch, versions.get(..i).unwrap_or(&[]));
-                return Outcome::of(refused);
+                let taken = stamps.get(..i).unwrap_or(&[]);
+
+                if restore_vars(program, scratch, taken) {
+                    return Outcome::of(refused);
+                }
+                return Outcome::Busy;
             }
         }
     }
     Outcome::Resolved
 }
 
-/// Reads what is wanted of a source, and unsets the variables `once`. Returns how often they have
-/// been written.
+/// Identifies the write that a value is of.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Stamp {
+    /// The [address](Element::address) of the element.
+    element: usize,
+    /// The number of the write.
+    version: u32,
+}
+
+impl Stamp {
+    /// Returns that of what is read.
+    pub(crate) fn of(element: &Element<'_>, vars: &Reader<'_>) -> Self {
+        Self {
+            element: element.address(),
+            version: vars.version(),
+        }
+    }
+}
+
+/// Reads what is wanted of a source, and unsets the variables `once`. Returns what write they were
+/// of.
 fn read_source(
     program: &Program,
     source: &ReferredHist,
     once: VarSet,
     scratch: &mut Scratch<'_>,
-) -> Result<Option<u32>, Busy> {
+) -> Result<Option<Stamp>, Busy> {
     let Scratch {
         key,
         other,
@@ -152,7 +175,7 @@ fn read_source(
             .reads
             .iter()
             .all(|read| read_one(read, &element, vars, slots, texts))
-            .then_some(vars.version())
+            .then(|| Stamp::of(&element, vars))
     });
 
     match read {
@@ -219,17 +242,28 @@ fn read_one(
     true
 }
 
-/// Undoes what was done to the first sources, which had these versions.
+/// Undoes what was done to the first sources, whose values were of these writes. Returns `false` if
+/// a value of a map whose elements stay those of their keys is lost; those of other maps are counted
+/// there.
 #[cold]
 #[inline(never)]
-fn restore_vars(program: &Program, scratch: &mut Scratch<'_>, versions: &[u32]) {
-    for (source, version) in program.sources.iter().zip(versions) {
-        // The version does not tell whether an element was used for another key.
-        if source.once.is_empty() || source.hist.map.reuses() {
+pub(crate) fn restore_vars(program: &Program, scratch: &mut Scratch<'_>, stamps: &[Stamp]) -> bool {
+    let mut kept = true;
+
+    for (source, stamp) in program.sources.iter().zip(stamps) {
+        if source.once.is_empty() {
             continue;
         }
-        if let Some((element, _)) = find(program, source, scratch.key, scratch.other) {
-            element.restore(source.once, *version);
+        // An element that was used again has another version, whatever its key is, but the key may
+        // have another element.
+        let restored = find(program, source, scratch.key, scratch.other)
+            .map(|(element, _)| element)
+            .filter(|element| element.address() == stamp.element)
+            .is_some_and(|element| element.restore(source.once, stamp.version));
+
+        if !restored {
+            kept &= source.hist.map.count_lost();
         }
     }
+    kept
 }

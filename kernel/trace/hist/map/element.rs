@@ -272,6 +272,11 @@ impl<'m> Element<'m> {
         &self.elements.layout
     }
 
+    /// Its address, which no other element has.
+    pub(crate) fn address(&self) -> usize {
+        self.words.as_ptr().addr()
+    }
+
     /// A word, counted from the first one.
     #[inline]
     pub(super) fn word(&self, at: usize) -> Option<&'m Atomic<u64>> {

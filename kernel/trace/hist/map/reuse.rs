@@ -456,6 +456,18 @@ impl Map {
         Some((reuse.reused.sum(), reuse.lost.sum()))
     }
 
+    /// Counts a variable that was taken for a hit which could not be handled then. Returns `false`
+    /// if elements cannot be used again: these maps do not count that.
+    pub(crate) fn count_lost(&self) -> bool {
+        match &self.reuse {
+            Some(reuse) => {
+                reuse.lost.add(1);
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Keeps elements in which one of these variables is set, as other histograms take them, and no
     /// others.
     pub(crate) fn keep_for(&self, once: VarSet) {

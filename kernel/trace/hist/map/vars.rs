@@ -265,15 +265,17 @@ impl<'m> Element<'m> {
     }
 
     /// Sets consumed variables again, unless they were written since `version`: the new values may
-    /// have been consumed as well.
-    pub(crate) fn restore(&self, once: VarSet, version: u32) {
-        self.read_then(
+    /// have been consumed as well. Returns `false` where [`Element::read`] gives `None`.
+    pub(crate) fn restore(&self, once: VarSet, version: u32) -> bool {
+        let restored = self.read_then(
             |_| (),
             |lock, word, ()| {
                 word.version() != version
                     || lock.cmpxchg(word.0, word.0 | once.marks(), Relaxed).is_ok()
             },
         );
+
+        restored.is_some()
     }
 
     /// Reads variables until `still` confirms that none was written concurrently.

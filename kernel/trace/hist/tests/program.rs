@@ -31,6 +31,10 @@ use crate::{
     hit::{
         context::HitContext,
         record,
+        refs::{
+            restore_vars,
+            Stamp, //
+        },
         save_stack, //
     },
     limits::{

@@ -130,6 +130,104 @@ mod tests {
         Ok(())
     }
 
+    /// Takes the variable of a key for a histogram that refers to it, and restores it. `meanwhile`
+    /// is run in between.
+    fn restore(of: &Histogram, taker: &Histogram, meanwhile: impl FnOnce()) -> Result<bool> {
+        let pads = ScratchRef::new()?;
+        let mut pad = pads.enter().ok_or(EBUSY)?;
+        let mut scratch = Scratch::new(&mut pad, 1).ok_or(EINVAL)?;
+        let source = taker.program.sources.first().ok_or(EINVAL)?;
+        let find = || match of.map.reuses() {
+            true => of.map.lookup_live(&[7]),
+            false => of.map.lookup_u64(7),
+        };
+        let element = find().ok_or(EINVAL)?;
+
+        scratch.key[0] = 7;
+        assert!(!source.once.is_empty());
+        let stamp = element
+            .consume(source.once, |vars| Some(Stamp::of(&element, vars)))
+            .map_err(|_| EBUSY)?
+            .ok_or(EINVAL)?;
+        meanwhile();
+        Ok(restore_vars(&taker.program, &mut scratch, &[stamp]))
+    }
+
+    #[test]
+    fn what_was_taken_is_restored() -> Result {
+        let one = stamps()?;
+        let both = latencies(&one)?;
+        let record = words([7]);
+        let at = |time: u64| Fake {
+            time,
+            ..Fake::new(record.as_flattened())
+        };
+
+        hit(&one, &at(1))?;
+        assert!(restore(&one, &both, || ())?);
+        assert_eq!(hit(&both, &at(3))?, Some(0));
+        // What was written since has been taken as well, or not.
+        hit(&one, &at(1))?;
+        assert!(restore(&one, &both, || {
+            let _ = hit(&one, &at(2)).and_then(|_| hit(&both, &at(3)));
+        })?);
+        assert_eq!(hit(&both, &at(3))?, None);
+        // It is in no element any more.
+        hit(&one, &at(1))?;
+        assert!(!restore(&one, &both, || one.map.clear(|| ()))?);
+        Ok(())
+    }
+
+    #[test]
+    fn what_cannot_be_restored_is_lost() -> Result {
+        let mut spec = spec()?;
+        let time = Field::moment(Moment::Timestamp)?;
+
+        spec.reuse = true;
+        add(&mut spec, var(time, 0)?)?;
+        add_key(&mut spec, word(0)?)?;
+        let one = hist(spec)?;
+        let both = latencies(&one)?;
+        let write = || {
+            one.map.hit_live(
+                &[7],
+                |_| (),
+                |_, vars| {
+                    if let Some(vars) = vars {
+                        vars.set_var(0, 1);
+                    }
+                },
+            )
+        };
+        let is_there = || {
+            let element = one.map.lookup_live(&[7])?;
+
+            element.read(|vars| vars.var(0)).flatten()
+        };
+
+        assert!(write().is_some());
+        assert!(restore(&one, &both, || ())?);
+        assert_eq!(is_there(), Some(1));
+        assert_eq!(one.map.reused(), Some((0, 0)));
+        assert!(restore(&one, &both, || {
+            one.map.clear(|| ());
+        })?);
+        assert_eq!(one.map.reused(), Some((0, 1)));
+
+        // The key has another element.
+        assert!(write().is_some());
+        assert!(restore(&one, &both, || {
+            one.map.clear(|| ());
+            for key in 8..12 {
+                let _ = one.map.hit_live(&[key], |_| (), |_, _| ());
+            }
+            write();
+        })?);
+        assert_eq!(one.map.reused(), Some((0, 1)));
+        assert_eq!(is_there(), Some(1));
+        Ok(())
+    }
+
     #[test]
     fn texts_are_variables() -> Result {
         let mut one = spec()?;
