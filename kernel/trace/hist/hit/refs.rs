@@ -242,9 +242,10 @@ fn read_one(
     true
 }
 
-/// Undoes what was done to the first sources, whose values were of these writes. Returns `false` if
-/// a value of a map whose elements stay those of their keys is lost; those of other maps are counted
-/// there.
+/// Undoes what was done to the first sources, whose values were of these writes.
+///
+/// A value that is lost is counted by its map if its elements can be used again. Otherwise the
+/// result is `false`.
 #[cold]
 #[inline(never)]
 pub(crate) fn restore_vars(program: &Program, scratch: &mut Scratch<'_>, stamps: &[Stamp]) -> bool {
