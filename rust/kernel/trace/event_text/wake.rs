@@ -59,8 +59,8 @@ pub(super) fn look_for_pollers() {
 /// Wakes the pollers of all files of events after a hit.
 ///
 /// It must follow the counting of the hit. The memory barrier in between pairs with the one of a
-/// poller, between adding itself to the queue and reading the count. If no file has been polled yet,
-/// this is a single no-op.
+/// poller, between adding itself to the queue and reading the count. If no file has been polled
+/// yet, this is a single no-op.
 ///
 /// # Context
 ///
