@@ -70,7 +70,8 @@ impl Parts {
     pub(crate) fn new(program: KBox<Program>, map_bits: u32) -> Result<Self> {
         let scratch = match program.path {
             HitPath::Large => Some(ScratchRef::new()?),
-            HitPath::Plain(_) | HitPath::Small | HitPath::Reusing => None,
+            HitPath::Plain(_) | HitPath::Small => None,
+            HitPath::PlainReusing(_) | HitPath::Reusing => None,
         };
         let map = if program.reuse {
             Map::with_reuse(map_bits, program.layout)?

@@ -83,6 +83,7 @@ pub(crate) fn hit(hist: &Histogram, hit: &Hit<'_>) {
     }
     match hist.program.path {
         HitPath::Small => small(hist, hit),
+        HitPath::PlainReusing(key) => plain_reusing(hist, key, hit),
         HitPath::Reusing => reusing(hist, hit),
         _ => large(hist, hit),
     }
@@ -132,6 +133,27 @@ fn plain_extremes(program: &Program, hit: &Hit<'_>, element: Element<'_>) {
     if program.stores {
         vars::store_plain(program, &eval, element);
     }
+}
+
+/// [`plain`] for a histogram with one variable whose elements can be used again.
+#[inline(never)]
+fn plain_reusing(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
+    let program = &hist.program;
+    let [number] = program.kept_numbers.as_slice() else {
+        return;
+    };
+    let record = hit.record();
+    let eval = Eval::with_record(hit, record, &program.code);
+    let value = eval.value(&number.value, &[]);
+    let comm = |comm: &mut Comm| *comm = hit.first_comm();
+
+    hist.map.hit_live(&[load(key, record)], comm, |_, vars| {
+        if let Some(vars) = vars {
+            vars.put(number.place as usize, value);
+            vars.mark(program.kept_vars);
+        }
+        wake_pollers();
+    });
 }
 
 /// Counts a hit in an element, with its values, of which none is an extreme.

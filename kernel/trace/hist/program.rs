@@ -97,6 +97,8 @@ pub(crate) struct ReferredHist {
     pub(crate) same_key: bool,
     /// `same_key`, nothing that is read is a text, and its elements stay those of their keys.
     pub(crate) plain: bool,
+    /// The same, but its elements can be used again.
+    pub(crate) plain_reusing: bool,
     /// The variables that are unset by being read.
     pub(crate) once: VarSet,
     pub(crate) reads: KVec<Read>,
@@ -122,7 +124,9 @@ pub(crate) enum HitPath {
     /// The scratch memory fits on the kernel stack, and nothing that runs can lead to another
     /// event.
     Small,
-    /// Like `Small`, in a histogram whose elements can be used again.
+    /// Like `Plain`, with one variable, in a histogram whose elements can be used again.
+    PlainReusing(Leaf),
+    /// Like `Small`, in such a histogram.
     Reusing,
     /// It needs a [pad](crate::scratch).
     Large,

@@ -67,6 +67,9 @@ pub(crate) fn resolve(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
         return resolve_all(program, &mut scratch.lend());
     };
     if !source.plain {
+        if source.plain_reusing {
+            return resolve_reusing(source, scratch);
+        }
         return resolve_all(program, &mut scratch.lend());
     }
 
@@ -89,6 +92,34 @@ pub(crate) fn resolve(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
         }
         Some(())
     }))
+}
+
+/// [`resolve`] for the numbers of one histogram whose elements can be used again.
+#[inline(always)]
+fn resolve_reusing(source: &ReferredHist, scratch: &mut Scratch<'_>) -> Outcome {
+    let (key, slots) = (&*scratch.key, &mut *scratch.slots);
+    let Some(element) = source.hist.map.lookup_live(key) else {
+        return Outcome::Unresolved;
+    };
+    let taken = element.consume(source.once, |vars| {
+        // It may have become the element of another key.
+        if !element.is_of(key) {
+            return None;
+        }
+        for read in &source.reads {
+            let value = vars.var(read.place as usize)?;
+
+            if let Some(slot) = slots.get_mut(read.slot as usize) {
+                *slot = value;
+            }
+        }
+        Some(())
+    });
+
+    match taken {
+        Err(Busy) if !element.is_used() => Outcome::Unresolved,
+        taken => Outcome::of(taken),
+    }
 }
 
 /// [`resolve`] for any number of sources.

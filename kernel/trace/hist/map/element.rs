@@ -272,6 +272,12 @@ impl<'m> Element<'m> {
         &self.elements.layout
     }
 
+    /// The elements that it is one of, and its words.
+    #[inline(always)]
+    pub(super) fn parts(self) -> (&'m Elements, &'m [Atomic<u64>]) {
+        (self.elements, self.words)
+    }
+
     /// Its address, which no other element has.
     pub(crate) fn address(&self) -> usize {
         self.words.as_ptr().addr()
@@ -313,6 +319,14 @@ impl<'m> Element<'m> {
     pub(crate) fn add(&self, sum: usize, n: u64) {
         if let Some(word) = self.sum_word(sum) {
             word.add(n, Relaxed);
+        }
+    }
+
+    /// Adds a hit to the hit count, which is the first sum.
+    #[inline(always)]
+    pub(super) fn count(&self) {
+        if let Some(hits) = self.word(self.layout().sums) {
+            hits.add(1, Relaxed);
         }
     }
 

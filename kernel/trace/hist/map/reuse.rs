@@ -514,7 +514,7 @@ impl Map {
         };
 
         self.hits.add(1);
-        element.add(0, 1);
+        element.count();
         store(element, vars.as_mut());
         Some(element)
     }

@@ -30,7 +30,10 @@ use kernel::{
 };
 
 use super::{
-    element::Element,
+    element::{
+        Element,
+        Elements, //
+    },
     lock_word::{
         mark,
         LockWord,
@@ -115,19 +118,22 @@ impl<'m> Element<'m> {
         }
         match self.try_write(lock, vars, seen) {
             Ok(writer) => Ok(Some(writer)),
-            Err(now) => self.overwrite_after(seen, now),
+            Err(now) => Self::overwrite_after(self.parts(), seen, now),
         }
     }
 
     /// Continues [`Element::overwrite_at`] after the word of the lock was `seen`, and is `word`.
+    ///
+    /// Not a method, as that would have the caller keep the element in memory, not in registers.
     #[cold]
     #[inline(never)]
     fn overwrite_after(
-        &self,
+        (elements, words): (&'m Elements, &'m [Atomic<u64>]),
         seen: LockWord,
         mut word: LockWord,
     ) -> Result<Option<Writer<'m>>, Changed> {
-        let Some((lock, vars)) = self.locked() else {
+        let element = elements.with(words);
+        let Some((lock, vars)) = element.locked() else {
             return Ok(None);
         };
 
@@ -140,7 +146,7 @@ impl<'m> Element<'m> {
             }
             // If only the marks have changed, a reader has taken variables: a new value must be set
             // after that.
-            match self.try_write(lock, vars, word) {
+            match element.try_write(lock, vars, word) {
                 Ok(writer) => return Ok(Some(writer)),
                 Err(now) => word = now,
             }

@@ -321,12 +321,19 @@ impl Compiler<'_> {
             && program.numbers.len() == program.kept_numbers.len()
             && program.texts.is_empty();
 
-        match program.key_parts.as_slice() {
-            [KeyPart::Number {
-                value: Value::Leaf(leaf),
-                ..
-            }] if plain && leaf.is_recorded() && !program.reuse => return HitPath::Plain(*leaf),
-            _ => (),
+        if let [KeyPart::Number {
+            value: Value::Leaf(leaf),
+            ..
+        }] = program.key_parts.as_slice()
+        {
+            if plain && leaf.is_recorded() {
+                if !program.reuse {
+                    return HitPath::Plain(*leaf);
+                }
+                if program.numbers.len() == 1 {
+                    return HitPath::PlainReusing(*leaf);
+                }
+            }
         }
 
         let saves_texts = program

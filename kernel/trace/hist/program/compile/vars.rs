@@ -113,6 +113,7 @@ impl Compiler<'_> {
             source.once = source.once.with(var);
         }
         source.plain &= read.text.is_none();
+        source.plain_reusing &= read.text.is_none();
         source.reads.push(read, GFP_KERNEL)?;
         Ok(Resolved {
             kind: place.kind.map(|_| ()),
@@ -145,6 +146,7 @@ impl Compiler<'_> {
                     hist: hist.clone(),
                     same_key,
                     plain: same_key && !hist.map.reuses(),
+                    plain_reusing: same_key && hist.map.reuses(),
                     once: VarSet::NONE,
                     reads: KVec::new(),
                 };
