@@ -133,9 +133,6 @@ mod tests {
     /// Takes the variable of a key for a histogram that refers to it, and restores it. `meanwhile`
     /// is run in between.
     fn restore(of: &Histogram, taker: &Histogram, meanwhile: impl FnOnce()) -> Result<bool> {
-        let pads = ScratchRef::new()?;
-        let mut pad = pads.enter().ok_or(EBUSY)?;
-        let mut scratch = Scratch::new(&mut pad, 1).ok_or(EINVAL)?;
         let source = taker.program.sources.first().ok_or(EINVAL)?;
         let find = || match of.map.reuses() {
             true => of.map.lookup_live(&[7]),
@@ -143,13 +140,19 @@ mod tests {
         };
         let element = find().ok_or(EINVAL)?;
 
-        scratch.key[0] = 7;
         assert!(!source.once.is_empty());
         let stamp = element
             .consume(source.once, |vars| Some(Stamp::of(&element, vars)))
             .map_err(|_| EBUSY)?
             .ok_or(EINVAL)?;
         meanwhile();
+
+        // With the pad nothing may sleep.
+        let pads = ScratchRef::new()?;
+        let mut pad = pads.enter().ok_or(EBUSY)?;
+        let mut scratch = Scratch::new(&mut pad, 1).ok_or(EINVAL)?;
+
+        scratch.key[0] = 7;
         Ok(restore_vars(&taker.program, &mut scratch, &[stamp]))
     }
 
