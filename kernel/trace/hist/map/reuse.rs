@@ -73,8 +73,8 @@ use super::{
 /// same time, before it is a drop.
 const TRIES: usize = 16;
 
-/// Number of buckets that are looked at to find an element whose variables have been taken, and
-/// again to find any.
+/// Number of buckets that are looked at to find an element whose variables have been taken, and of
+/// those that are looked at again to find any.
 const STEPS: usize = 128;
 
 /// The parts of a map whose elements can be used again.
@@ -300,13 +300,23 @@ impl Reuse {
 
             return Some(Unused { index, element });
         }
-        self.take_from(elements, false)
-            .or_else(|| self.take_from(elements, true))
+        self.take_from(elements, false).or_else(|| {
+            // Back to where that began: the buckets that come next may all be empty, if keys are
+            // added in the order of this search.
+            self.hand.fetch_sub(self.steps(), Relaxed);
+            self.take_from(elements, true)
+        })
+    }
+
+    /// Number of buckets that one search looks at.
+    fn steps(&self) -> u32 {
+        // CAST: It is small.
+        STEPS.min(self.buckets.len()) as u32
     }
 
     /// Takes the element of another key, `any` or one that nothing waits for.
     fn take_from<'m>(&self, elements: &'m Elements, any: bool) -> Option<Unused<'m>> {
-        for _ in 0..STEPS.min(self.buckets.len()) {
+        for _ in 0..self.steps() {
             let at = self.buckets.nth(self.hand.fetch_add(1, Relaxed));
 
             for _ in 0..TRIES {

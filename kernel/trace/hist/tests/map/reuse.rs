@@ -163,6 +163,28 @@ mod tests {
         Ok(())
     }
 
+    /// Each key gets an element, whatever the order of the keys is. In that of the search for an
+    /// element, all can be in one half of the buckets.
+    #[test]
+    fn all_wait_where_the_search_is() -> Result {
+        const SEEDS: [(u64, u64); 3] = [
+            (0x65a9_cee6_d209_85a2, 0xde74_134b_34e1_f2b3),
+            (0x7c6b_4bc2_0459_6004, 0x8d55_337a_a665_6c4b),
+            (0x72ed_9709_71ea_5a7f, 0x0a39_2ffb_da34_15f3),
+        ];
+
+        for (start, factor) in SEEDS {
+            let map = Map::with_reuse_and_seed(MAP_BITS_MIN, LAYOUT, start, factor)?;
+
+            map.keep_for(once());
+            for key in 1..=5000 {
+                hit(&map, &[key]);
+            }
+            assert_eq!((map.hits(), map.drops()), (5000, 0));
+        }
+        Ok(())
+    }
+
     /// Whatever the factor of the hash is, keys in sequence are in many buckets.
     #[test]
     fn sequence() -> Result {
