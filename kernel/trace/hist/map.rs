@@ -25,8 +25,8 @@
 //! # Counters
 //!
 //! Hits and drops are counted per CPU, in a map that only counts also those of each element
-//! ([`spread`]). Every insertion counts one of them, and [`Map::count_drop`]
-//! counts hits that are lost for other reasons.
+//! ([`spread`]). Every insertion counts one of them, and [`Map::count_drop`] counts hits that are
+//! lost for other reasons.
 //!
 //! # Clearing
 //!
@@ -123,7 +123,7 @@ pub(crate) struct Map {
     drops_before: Atomic<u64>,
     /// Held while the elements are copied or wiped.
     copying: Pin<KBox<Mutex<()>>>,
-    /// Where most hits are counted, in a map that only counts.
+    /// The hit counts of each CPU, in a map that only counts.
     spread: Option<Spread>,
     /// In place of the table, if elements can be used again.
     reuse: Option<KBox<Reuse>>,

@@ -105,7 +105,7 @@ impl Counter {
 
 /// An array of counters, each with a part for each CPU.
 ///
-/// As many [`Counter`]s in less memory: 8 bytes each and CPU.
+/// As many [`Counter`]s in less memory: a `usize` each and CPU.
 ///
 /// # Examples
 ///

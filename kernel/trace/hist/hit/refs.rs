@@ -83,15 +83,21 @@ pub(crate) fn resolve(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     };
 
     Outcome::of(element.consume(source.once, |vars| {
-        for read in &source.reads {
-            let value = vars.var(read.place as usize)?;
-
-            if let Some(slot) = scratch.slots.get_mut(read.slot as usize) {
-                *slot = value;
-            }
-        }
-        Some(())
+        read_numbers(source, vars, scratch.slots)
     }))
+}
+
+/// Reads what is wanted of a source, all of which is numbers.
+#[inline(always)]
+fn read_numbers(source: &ReferredHist, vars: &Reader<'_>, slots: &mut [u64]) -> Option<()> {
+    for read in &source.reads {
+        let value = vars.var(read.place as usize)?;
+
+        if let Some(slot) = slots.get_mut(read.slot as usize) {
+            *slot = value;
+        }
+    }
+    Some(())
 }
 
 /// [`resolve`] for the numbers of one histogram whose elements can be used again.
@@ -106,14 +112,7 @@ fn resolve_reusing(source: &ReferredHist, scratch: &mut Scratch<'_>) -> Outcome 
         if !element.is_of(key) {
             return None;
         }
-        for read in &source.reads {
-            let value = vars.var(read.place as usize)?;
-
-            if let Some(slot) = slots.get_mut(read.slot as usize) {
-                *slot = value;
-            }
-        }
-        Some(())
+        read_numbers(source, vars, slots)
     });
 
     match taken {
@@ -125,14 +124,20 @@ fn resolve_reusing(source: &ReferredHist, scratch: &mut Scratch<'_>) -> Outcome 
 /// [`resolve`] for any number of sources.
 #[inline(never)]
 fn resolve_all(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
-    // With one source all is done in one step. With several it has to be known first that all of
-    // them have values.
-    if program.sources.len() > 1 {
-        for source in &program.sources {
-            match Outcome::of(read_source(program, source, VarSet::NONE, scratch)) {
-                Outcome::Resolved => (),
-                outcome => return outcome,
-            }
+    match program.sources.as_slice() {
+        // All is done in one step.
+        [source] => Outcome::of(read_source(program, source, source.once, scratch)),
+        _ => resolve_several(program, scratch),
+    }
+}
+
+/// [`resolve`] for several sources.
+fn resolve_several(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
+    // It has to be known first that all of them have values.
+    for source in &program.sources {
+        match Outcome::of(read_source(program, source, VarSet::NONE, scratch)) {
+            Outcome::Resolved => (),
+            outcome => return outcome,
         }
     }
 
@@ -140,7 +145,7 @@ fn resolve_all(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     let mut stamps = [Stamp::default(); VARS_MAX];
 
     for (i, (source, stamp)) in program.sources.iter().zip(&mut stamps).enumerate() {
-        if program.sources.len() > 1 && source.once.is_empty() {
+        if source.once.is_empty() {
             continue;
         }
         match read_source(program, source, source.once, scratch) {
