@@ -24,31 +24,33 @@
 //!
 //! The holder of the lock of an address space that uses a set may change the enablers of the set,
 //! if the set has no other user.
+//!
+//! A pass over many bits or address spaces takes the locks of sets and sites for a limited number
+//! of them at a time. With `CONFIG_PREEMPT_RT` these locks are handed to who waits longest: if many
+//! tasks that leave a set took its lock for each single bit, each would wait for all others each
+//! time.
 
+mod site;
+
+pub(crate) use site::{
+    Site,
+    Sites, //
+};
+
+use self::site::Pair;
 use super::{
     defs::EnableBit,
     event::EventUse,
     mm::MmState,
     seed, switch,
     table::{
-        Entry,
         OpenTable,
         Slots, //
-    },
-    visit_list::{
-        Member,
-        Side,
-        VisitList, //
     },
 };
 use kernel::{
     alloc::Flags,
-    list::{
-        impl_list_arc_safe,
-        impl_list_item,
-        ListArc,
-        ListLinks, //
-    },
+    list::ListArc,
     new_mutex,
     prelude::*,
     rbtree::{
@@ -56,10 +58,6 @@ use kernel::{
         RBTreeNode, //
     },
     sync::{
-        atomic::{
-            Atomic,
-            Relaxed, //
-        },
         Arc,
         Mutex, //
     },
@@ -69,115 +67,11 @@ use kernel::{
 /// A set with more bits than this is not taken apart by the task that exits.
 const FEW: usize = 8;
 
-/// The sites of an event.
-pub(crate) type Sites = VisitList<Site>;
+/// Number of slots of a set that are looked at each time its lock is taken.
+const SLOTS_AT_A_TIME: usize = 256;
 
-/// An enable bit: the set that it is in, its key there, and the event that it follows.
-#[pin_data]
-pub(crate) struct Site {
-    /// [`EnableBit::key`].
-    key: u64,
-    event: EventUse,
-    set: Arc<EnablerSet>,
-    side: Side,
-    /// The bit is registered. Changes under the lock of the address space.
-    live: Atomic<bool>,
-    /// In the list of the event.
-    #[pin]
-    links: ListLinks,
-}
-
-// As large as an object of the slab cache that it comes from, with the reference count.
-#[cfg(CONFIG_64BIT)]
-static_assert!(size_of::<Site>() <= 64 - 8);
-
-impl_list_arc_safe! {
-    impl ListArcSafe<0> for Site { untracked; }
-}
-
-impl_list_item! {
-    impl ListItem<0> for Site { using ListLinks { self.links }; }
-}
-
-impl Member for Site {
-    fn side(&self) -> &Side {
-        &self.side
-    }
-}
-
-impl Entry for Arc<Site> {
-    type Key = u64;
-
-    fn key(&self) -> u64 {
-        self.key
-    }
-}
-
-impl Site {
-    fn new(
-        set: &Arc<EnablerSet>,
-        key: u64,
-        event: EventUse,
-        flags: Flags,
-    ) -> Result<ListArc<Self>> {
-        let set = set.clone();
-
-        ListArc::pin_init(
-            try_pin_init!(Self {
-                key,
-                event,
-                set,
-                side: Side::new(),
-                live: Atomic::new(true),
-                links <- ListLinks::new(),
-            }? Error),
-            flags,
-        )
-    }
-
-    /// [`EnableBit::key`] of the bit.
-    pub(crate) fn key(&self) -> u64 {
-        self.key
-    }
-
-    /// The event that the bit follows.
-    pub(crate) fn event(&self) -> &EventUse {
-        &self.event
-    }
-
-    /// The set that the bit is in.
-    pub(crate) fn set(&self) -> &Arc<EnablerSet> {
-        &self.set
-    }
-
-    /// Returns `true` if the bit is registered. The caller holds the lock of an address space that
-    /// uses the set.
-    pub(crate) fn is_live(&self) -> bool {
-        self.live.load(Relaxed)
-    }
-
-    /// Adds the site to its event. A switch that has begun does not see it.
-    ///
-    /// Returns `true` if a switch still has to see `origin`, a site of the same event.
-    fn link(site: ListArc<Self>, origin: Option<&Self>) -> bool {
-        let this = site.clone_arc();
-        let mut sites = this.event.sites().lock();
-
-        sites.insert(site);
-        origin.is_some_and(|origin| sites.is_ahead(origin))
-    }
-
-    /// Removes the site from its event.
-    fn unlink(&self) {
-        self.live.store(false, Relaxed);
-        let mut sites = self.event.sites().lock();
-        // SAFETY: A site is only ever added to the list of its event, in `link()`.
-        let this = unsafe { sites.remove(self) };
-
-        drop(sites);
-        drop(this);
-    }
-}
+/// Number of address spaces that a switch fetches each time it takes the lock of a set.
+const MMS_AT_A_TIME: usize = 16;
 
 /// The enable bits of one address space, or of several that were forked from it.
 #[pin_data]
@@ -191,7 +85,8 @@ struct Inner {
     /// The address spaces that use the set, by number.
     mms: RBTree<u64, Arc<MmState>>,
     users: usize,
-    /// Number of times that a bit was added or removed, or the table has become smaller.
+    /// Number of times that a bit was added or removed, or the table got another size: then a pass
+    /// over its slots may have missed some.
     changes: u64,
 }
 
@@ -229,8 +124,7 @@ pub(crate) struct Change<'a> {
 /// A set for one address space, with room for the bits of another set.
 struct SetCopy {
     set: Arc<EnablerSet>,
-    /// The sites, and those that they are copies of.
-    sites: KVVec<(ListArc<Site>, Arc<Site>)>,
+    sites: KVVec<Pair>,
 }
 
 impl<'a> Change<'a> {
@@ -296,18 +190,18 @@ impl<'a> Change<'a> {
             return None;
         }
         if let Some(slots) = self.slots.take() {
-            self.slots = Some(set.inner.lock().enablers.resize(slots));
+            let mut inner = set.inner.lock();
+
+            inner.changes += 1;
+            self.slots = Some(inner.enablers.resize(slots));
         }
-        let Some(copy) = self.copy.take() else {
+        let Some(mut copy) = self.copy.take() else {
             return Some((set.clone(), false));
         };
-        let mut is_missed = false;
 
-        for (site, origin) in copy.sites {
-            is_missed |= copy.set.add(site, Some(&origin));
-        }
+        copy.set.insert_all(&mut copy.sites);
         self.is_replaced = true;
-        Some((copy.set, is_missed))
+        Some((copy.set, Site::link_copies(copy.sites)))
     }
 
     /// Adds the new bit to the set that [`Change::begin`] has returned. The caller has checked that
@@ -316,9 +210,9 @@ impl<'a> Change<'a> {
     /// A switch of the event that begins after this finds the bit.
     pub(crate) fn insert(&mut self) {
         if let Some(site) = self.site.take() {
-            let set = site.set.clone();
+            let set = site.set().clone();
 
-            set.add(site, None);
+            set.add(site);
         }
     }
 }
@@ -396,7 +290,7 @@ impl EnablerSet {
                 continue;
             }
             for site in inner.enablers.iter() {
-                keys.push_within_capacity(site.key)?;
+                keys.push_within_capacity(site.key())?;
             }
             return Ok(keys);
         }
@@ -404,7 +298,7 @@ impl EnablerSet {
 
     /// Adds a site to the set, which has room for it, and to its event. Only the caller may change
     /// the set.
-    fn add(&self, site: ListArc<Site>, origin: Option<&Site>) -> bool {
+    fn add(&self, site: ListArc<Site>) {
         let rest = {
             let mut inner = self.inner.lock();
 
@@ -413,10 +307,26 @@ impl EnablerSet {
         };
 
         // A site that is in no table could not be removed from its event.
-        if warn_on!(rest.is_some()) {
-            return false;
+        if !warn_on!(rest.is_some()) {
+            Site::link(site);
         }
-        Site::link(site, origin)
+    }
+
+    /// Adds the sites to the set, which has room for them, but not to their events yet. The set has
+    /// no user yet.
+    fn insert_all(&self, pairs: &mut [Pair]) {
+        let mut inner = self.inner.lock();
+
+        for (site, _) in pairs {
+            let rest = site
+                .as_ref()
+                .and_then(|site| inner.enablers.insert_within_capacity(site.clone_arc()));
+
+            // As in `add()`.
+            if warn_on!(rest.is_some()) {
+                *site = None;
+            }
+        }
     }
 
     /// Removes a bit and returns its site, which is to be dropped without a lock. The second value
@@ -493,16 +403,23 @@ impl EnablerSet {
 
             drop(rest);
         }
-        for at in 0..slots {
-            let Some(origin) = self.inner.lock().enablers.slot(at).cloned() else {
-                continue;
-            };
-            let site = Site::new(&set, origin.key, origin.event.clone(), flags)?;
+        for begin in (0..slots).step_by(SLOTS_AT_A_TIME) {
+            let inner = self.inner.lock();
 
-            if sites.push_within_capacity((site, origin)).is_err() {
-                // It has changed.
-                break;
+            for at in (begin..slots).take(SLOTS_AT_A_TIME) {
+                if let Some(origin) = inner.enablers.slot(at) {
+                    // Without room for it, the set has changed.
+                    let _ = sites.push_within_capacity((None, origin.clone()));
+                }
             }
+        }
+        for (site, origin) in sites.iter_mut() {
+            *site = Some(Site::new(
+                &set,
+                origin.key(),
+                origin.event().clone(),
+                flags,
+            )?);
         }
         Ok(SetCopy { set, sites })
     }
@@ -526,7 +443,8 @@ impl EnablerSet {
         };
 
         // The uses of the events are dropped here, without a lock.
-        enablers.consume(|site| site.unlink());
+        Site::unlink_all(enablers.iter());
+        drop(enablers);
         drop(state);
     }
 
@@ -534,27 +452,29 @@ impl EnablerSet {
     /// than `before`, by ascending number.
     pub(crate) fn for_each_mm(&self, before: u64, mut f: impl FnMut(&Arc<MmState>)) {
         let mut next = 0;
+        let mut is_last = false;
 
-        loop {
-            let (mm, is_last) = {
-                let inner = self.inner.lock();
-                let Some(cursor) = inner.mms.cursor_lower_bound(&next) else {
+        // See `share()` for an address space that joins concurrently.
+        while !is_last {
+            let mut mms = [const { None }; MMS_AT_A_TIME];
+            let inner = self.inner.lock();
+
+            for place in &mut mms {
+                let cursor = inner.mms.cursor_lower_bound(&next);
+                let Some((id, mm)) = cursor.as_ref().map(|cursor| cursor.current()) else {
+                    is_last = true;
                     break;
                 };
-                let (id, mm) = cursor.current();
 
                 if *id >= before {
+                    is_last = true;
                     break;
                 }
-                (mm.clone(), cursor.peek_next().is_none())
-            };
-
-            f(&mm);
-            // See `share()` for an address space that has joined concurrently.
-            if is_last {
-                break;
+                next = *id + 1;
+                *place = Some(mm.clone());
             }
-            next = mm.id() + 1;
+            drop(inner);
+            mms.iter().flatten().for_each(&mut f);
         }
     }
 }

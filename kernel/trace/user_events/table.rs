@@ -138,17 +138,8 @@ impl<E: Entry> OpenTable<E> {
     }
 
     /// All entries, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> + Clone {
         self.slots.iter().flatten()
-    }
-
-    /// Calls `f` with all entries. The table is gone then.
-    pub(crate) fn consume(mut self, mut f: impl FnMut(E)) {
-        for slot in self.slots.iter_mut() {
-            if let Some(entry) = slot.take() {
-                f(entry);
-            }
-        }
     }
 
     /// Number of slots, for a pass over them with [`OpenTable::slot`].
