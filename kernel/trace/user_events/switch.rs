@@ -12,7 +12,10 @@
 //!   ([`EnablerSet::share`](super::enabler::EnablerSet::share)).
 //!
 //! So a process that keeps registering, or forking, cannot prolong a switch. Neither can many
-//! processes that are busy: all of them together are waited for [`PAUSES`] times.
+//! processes that are busy: all of them together are waited for [`PATIENCE`] at most.
+//!
+//! A page that is shared since a fork has to be copied before its word can be written, which a work
+//! item does. At its end a switch waits for such copies, too, so that after it the word is right.
 
 use super::{
     enabler::Site,
@@ -32,7 +35,9 @@ use kernel::{
     },
     time::{
         delay::fsleep,
-        Delta, //
+        Delta,
+        Instant,
+        Monotonic, //
     },
     trace::event_mutex::Held,
 };
@@ -43,11 +48,14 @@ static NEXT_ID: Atomic<u64> = Atomic::new(1);
 /// A switch is in progress. Written under `event_mutex`.
 static IN_PROGRESS: Atomic<bool> = Atomic::new(false);
 
-/// The number of times a switch waits for the locks of processes, in all.
-const PAUSES: u32 = 100;
+/// The time that a switch waits for processes, in all.
+const PATIENCE: Delta = Delta::from_millis(10);
 
-/// The time that it waits each time.
+/// The time that it waits each time, at least: on a busy machine it may become more.
 const PAUSE: Delta = Delta::from_micros(100);
+
+/// Maximum number of address spaces whose copies a switch waits for.
+const MAX_COPYING: usize = 64;
 
 /// Returns a number that is larger than all that were returned before.
 ///
@@ -63,23 +71,50 @@ pub(super) fn in_progress() -> bool {
     IN_PROGRESS.load(Acquire)
 }
 
+/// The time in which [`in_progress()`] returns `true`.
+struct Progress;
+
+impl Progress {
+    fn begin() -> Self {
+        IN_PROGRESS.store(true, Relaxed);
+        Self
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        IN_PROGRESS.store(false, Release);
+    }
+}
+
 /// A switch in progress.
 pub(crate) struct Switch {
     /// Address spaces with a smaller number were there when it began.
     before: u64,
-    /// The number of times it may still wait.
-    pauses: u32,
+    /// The time that it may still wait.
+    patience: Delta,
+    /// Address spaces that are copying pages of words that it could not write.
+    copying: [Option<Arc<MmState>>; MAX_COPYING],
 }
 
 impl Switch {
     /// Writes the state of `event` to all bits that follow it. What cannot be written at once is
     /// left to work items.
     pub(super) fn run(event: &UserEvent, _held: Held<'_>) {
-        IN_PROGRESS.store(true, Relaxed);
+        let progress = Progress::begin();
         let mut switch = Self {
             before: next_id(),
-            pauses: PAUSES,
+            patience: PATIENCE,
+            copying: [const { None }; MAX_COPYING],
         };
+
+        switch.visit(event);
+        drop(progress);
+        switch.wait_for_copies();
+    }
+
+    /// Visits all sites of `event`.
+    fn visit(&mut self, event: &UserEvent) {
         let mut seen: Option<Arc<Site>> = None;
 
         event.sites().lock().begin();
@@ -96,8 +131,8 @@ impl Switch {
                 break;
             };
 
-            site.set().for_each_mm(switch.before, |mm| {
-                MmState::sync(mm, &site, &mut switch);
+            site.set().for_each_mm(self.before, |mm| {
+                MmState::sync(mm, &site, self);
             });
             seen = Some(site);
         }
@@ -108,19 +143,38 @@ impl Switch {
         if !self.may_pause() {
             return false;
         }
-        self.pauses -= 1;
+        let begin = Instant::<Monotonic>::now();
+
         fsleep(PAUSE);
+        self.patience -= begin.elapsed();
         true
     }
 
     /// Returns `true` if the switch may still wait.
     pub(super) fn may_pause(&self) -> bool {
-        self.pauses > 0
+        self.patience > Delta::ZERO
     }
-}
 
-impl Drop for Switch {
-    fn drop(&mut self) {
-        IN_PROGRESS.store(false, Release);
+    /// Has the switch wait at its end for the work item of `mm`, which copies the page of a word
+    /// and writes it. There is room for [`MAX_COPYING`] of them; others are not waited for.
+    pub(super) fn copies(&mut self, mm: &Arc<MmState>) {
+        let place = self
+            .copying
+            .iter_mut()
+            .find(|place| place.as_ref().is_none_or(|other| Arc::ptr_eq(other, mm)));
+
+        if let Some(place) = place {
+            *place = Some(mm.clone());
+        }
+    }
+
+    /// Waits for the address spaces that are copying pages, if it may still wait.
+    fn wait_for_copies(mut self) {
+        for mm in core::mem::replace(&mut self.copying, [const { None }; MAX_COPYING])
+            .iter()
+            .flatten()
+        {
+            while mm.is_writing() && self.pause() {}
+        }
     }
 }

@@ -103,10 +103,37 @@ pub mod page {
 }
 
 pub mod time {
-    #[derive(Clone, Copy)]
+    /// In microseconds.
+    #[derive(Clone, Copy, PartialEq, PartialOrd)]
     pub struct Delta(i64);
 
+    impl core::ops::SubAssign for Delta {
+        fn sub_assign(&mut self, other: Self) {
+            self.0 -= other.0;
+        }
+    }
+
+    pub struct Monotonic;
+
+    /// A time. From each to the next one it takes longer than anybody has patience for: a model has
+    /// few steps.
+    pub struct Instant<C>(core::marker::PhantomData<C>);
+
+    impl<C> Instant<C> {
+        pub fn now() -> Self {
+            Self(core::marker::PhantomData)
+        }
+
+        pub fn elapsed(&self) -> Delta {
+            Delta(LONG)
+        }
+    }
+
+    const LONG: i64 = 1_000_000;
+
     impl Delta {
+        pub const ZERO: Self = Self(0);
+
         pub const fn from_micros(n: i64) -> Self {
             Self(n)
         }

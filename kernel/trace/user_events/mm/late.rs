@@ -44,6 +44,9 @@
 //! own ([`faults`]). The words that need not be waited for are written first. If there is no memory
 //! for a page, it tries again after [`MEMORY_WAIT`]. Until then it does not use the address space,
 //! which may be what takes the memory.
+//!
+//! A page that is present, but shared since a fork, needs a copy and nothing from elsewhere. So the
+//! switch waits at its end until the work item has written such words ([`Switch::copies`]).
 
 use super::{
     super::{
@@ -95,6 +98,8 @@ enum Outcome {
     Done,
     /// The work item writes the word later.
     Deferred,
+    /// As `Deferred`; the page of the word is there, but has to be copied first.
+    Copying,
     /// A lock is held by others.
     Busy,
 }
@@ -103,7 +108,7 @@ impl MmState {
     /// Writes the state of its event to the bit of `site`, if it is still registered here.
     ///
     /// Words that cannot be written at once are written later. Waits a little for the locks of the
-    /// process, if `switch` may still wait.
+    /// process, if `switch` may still wait, and has it wait at its end for a page to be copied.
     pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site>, switch: &mut Switch) {
         // All words are going to be written anyway. The work item reads the status of the event
         // after it has reset the flag; the switch has stored the status before it took its number,
@@ -120,6 +125,7 @@ impl MmState {
 
             match Self::try_sync(this, &mm, site, last) {
                 Outcome::Done | Outcome::Deferred => return,
+                Outcome::Copying => return switch.copies(this),
                 Outcome::Busy => (),
             }
             // All words are going to be written anyway.
@@ -149,16 +155,27 @@ impl MmState {
         if !is_here || !site.is_live() {
             return Outcome::Done;
         }
-        match mm.mmap_read_trylock() {
+        let outcome = match mm.mmap_read_trylock() {
             Some(guard) if write_now(&guard, site) => Outcome::Done,
+            Some(guard) if state(&guard, site).is_some() => Outcome::Copying,
             // One word is waited for, not each of them.
             None if !last && !inner.working && inner.pending.is_empty() => Outcome::Busy,
-            _ => {
-                Self::list(this, &mut inner, site.key());
-                Self::queue(this);
-                Outcome::Deferred
-            }
+            _ => Outcome::Deferred,
+        };
+
+        if matches!(outcome, Outcome::Deferred | Outcome::Copying) {
+            Self::list(this, &mut inner, site.key());
+            Self::queue(this);
         }
+        outcome
+    }
+
+    /// Returns `true` until the work item has written all that is deferred.
+    pub(crate) fn is_writing(&self) -> bool {
+        let inner = self.inner.lock();
+
+        inner.set.is_some()
+            && (self.resync.load(Relaxed) || inner.working || !inner.pending.is_empty())
     }
 
     /// Has all words written by a run of the work item that begins after this.
@@ -335,11 +352,16 @@ impl WorkItem for MmState {
     }
 }
 
-/// Returns `true` if the bit of `site` is known to have the state of its event.
-fn is_right(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
+/// Returns the state of the bit of `site`, if that is known without a page fault.
+fn state(guard: &MmapReadGuard<'_>, site: &Site) -> Option<bool> {
     let (addr, nr) = EnableBit::from_key(site.key()).target();
 
-    guard.test_bit_nofault(addr, nr) == Some(site.event().is_on())
+    guard.test_bit_nofault(addr, nr)
+}
+
+/// Returns `true` if the bit of `site` is known to have the state of its event.
+fn is_right(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
+    state(guard, site) == Some(site.event().is_on())
 }
 
 /// Writes the state of its event to the bit of `site`, if neither its page nor the lock of that has

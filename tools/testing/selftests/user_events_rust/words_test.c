@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The time at which an enable word is written, and the identity of words:
- * late-word, stuck-memory and address-tag in
+ * late-word, copied-word, stuck-memory and address-tag in
  * Documentation/trace/rust/deviations.rst.
  *
  * All of these fail on the C implementation.
@@ -74,6 +74,40 @@ TEST_F(dev, late_word__busy_mmap_lock)
 	EXPECT_EQ(1, self->w[0]);
 	ASSERT_EQ(0, ue_enable("lw", false));
 	EXPECT_EQ(0, self->w[0]);
+}
+
+/*
+ * copied-word: the pages of words are shared after a fork, and the words of both
+ * processes are right when the switch returns.
+ */
+TEST_F(dev, copied_word__since_a_fork)
+{
+	int late = 0, round, status, go[2];
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "cw u32 a"));
+	for (round = 1; round <= 50; round++) {
+		bool on = round % 2;
+
+		ASSERT_EQ(0, pipe(go));
+		pid = fork();
+		if (!pid) {
+			close(go[1]);
+			/* Nothing is written: the page of the words stays shared. */
+			_exit(read(go[0], &c, 1) == 0 && self->w[0] != on);
+		}
+		ASSERT_LT(0, pid);
+		close(go[0]);
+		ASSERT_EQ(0, ue_enable("cw", on));
+		late += self->w[0] != on;
+		close(go[1]);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		late += status != 0;
+		ASSERT_TRUE(ue_poll(self->w[0] == on)) TH_LOG("round %d: lost", round);
+	}
+	/* A busy machine may take longer than the switch has patience for. */
+	EXPECT_GT(3, late) TH_LOG("%d words were late", late);
 }
 
 /* stuck-memory: nobody waits for who holds the lock of the folio of a word. */
