@@ -71,7 +71,10 @@ const FEW: usize = 8;
 const SLOTS_AT_A_TIME: usize = 256;
 
 /// Number of address spaces that a switch fetches each time it takes the lock of a set.
-const MMS_AT_A_TIME: usize = 16;
+const USERS_AT_A_TIME: usize = 16;
+
+/// Some of the address spaces that use a set.
+pub(crate) type Users = [Option<Arc<MmState>>; USERS_AT_A_TIME];
 
 /// The enable bits of one address space, or of several that were forked from it.
 #[pin_data]
@@ -448,33 +451,24 @@ impl EnablerSet {
         drop(state);
     }
 
-    /// Calls `f` without a lock with the address spaces that use the set and whose number is less
-    /// than `before`, by ascending number.
-    pub(crate) fn for_each_mm(&self, before: u64, mut f: impl FnMut(&Arc<MmState>)) {
-        let mut next = 0;
-        let mut is_last = false;
+    /// Returns address spaces that use the set, by ascending number from `next` on, and less than
+    /// `before`. There are no others if the last place is empty.
+    pub(crate) fn users(&self, mut next: u64, before: u64) -> Users {
+        let mut users = [const { None }; USERS_AT_A_TIME];
+        let inner = self.inner.lock();
 
-        // See `share()` for an address space that joins concurrently.
-        while !is_last {
-            let mut mms = [const { None }; MMS_AT_A_TIME];
-            let inner = self.inner.lock();
+        for place in &mut users {
+            let cursor = inner.mms.cursor_lower_bound(&next);
+            let Some((id, mm)) = cursor.as_ref().map(|cursor| cursor.current()) else {
+                break;
+            };
 
-            for place in &mut mms {
-                let cursor = inner.mms.cursor_lower_bound(&next);
-                let Some((id, mm)) = cursor.as_ref().map(|cursor| cursor.current()) else {
-                    is_last = true;
-                    break;
-                };
-
-                if *id >= before {
-                    is_last = true;
-                    break;
-                }
-                next = *id + 1;
-                *place = Some(mm.clone());
+            if *id >= before {
+                break;
             }
-            drop(inner);
-            mms.iter().flatten().for_each(&mut f);
+            next = *id + 1;
+            *place = Some(mm.clone());
         }
+        users
     }
 }

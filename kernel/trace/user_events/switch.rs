@@ -7,9 +7,9 @@
 //!
 //! - A registration writes its word itself, after its site is known to the event.
 //! - An address space that gets a copy of a shared set writes all its words if the switch has not
-//!   met all of the originals ([`EnablerSet::copy_for`](super::enabler::EnablerSet::copy_for)).
+//!   met all of the originals ([`EnablerSet::copy_for`]).
 //! - A child that is forked while a switch is in progress writes all its words
-//!   ([`EnablerSet::share`](super::enabler::EnablerSet::share)).
+//!   ([`EnablerSet::share`]).
 //!
 //! So a process that keeps registering, or forking, cannot prolong a switch. Neither can many
 //! processes that are busy: all of them together are waited for [`PATIENCE`] at most.
@@ -18,7 +18,11 @@
 //! item does. At its end a switch waits for such copies, too, so that after it the word is right.
 
 use super::{
-    enabler::Site,
+    enabler::{
+        EnablerSet,
+        Site,
+        Users, //
+    },
     event::UserEvent,
     mm::MmState, //
 };
@@ -114,8 +118,12 @@ impl Switch {
     }
 
     /// Visits all sites of `event`.
+    ///
+    /// Those of one set usually follow each other. The address spaces that use it are fetched once
+    /// for them: what joins later writes all its words, see [`EnablerSet::share`].
     fn visit(&mut self, event: &UserEvent) {
         let mut seen: Option<Arc<Site>> = None;
+        let mut known: Option<(Arc<EnablerSet>, Users)> = None;
 
         event.sites().lock().begin();
         loop {
@@ -130,11 +138,32 @@ impl Switch {
             let Some(site) = next else {
                 break;
             };
+            let users = match known.take() {
+                Some((set, users)) if Arc::ptr_eq(&set, site.set()) => users,
+                _ => site.set().users(0, self.before),
+            };
 
-            site.set().for_each_mm(self.before, |mm| {
-                MmState::sync(mm, &site, self);
-            });
+            self.visit_site(&site, &users);
+            known = Some((site.set().clone(), users));
             seen = Some(site);
+        }
+    }
+
+    /// Visits the address spaces that use the set of `site`, of which `users` are the first.
+    fn visit_site(&mut self, site: &Arc<Site>, users: &Users) {
+        let mut more;
+        let mut users = users;
+
+        loop {
+            for mm in users.iter().flatten() {
+                MmState::sync(mm, site, self);
+            }
+            let [.., Some(last)] = users else {
+                break;
+            };
+
+            more = site.set().users(last.id() + 1, self.before);
+            users = &more;
         }
     }
 
