@@ -84,7 +84,7 @@ cases_of() { # SUITE
 	program)
 		file=$TOP/tools/testing/selftests/${args[0]}.c
 		[ -f "$file" ] || file=$SRC/tools/testing/selftests/${args[0]}.c
-		sed -nE 's/^TEST_F(_TIMEOUT)?\((\w+), *(\w+).*/\2.\3/p; s/^TEST\((\w+)\).*/global.\1/p' "$file"
+		sed -nE 's/^TEST_F(_TIMEOUT)?\((\w+), *(\w+).*/\2.\3/p; s/^TEST\((\w+)\).*/global.\1/p' "$file" | grep -E "${args[1]:+\.${args[1]}\$}"
 		;;
 	script)
 		awk '/^[ \t]*run_tests / || more { line = $0; more = sub(/\\$/, "", line); sub(/^[ \t]*run_tests /, "", line); print line }' \
@@ -183,6 +183,7 @@ suite_script() { # SUITE FACTOR SECONDS
 	read -r -a args <<<"${ARGS_OF[$s]}"
 	case ${KIND_OF[$s]} in
 	program | script)
+		[ "${KIND_OF[$s]}" = script ] || [ -z "${args[1]:-}" ] || only=" -t ${args[1]}"
 		for c in ${CASES_OF[$s]}; do
 			if [ "${KIND_OF[$s]}" = program ] && [[ $c == *.* ]]; then
 				only+=" -r $c"
@@ -193,7 +194,7 @@ suite_script() { # SUITE FACTOR SECONDS
 		;;
 	esac
 	case ${KIND_OF[$s]} in
-	program) cmd="cd '$OUT/$(dirname "${args[0]}")' && timeout $limit ./$(basename "${args[0]}")$only" ;;
+	program) cmd="cd '$OUT/$(dirname "${args[0]}")' && timeout $limit env ${args[2]:-} ./$(basename "${args[0]}")$only" ;;
 	script)
 		cmd="cd '$TOP/tools/testing/selftests/$(dirname "${args[0]}")' && UEDRIVE='$OUT/user_events_rust/compare/uedrive' \
 			timeout $limit ./$(basename "${args[0]}")${args[1]:+ ${args[1]}}$only"

@@ -6,6 +6,14 @@
  */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <sys/ioctl.h>
+
+#if __has_include(<linux/hist_triggers.h>)
+#include <linux/hist_triggers.h>
+#else
+/* The installed headers are those of a kernel without it. */
+#define HIST_IOCSPOLLINTERVAL _IOW('*', 0x20, uint32_t)
+#endif
 
 #include "kselftest_harness.h"
 #include "../user_events_rust/ue.h"
@@ -130,6 +138,44 @@ TEST_F_TIMEOUT(fail, named_and_shared, 280)
 	ASSERT_EQ(0, ue_put(NUM "/trigger", "!hist:name=foo:keys=id:vals=total:size=128"));
 }
 
+/* The additions to what C has. */
+#define NEED_ADDITIONS()						\
+do {									\
+	if (!hist_is_rust())						\
+		SKIP(return, "not in C");				\
+	NEED_FAULTS();							\
+} while (0)
+
+TEST_F_TIMEOUT(fail, parts_and_values, 600)
+{
+	const char *layout = "keys=id.log2=3,tag:vals=total.min,total.max,total.avg:quantiles:size=128";
+
+	NEED_ADDITIONS();
+	make_events(_metadata, self->fd, self->w);
+	sweep_trigger(_metadata, NUM, ue_path("hist:%s", layout), false);
+	sweep_trigger(_metadata, NUM, ue_path("hist:name=foo:%s", layout), false);
+	ASSERT_EQ(0, ue_put(NUM "/trigger", ue_path("hist:name=foo:%s", layout)));
+	sweep_trigger(_metadata, NUM, ue_path("hist:name=foo:%s if id > 1", layout), false);
+}
+
+TEST_F_TIMEOUT(fail, onmin, 280)
+{
+	NEED_ADDITIONS();
+	make_events(_metadata, self->fd, self->w);
+	sweep_trigger(_metadata, NUM, "hist:keys=id:x1=total:onmin($x1).save(delta):size=128", true);
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "hist:keys=id:x1=total:size=128"));
+	sweep_trigger(_metadata, PAIR, "hist:keys=id:lat=total-$x1:onmin($lat).save(part,common_comm):size=128", true);
+}
+
+TEST_F_TIMEOUT(fail, reuse, 600)
+{
+	NEED_ADDITIONS();
+	make_events(_metadata, self->fd, self->w);
+	sweep_trigger(_metadata, NUM, "hist:keys=id:x1=total:reuse:size=128", true);
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "hist:keys=id:x1=total:reuse:size=128"));
+	sweep_trigger(_metadata, PAIR, "hist:keys=id:lat=total-$x1:onmatch(user_events.num).trace(syn,$lat,user_events.num.delta,user_events.num.tag):reuse:size=128", true);
+}
+
 TEST_F_TIMEOUT(fail, snapshot, 280)
 {
 	NEED_FAULTS();
@@ -219,6 +265,10 @@ TEST_F_TIMEOUT(fail, reading, 280)
 	/* In C there may be an empty table. */
 	sweep_reading(_metadata, NUM "/hist", "Entries: 20\n", hist_is_rust(), true);
 	sweep_reading(_metadata, NUM "/hist_debug", "n_fields", hist_is_rust(), false);
+	if (hist_is_rust()) {
+		/* A table without memory is shown without rows. */
+		sweep_reading(_metadata, NUM "/hist_raw", "\n19\t1\t", false, false);
+	}
 	sweep_reading(_metadata, NUM "/trigger", ":size=128 [active]\n", true, false);
 	ASSERT_EQ(0, ue_trunc(NUM "/trigger"));
 	/* Nothing else holds the event. */
@@ -226,6 +276,100 @@ TEST_F_TIMEOUT(fail, reading, 280)
 	close(self->fd);
 	ASSERT_TRUE(ue_gone("num"));
 	self->fd = ue_open();
+}
+
+/* The hit counts in a text of hist_raw with one key. */
+static unsigned long raw_hits(const char *text)
+{
+	unsigned long sum = 0;
+
+	for (const char *line = text; (line = strchr(line, '\n')) && *++line;)
+		sum += strtoul(line + strcspn(line, "\t"), NULL, 10);
+	return sum;
+}
+
+/*
+ * Hits that are taken out of a histogram are in one reading each. What a read() that
+ * fails has taken can be lost, so only those that go through are compared; but what
+ * an open() that fails, or a table without memory, would take stays.
+ */
+TEST_F_TIMEOUT(fail, taking, 280)
+{
+	struct {
+		uint32_t id, delta;
+		uint64_t total;
+		char tag[8];
+	} r = {};
+	int nth, hits = 0, kept = 0;
+	static char buf[65536];
+
+	NEED_ADDITIONS();
+	make_events(_metadata, self->fd, self->w);
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "hist:keys=id:vals=total:size=128"));
+	nth = fault_open();
+	fault_sweep(nth, n, 500) {
+		unsigned long first, second;
+		int fd, len = 0, got = 0;
+
+		for (r.id = 0; r.id < 20; r.id++) {
+			ASSERT_EQ(4 + (int)sizeof(r), ue_write(self->fd, 0, &r, sizeof(r)));
+		}
+		fault_arm(nth, n);
+		fd = open(NUM "/hist_raw", O_RDWR);
+		if (fd < 0)
+			got = -errno;
+		while (fd >= 0 && (got = ue_err(read(fd, buf + len, sizeof(buf) - 1 - len))) > 0)
+			len += got;
+		hits += fault_done(nth);
+		ASSERT_TRUE(got == 0 || got == -ENOMEM) TH_LOG("n %d: %d", n, got);
+		buf[len] = '\0';
+		first = raw_hits(buf);
+		if (fd >= 0)
+			close(fd);
+
+		len = 0;
+		fd = open(NUM "/hist_raw", O_RDWR);
+		ASSERT_LE(0, fd);
+		while ((got = read(fd, buf + len, sizeof(buf) - 1 - len)) > 0)
+			len += got;
+		ASSERT_EQ(0, got);
+		buf[len] = '\0';
+		second = raw_hits(buf);
+		close(fd);
+		ASSERT_GE(20, first + second);
+		if (first + second == 20)
+			kept += first < 20;
+		else
+			ASSERT_EQ(0, first + second);
+	}
+	EXPECT_LT(0, hits);
+	EXPECT_LT(0, kept);
+}
+
+TEST_F_TIMEOUT(fail, poll_interval, 280)
+{
+	int nth, hits = 0, done = 0;
+
+	NEED_ADDITIONS();
+	make_events(_metadata, self->fd, self->w);
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "hist:keys=id:size=128"));
+	nth = fault_open();
+	fault_sweep(nth, n, 100) {
+		int fd = open(NUM "/hist", O_RDONLY), ret;
+		uint32_t interval = 10;
+
+		ASSERT_LE(0, fd);
+		fault_arm(nth, n);
+		ret = ue_err(ioctl(fd, HIST_IOCSPOLLINTERVAL, &interval));
+		hits += fault_done(nth);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
+		/* As if it had not been asked for. */
+		ASSERT_EQ(ret ? 0 : -EBUSY, ue_err(ioctl(fd, HIST_IOCSPOLLINTERVAL, &interval)));
+		done += ret == 0;
+		close(fd);
+	}
+	EXPECT_LT(0, hits);
+	EXPECT_LT(0, done);
 }
 
 /* An instance whose histogram could not be opened can be removed. */

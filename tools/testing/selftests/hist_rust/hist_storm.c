@@ -7,6 +7,9 @@
  *
  * usage: hist_storm [SECONDS]
  *
+ * One histogram is left alone, except that its hits are taken out by hist_raw while
+ * they are counted: each has to be in one of the readings.
+ *
  * At the end all of it is gone, what is left works, and each kind of operation has
  * succeeded at least once.
  */
@@ -14,21 +17,37 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+
+#if __has_include(<linux/hist_triggers.h>)
+#include <linux/hist_triggers.h>
+#else
+/* The installed headers are those of a kernel without it. */
+#define HIST_IOCSPOLLINTERVAL _IOW('*', 0x20, uint32_t)
+#endif
 
 #include "../user_events_rust/ue.h"
 #include "../user_events_rust/storm.h"
+#include "hist.h"
 
 #define EVENTS	4
 
-enum { WRITTEN, SET, CHANGED, REMOVED, READ, CREATED, DELETED, KINDS };
+enum {
+	WRITTEN, SET, CHANGED, REMOVED, READ, CREATED, DELETED,
+	/* What is not in C. */
+	BEYOND, RAW, LIMITED, COUNTED, TAKEN, SUMMED, KINDS
+};
 
 static const char * const kinds[KINDS] = {
 	"records written", "triggers set", "triggers changed", "triggers removed", "tables read",
 	"events and instances created", "events and instances deleted",
+	"triggers set that C refuses", "tables for programs read", "intervals of polling set",
+	"hits counted", "hits taken", "their values taken",
 };
 #define INSTANCE UE_TRACEFS "/instances/hist_storm"
-
-
+#define TAKE UE_EVENTS "/hs_take"
+#define ON_TAKE "hist:keys=id:vals=one:size=128"
+#define TAKE_KEYS 100
 static const char *event(unsigned int i)
 {
 	static char desc[EVENTS][64];
@@ -61,9 +80,18 @@ static const char * const commands[] = {
 	"hist:keys=id:rl=total-$r1:onmatch(user_events.hs0).trace(hs_syn,$rl,id):size=128:reuse",
 	"hist:keys=nosuch",
 	"hist:keys=id:vals=$nosuch",
+	"hist:keys=id.log2=3,tag:vals=total.min,delta.max,total.avg:quantiles:size=256",
+	"hist:keys=total.log2=5:vals=delta.min:sort=delta.min:size=128",
+	"hist:keys=id:mn=total:onmin($mn).save(delta,tag):size=128",
+	"hist:keys=id:ml=total-$x1:onmin($ml).trace(hs_syn,$ml,id):size=128",
+	"hist:name=three:keys=id.log2=1:vals=total.avg:quantiles:size=128",
+	"hist:name=three:keys=id.log2=1:vals=total.avg:quantiles:size=128 if id > 9",
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* The first of those that C refuses, but for reuse. */
+#define FIRST_BEYOND (COMMANDS - 6)
 
 /* Writes records of all events. */
 static void write_records(unsigned int seed)
@@ -107,8 +135,10 @@ static void set_triggers(unsigned int seed)
 
 	while (storm_going()) {
 		unsigned int r = rand_r(&seed);
-		const char *c = commands[(r >> 4) % COMMANDS], *how[] = { "", ":pause", ":cont", ":clear" };
+		unsigned int nr = (r >> 4) % COMMANDS;
+		const char *c = commands[nr], *how[] = { "", ":pause", ":cont", ":clear" };
 		const char *filter = strstr(c, " if ");
+		bool is_set;
 		int plain = filter ? (int)(filter - c) : (int)strlen(c), kind = SET;
 
 		switch (r >> 16 & 7) {
@@ -133,7 +163,9 @@ static void set_triggers(unsigned int seed)
 		default:
 			snprintf(cmd, sizeof(cmd), "%s", c);
 		}
-		storm_did(kind, ue_put(ue_path("%s/trigger", dir(r)), cmd) == 0);
+		is_set = ue_put(ue_path("%s/trigger", dir(r)), cmd) == 0;
+		storm_did(kind, is_set);
+		storm_did(BEYOND, is_set && kind == SET && nr >= FIRST_BEYOND);
 	}
 }
 
@@ -141,19 +173,25 @@ static void read_files(unsigned int seed)
 {
 	while (storm_going()) {
 		unsigned int r = rand_r(&seed);
-		const char *what[] = { "hist", "hist_debug", "trigger", "hist" };
-		const char *file = ue_path("%s/%s", dir(r), what[r >> 8 & 3]);
+		const char *what[] = { "hist", "hist_debug", "trigger", "hist", "hist_raw" };
+		const char *file = ue_path("%s/%s", dir(r), what[(r >> 8) % 5]);
 		struct pollfd p = { .events = POLLIN | POLLPRI };
+		uint32_t interval = 1 + (r >> 16) % 20;
 		char buf[4096];
 
 		if (r >> 12 & 7) {
-			storm_did(READ, strstr(ue_slurp(file), "} hitcount: "));
+			char *text = ue_slurp(file);
+
+			storm_did(READ, strstr(text, "} hitcount: "));
+			storm_did(RAW, strstr(text, "\thitcount"));
 			continue;
 		}
 		/* Held for a while, whatever happens to the event. */
-		p.fd = open(file, O_RDONLY);
+		p.fd = open(file, r >> 21 & 1 ? O_RDWR : O_RDONLY);
 		if (p.fd < 0)
 			continue;
+		if (r >> 22 & 1)
+			storm_did(LIMITED, ioctl(p.fd, HIST_IOCSPOLLINTERVAL, &interval) == 0);
 		poll(&p, 1, rand_r(&seed) % 20);
 		while (read(p.fd, buf, sizeof(buf)) > 0 && rand_r(&seed) % 4)
 			;
@@ -161,6 +199,56 @@ static void read_files(unsigned int seed)
 		close(p.fd);
 		if (r >> 20 & 1)
 			ue_slurp(UE_TRACEFS "/error_log");
+	}
+}
+
+/* Writes records of the event whose hits are taken. */
+static void count(unsigned int seed)
+{
+	volatile uint32_t word = 0;
+	int fd = ue_open(), index = ue_reg_index(fd, &word, 0, "hs_take u32 id; u32 one");
+
+	while (storm_going()) {
+		struct {
+			uint32_t id, one;
+		} rec = { rand_r(&seed) % TAKE_KEYS, 1 };
+
+		storm_did(COUNTED, ue_writev(fd, index, &rec, sizeof(rec)) > 0);
+	}
+	close(fd);
+}
+
+/* One reading of all that is there. Each hit has the value 1, so the sums agree. */
+static void take_once(unsigned long *hits, unsigned long *sum)
+{
+	static char text[65536];
+	int fd = open(TAKE "/hist_raw", O_RDWR | O_CLOEXEC);
+	ssize_t n, len = 0;
+
+	while ((n = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
+		len += n;
+	close(fd);
+	text[len] = '\0';
+	for (char *line = text; (line = strchr(line, '\n')) && *++line;) {
+		unsigned int id;
+		unsigned long more, one;
+
+		if (sscanf(line, "%u\t%lu\t%lu", &id, &more, &one) != 3)
+			continue;
+		*hits += more;
+		*sum += one;
+	}
+}
+
+static void take(unsigned int seed)
+{
+	while (storm_going()) {
+		unsigned long hits = 0, sum = 0;
+
+		take_once(&hits, &sum);
+		storm_did_many(TAKEN, hits);
+		storm_did_many(SUMMED, sum);
+		usleep(rand_r(&seed) % 3000);
 	}
 }
 
@@ -249,17 +337,29 @@ int main(int argc, char **argv)
 {
 	static const storm_part few[] = {
 		write_records, write_records, set_triggers, set_triggers, read_files, read_files, come_and_go,
+		count, count, take, take,
 	};
-	static const storm_part more[] = { write_records, set_triggers };
+	static const storm_part more[] = { write_records, set_triggers, count };
 	storm_part parts[STORM_PARTS_MAX];
 	size_t n = storm_parts(parts, few, sizeof(few) / sizeof(few[0]), more, sizeof(more) / sizeof(more[0]));
 	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad = 0, status, fd;
+	unsigned long hits = 0, sum = 0, dropped = 0;
 	pid_t pids[STORM_PARTS_MAX];
 	volatile uint32_t word = 0;
+	char *text;
 
 	if (storm_init(KINDS) || !clean()) {
 		printf("cannot start: events are in use\n");
 		return 1;
+	}
+	fd = ue_open();
+	if (ue_reg(fd, &word, 0, "hs_take u32 id; u32 one") || ue_put(TAKE "/trigger", ON_TAKE)) {
+		printf("cannot start: no histogram\n");
+		return 1;
+	}
+	if (!hist_is_rust()) {
+		for (int kind = BEYOND; kind < KINDS; kind++)
+			storm_did(kind, true);
 	}
 	storm_begin(seconds);
 	for (size_t i = 0; i < n; i++) {
@@ -279,6 +379,20 @@ int main(int argc, char **argv)
 			bad = 1;
 		}
 	}
+	take_once(&hits, &sum);
+	storm_did_many(TAKEN, hits);
+	storm_did_many(SUMMED, sum);
+	text = strstr(ue_slurp(TAKE "/hist"), "Dropped: ");
+	if (text)
+		dropped = strtoul(text + strlen("Dropped: "), NULL, 10);
+	if (hist_is_rust() && (storm_count(TAKEN) + dropped != storm_count(COUNTED) || storm_count(SUMMED) != storm_count(TAKEN))) {
+		printf("of %lu hits %lu were taken, with %lu values, and %lu dropped\n", storm_count(COUNTED),
+		       storm_count(TAKEN), storm_count(SUMMED), dropped);
+		bad = 1;
+	}
+	ue_put(TAKE "/trigger", "!" ON_TAKE);
+	ue_unreg(fd, &word, 0);
+	close(fd);
 	if (!ue_poll(clean())) {
 		printf("something stays: %s", ue_slurp(UE_DYN));
 		for (unsigned int i = 0; i < 8; i++)

@@ -1349,7 +1349,7 @@ static int stuck_child(int fd, volatile int *ready, volatile int *stuck)
 		pause();
 }
 
-TEST_F_TIMEOUT(dev, stuck_memory__many_words, 300)
+TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 {
 	volatile int *count = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -1367,13 +1367,13 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 300)
 			_exit(stuck_child(self->fd, &count[0], &count[1]));
 		ASSERT_LT(0, pids[n]);
 	}
-	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&count[0], __ATOMIC_ACQUIRE) == n, 60000));
+	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&count[0], __ATOMIC_ACQUIRE) == n, 6 * UE_PATIENCE));
 	/* Work that is queued from here on is queued on this CPU. */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
 	EXPECT_EQ(0, ue_enable("sm_many", true));
-	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&count[1], __ATOMIC_ACQUIRE) == n, 60000)) {
+	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&count[1], __ATOMIC_ACQUIRE) == n, 6 * UE_PATIENCE)) {
 		TH_LOG("%d of %d are waited for", count[1], n);
 	}
 

@@ -6,10 +6,14 @@
  *
  * usage: storm [SECONDS]
  *
+ * One event stays registered, and some write it that are not killed: the number of
+ * its records in user_events_losses is how many they wrote.
+ *
  * At the end all of it is gone, what is left works, and each kind of operation has
  * succeeded at least once.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,11 +26,20 @@
 #define EVENTS	4
 #define ALL	5
 
-enum { SWITCHED, OPENED, WRITTEN, REGISTERED, UNREGISTERED, CREATED, DELETED, TRIGGERED, READ, KINDS };
+/* The event that stays. */
+#define LASTING	"storm_lasting"
+#define LOSSES	UE_TRACEFS "/user_events_losses"
+
+enum {
+	SWITCHED, OPENED, WRITTEN, REGISTERED, UNREGISTERED, CREATED, DELETED, TRIGGERED, READ, COUNTED,
+	/* What is not in C. */
+	LONG, BATCHED, ASKED, NOTICED, KINDS
+};
 
 static const char * const kinds[KINDS] = {
 	"events switched", "perf events opened", "records written", "registrations", "unregistrations",
-	"events created", "events deleted", "triggers set", "traces read",
+	"events created", "events deleted", "triggers set", "traces read", "records counted",
+	"long records written", "batches written", "lines of set_user_event", "changes of events noticed",
 };
 
 static char *self;
@@ -62,7 +75,7 @@ static void toggle(unsigned int seed)
 			ue_put(ue_path("%s/instances/storm/events/user_events/%s/enable", UE_TRACEFS, name(r >> 8)),
 			       r & 64 ? "1" : "0");
 		else
-			storm_did(SWITCHED, ue_enable(name(r >> 8), r & 64) == 0);
+			storm_did(SWITCHED, ue_enable(r % 16 == 2 ? LASTING : name(r >> 8), r & 64) == 0);
 	}
 }
 
@@ -76,7 +89,7 @@ static void perf_users(unsigned int seed)
 	while (storm_going()) {
 		struct ue_perf perf;
 
-		if (ue_perf_open(&perf, name(rand_r(&seed))) == 0) {
+		if (ue_perf_open(&perf, rand_r(&seed) % 4 ? name(rand_r(&seed)) : LASTING) == 0) {
 			storm_did(OPENED, true);
 			usleep(rand_r(&seed) % 2000);
 			ue_perf_close(&perf);
@@ -264,6 +277,96 @@ static void dynamic(unsigned int seed)
 	}
 }
 
+/*
+ * Writes records of the event that stays, up to 64 KiB, and batches of another one: those
+ * that it returns as handled may have had no listener.
+ */
+static void count(unsigned int seed)
+{
+	static char rec[65000], records[4096];
+	bool is_rust = ue_is_rust();
+	volatile uint32_t words[2] = {};
+	int fd = ue_open(), index = ue_reg_index(fd, &words[0], 0, LASTING " u32 a");
+	int other = ue_reg_index(fd, &words[1], 0, event(0));
+
+	while (storm_going()) {
+		unsigned int r = rand_r(&seed);
+		struct ue_batch b = { .buf = records };
+		long done;
+
+		if (!is_rust || r % 4) {
+			size_t len = is_rust && r % 8 == 1 ? 4 + (r >> 8) % (sizeof(rec) - 4) : 4 + (r >> 8) % 60;
+
+			done = ue_writev(fd, index, rec, len);
+			storm_did(COUNTED, done > 0);
+			storm_did(LONG, done > 8192);
+			continue;
+		}
+		for (; b.len < sizeof(records) - 128; r += 3)
+			ue_batch_add(&b, other, rec, 4 + r % 64);
+		done = ue_batch(fd, &b);
+		storm_did(BATCHED, done > 0);
+	}
+	ue_unreg(fd, &words[0], 0);
+	ue_unreg(fd, &words[1], 0);
+	close(fd);
+}
+
+/* Returns true if the records that were counted are those of user_events_losses. */
+static bool is_counted(void)
+{
+	const char *line = strstr(ue_slurp(LOSSES), "\n" LASTING "\t");
+	unsigned long written = line ? strtoul(line + strlen("\n" LASTING "\t"), NULL, 10) : 0;
+
+	if (written == storm_count(COUNTED))
+		return true;
+	printf("%lu records were written, and %lu counted\n", storm_count(COUNTED), written);
+	return false;
+}
+
+/* Asks for events before they are there, here and in the instance. */
+static void ask(unsigned int seed)
+{
+	static const char * const lines[] = {
+		"storm*", "storm1", "user_events:storm2", "storm3 hist:keys=common_pid:size=128",
+		"storm* hist:keys=common_pid", "# removed",
+	};
+	char line[64];
+
+	while (storm_going()) {
+		unsigned int r = rand_r(&seed);
+		const char *file = ue_path(UE_TRACEFS "%s/set_user_event", r & 1 ? "/instances/storm" : "");
+
+		snprintf(line, sizeof(line), "%s%s", r & 2 ? "!" : "", lines[(r >> 8) % 6]);
+		if (r & 28)
+			storm_did(ASKED, ue_put(file, line) == 0);
+		else if (r & 32)
+			ue_trunc(file);
+		else
+			ue_slurp(file);
+		usleep(r >> 16 & 1023);
+	}
+}
+
+/* Waits for events that are created or removed. */
+static void notice(unsigned int seed)
+{
+	int fd = open(UE_STATUS, O_RDONLY | O_CLOEXEC);
+	char buf[512];
+
+	while (storm_going()) {
+		struct pollfd p = { .fd = fd, .events = POLLPRI };
+
+		storm_did(NOTICED, poll(&p, 1, 1 + rand_r(&seed) % 20) == 1 && p.revents & POLLPRI);
+		lseek(fd, 0, SEEK_SET);
+		while (read(fd, buf, sizeof(buf)) > 0 && rand_r(&seed) % 8)
+			;
+		if (rand_r(&seed) % 4 == 0)
+			ue_slurp(LOSSES);
+	}
+	close(fd);
+}
+
 /* Returns true if the first records are of these events. */
 static bool read_trace(void)
 {
@@ -312,10 +415,10 @@ static void tracing(unsigned int seed)
 int main(int argc, char **argv)
 {
 	static const storm_part few[] = {
-		toggle, processes, processes, dynamic, perf_users, tracing,
+		toggle, processes, processes, dynamic, perf_users, tracing, count, ask, notice,
 	};
 	/* Each of processes is many already. */
-	static const storm_part more[] = { tracing, toggle, dynamic };
+	static const storm_part more[] = { tracing, toggle, dynamic, count };
 	storm_part parts[STORM_PARTS_MAX];
 	size_t n = storm_parts(parts, few, sizeof(few) / sizeof(few[0]), more, sizeof(more) / sizeof(more[0]));
 	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad = 0, status, fd;
@@ -328,6 +431,15 @@ int main(int argc, char **argv)
 	if (storm_init(KINDS) || !ue_reset()) {
 		printf("cannot start: events are in use\n");
 		return 1;
+	}
+	fd = ue_open();
+	if (ue_reg(fd, &word, 0, LASTING " u32 a")) {
+		printf("cannot start: no event\n");
+		return 1;
+	}
+	if (!ue_is_rust()) {
+		for (int kind = LONG; kind < KINDS; kind++)
+			storm_did(kind, true);
 	}
 	storm_begin(seconds);
 	for (size_t i = 0; i < n; i++) {
@@ -348,6 +460,10 @@ int main(int argc, char **argv)
 			bad = 1;
 		}
 	}
+	bad |= ue_is_rust() && !is_counted();
+	ue_unreg(fd, &word, 0);
+	close(fd);
+	word = 0;
 	for (int i = 0; i < ALL; i++) {
 		const char *trigger = ue_path(UE_EVENTS "/%s/trigger", name(i));
 

@@ -38,6 +38,16 @@ static inline void storm_did(unsigned int kind, bool succeeded)
 		__atomic_fetch_add(&storm_counts[kind], 1, __ATOMIC_RELAXED);
 }
 
+static inline void storm_did_many(unsigned int kind, unsigned long n)
+{
+	__atomic_fetch_add(&storm_counts[kind], n, __ATOMIC_RELAXED);
+}
+
+static inline unsigned long storm_count(unsigned int kind)
+{
+	return __atomic_load_n(&storm_counts[kind], __ATOMIC_RELAXED);
+}
+
 /*
  * Returns true if the storm continues. On a slow machine some kinds take a
  * while to succeed.

@@ -202,7 +202,7 @@ TEST_F_TIMEOUT(trouble, unregister_in_a_cgroup_at_its_limit, 240)
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(0, ue_put(OURS "/memory.max", "1048576"));
 	__atomic_store_n(&step[1], 1, __ATOMIC_RELEASE);
-	EXPECT_TRUE(ue_poll(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE) == 2));
+	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE) == 2, 6 * UE_PATIENCE));
 	EXPECT_EQ(0, step[2]);
 	EXPECT_EQ(0, ue_put(OURS "/memory.max", "max"));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));

@@ -38,8 +38,14 @@
 /* Memory that is mapped as a whole: a page, or several, whatever size they have. */
 #define UE_PAGE		65536
 
-/* Time limit of a poll, in milliseconds. */
-#define UE_PATIENCE	10000
+/* Time limit of a poll, in milliseconds: of the environment on a kernel that checks itself. */
+static inline int ue_patience(void)
+{
+	const char *text = getenv("UE_PATIENCE");
+
+	return text && atoi(text) > 0 ? atoi(text) : 10000;
+}
+#define UE_PATIENCE	ue_patience()
 
 /* Polls an expression; the result is whether it came true in time. */
 #define ue_poll_ms(cond, ms)						\

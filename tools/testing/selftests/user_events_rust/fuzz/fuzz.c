@@ -23,6 +23,12 @@
 #include <sys/prctl.h>
 
 #include <linux/kcov.h>
+#if __has_include(<linux/hist_triggers.h>)
+#include <linux/hist_triggers.h>
+#else
+/* The installed headers are those of a kernel without it. */
+#define HIST_IOCSPOLLINTERVAL _IOW('*', 0x20, uint32_t)
+#endif
 
 #include "../uring.h"
 #include "gen.h"
@@ -427,6 +433,8 @@ static const struct read_file {
 	enum { OF_EVENT, OF_INSTANCE, OF_ALL } of;
 	/* It says the same on two kernels that do the same. */
 	bool same;
+	/* What is read is taken out. */
+	bool taken;
 } read_files[] = {
 	{ "hist", OF_EVENT, false }, { "trigger", OF_EVENT, true }, { "format", OF_EVENT, false },
 	{ "enable", OF_EVENT, true }, { "id", OF_EVENT, false }, { "filter", OF_EVENT, true },
@@ -435,7 +443,8 @@ static const struct read_file {
 	{ "synthetic_events", OF_ALL, false }, { "trace", OF_INSTANCE, false },
 	{ "../../../proc/sys/kernel/user_events_max", OF_ALL, true },
 	{ "user_events_data", OF_ALL, true }, { "user_events_losses", OF_ALL, false },
-	{ "set_user_event", OF_INSTANCE, false },
+	{ "set_user_event", OF_INSTANCE, false }, { "hist_raw", OF_EVENT, false },
+	{ "hist_raw", OF_EVENT, false, true },
 };
 
 static long do_read(const struct op *op)
@@ -451,12 +460,16 @@ static long do_read(const struct op *op)
 		path_of(path, op->arg[1], f->name);
 	else
 		snprintf(path, sizeof(path), "%s/%s", f->of == OF_ALL ? UE_TRACEFS : instance, f->name);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open(path, (f->taken ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	if (op->arg[0] & 1) {
 		struct pollfd pollfd = { fd, POLLIN | POLLPRI, 0 };
+		uint32_t interval = op->arg[0] / 4;
 
+		/* Of a histogram: 0 is too little. */
+		if (op->arg[0] & 2)
+			ioctl(fd, HIST_IOCSPOLLINTERVAL, &interval);
 		poll(&pollfd, 1, 0);
 		lseek(fd, op->arg[0], SEEK_SET);
 		ret = read(fd, buf, 10);

@@ -130,7 +130,8 @@ static inline void put_field(struct text *t, int ev)
 {
 	if (sane && chance(40)) {
 		put(t, "%s%s", a_number(ev), PICK("", ".hex", ".log2", ".usecs", ".buckets=10", ".sym",
-						  ".sym-offset", ".syscall", ".percent", ".graph"));
+						  ".sym-offset", ".syscall", ".percent", ".graph",
+						  ".log2=3", ".min", ".max", ".avg"));
 		return;
 	}
 	put(t, "%s", a_field(ev));
@@ -139,9 +140,9 @@ static inline void put_field(struct text *t, int ev)
 	if (chance(25))
 		put(t, ".%s", PICK("hex", "sym", "sym-offset", "log2", "usecs", "execname",
 				   "syscall", "stacktrace", "percent", "graph", "descending",
-				   "ascending", "foo", ""));
+				   "ascending", "foo", "", "min", "max", "avg"));
 	else if (chance(8)) {
-		put(t, "%s", PICK(".buckets=", ".bucket=", ".buckets"));
+		put(t, "%s", PICK(".buckets=", ".bucket=", ".buckets", ".log2="));
 		put_number(t);
 	}
 }
@@ -228,7 +229,7 @@ static inline void put_action(struct text *t, int ev)
 			put(t, "onmatch(%s)", PICK("user_events.z0_num", "user_events.z0_num",
 						   "user_events.z0_pair", "sched.sched_waking"));
 		else
-			put(t, "%s(%s)", PICK("onmax", "onchange"), var);
+			put(t, "%s(%s)", PICK("onmax", "onchange", "onmin"), var);
 		if (!match && chance(30)) {
 			put(t, ".save(%s,%s)", a_field(ev), a_number(ev));
 		} else if (!match && chance(20)) {
@@ -240,7 +241,7 @@ static inline void put_action(struct text *t, int ev)
 		}
 		return;
 	}
-	switch (rnd(3)) {
+	switch (rnd(4)) {
 	case 0:
 		put(t, "onmatch(%s)", PICK("user_events.z0_num", "user_events.z0_num",
 					   "user_events.z0_pair", "sched.sched_waking",
@@ -248,6 +249,11 @@ static inline void put_action(struct text *t, int ev)
 		break;
 	case 1:
 		put(t, "onmax(");
+		put_var(t);
+		put(t, ")");
+		break;
+	case 2:
+		put(t, "onmin(");
 		put_var(t);
 		put(t, ")");
 		break;
@@ -333,7 +339,8 @@ static inline void put_hist(struct text *t, int ev)
 		put(t, ":name=%s", PICK("one", "one", "two", "z0_num"));
 	if (chance(12))
 		put(t, ":%s", PICK("pause", "cont", "continue", "clear", "nohitcount", "NOHC",
-				   "clock=mono", "clock=global", "clock=x86-tsc", "clock=", "foo"));
+				   "clock=mono", "clock=global", "clock=x86-tsc", "clock=", "foo",
+				   "quantiles", "quantiles", "reuse", "reuse"));
 	for (n = chance(45) ? 1 + rnd(2) : 0; n; n--) {
 		put(t, ":");
 		put_action(t, ev);
@@ -483,7 +490,8 @@ static const char * const words[] = {
 	"user_events.z0_num", "z0_syn", "hist:", "!", "!hist:", ":", ",", "=", ".", "(", ")", "-",
 	"+", "*", "/", "$", ";", " ", "__data_loc ", "__rel_loc ", "char[]", "char[16]", "struct s ",
 	"unsigned ", "u32 ", "u64 ", "s8 ", "0", "1", "-1", "0x", "18446744073709551615", "z0_x",
-	"u:", "-:", "[", "]", "\n", "\"", "user_events/",
+	"u:", "-:", "[", "]", "\n", "\"", "user_events/", "onmin(", ".log2=", ".min", ".max", ".avg",
+	"quantiles", "reuse", ":reuse",
 };
 
 static inline uint32_t a_size(void)
@@ -580,7 +588,7 @@ static inline void gen_op(struct op *op)
 		op->arg[1] = chance(60);
 		break;
 	case OP_READ:
-		op->arg[0] = rnd(32);
+		op->arg[0] = rnd(72);
 		op->arg[1] = ev;
 		break;
 	case OP_TRUNC:
@@ -860,6 +868,7 @@ static inline void add_op(struct prog *p, enum op_kind kind, uint32_t a, uint32_
 /* Histograms that refer to each other, hits, and what is shown of them. */
 static inline void gen_linked(struct prog *p)
 {
+	const char *reuse = chance(25) ? ":reuse" : "";
 	struct text t = { };
 
 	sane = true;
@@ -871,6 +880,7 @@ static inline void gen_linked(struct prog *p)
 	}
 	if (chance(40))
 		put(&t, "%sx2=%s", PICK(":", ","), PICK("msg", "tag", "common_comm", "common_stacktrace"));
+	put(&t, "%s", reuse);
 	add_op(p, OP_TRIG, EV_NUM, 0, &t);
 	t.len = 0;
 	put(&t, "hist:keys=id%s:lat=", PICK("", "", ":vals=part", ":vals=tiny,part"));
@@ -882,6 +892,8 @@ static inline void gen_linked(struct prog *p)
 		put(&t, ":");
 		put_action(&t, EV_PAIR);
 	}
+	if (chance(70))
+		put(&t, "%s", reuse);
 	if (chance(20)) {
 		put(&t, " if ");
 		put_filter(&t, EV_PAIR, 1);
