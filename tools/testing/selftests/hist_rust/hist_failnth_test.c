@@ -146,16 +146,16 @@ do {									\
 	NEED_FAULTS();							\
 } while (0)
 
+#define PARTS	"keys=id.log2=3,tag:vals=total.min,total.max,total.avg:quantiles:size=128"
+
 TEST_F_TIMEOUT(fail, parts_and_values, 600)
 {
-	const char *layout = "keys=id.log2=3,tag:vals=total.min,total.max,total.avg:quantiles:size=128";
-
 	NEED_ADDITIONS();
 	make_events(_metadata, self->fd, self->w);
-	sweep_trigger(_metadata, NUM, ue_path("hist:%s", layout), false);
-	sweep_trigger(_metadata, NUM, ue_path("hist:name=foo:%s", layout), false);
-	ASSERT_EQ(0, ue_put(NUM "/trigger", ue_path("hist:name=foo:%s", layout)));
-	sweep_trigger(_metadata, NUM, ue_path("hist:name=foo:%s if id > 1", layout), false);
+	sweep_trigger(_metadata, NUM, "hist:" PARTS, false);
+	sweep_trigger(_metadata, NUM, "hist:name=foo:" PARTS, false);
+	ASSERT_EQ(0, ue_put(NUM "/trigger", "hist:name=foo:" PARTS));
+	sweep_trigger(_metadata, NUM, "hist:name=foo:" PARTS " if id > 1", false);
 }
 
 TEST_F_TIMEOUT(fail, onmin, 280)
