@@ -181,8 +181,9 @@ static int check_bits(int fd, volatile uint32_t *w, int *final, unsigned int see
 	return ue_poll(count_bits(w, 1, *final) == BITS - 1) ? 0 : 5;
 }
 
-TEST_F(switched, bits_of_children_that_are_forked_meanwhile)
+TEST_F_TIMEOUT(switched, bits_of_children_that_are_forked_meanwhile, 280)
 {
+	uint64_t longest = 0;
 	int *final = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	/* It copies the bits to a child some time after the memory. */
@@ -194,6 +195,7 @@ TEST_F(switched, bits_of_children_that_are_forked_meanwhile)
 		pid_t children[12];
 		bool stop = false;
 		pthread_t thread;
+		uint64_t start;
 		int status;
 
 		*final = -1;
@@ -207,7 +209,10 @@ TEST_F(switched, bits_of_children_that_are_forked_meanwhile)
 		}
 		__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 		pthread_join(thread, NULL);
+		start = ue_now();
 		ASSERT_EQ(0, ue_enable("switched", round & 1));
+		if (ue_now() - start > longest)
+			longest = ue_now() - start;
 		__atomic_store_n(final, round & 1, __ATOMIC_RELEASE);
 		for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
 			ASSERT_EQ(children[i], waitpid(children[i], &status, 0));
@@ -215,6 +220,7 @@ TEST_F(switched, bits_of_children_that_are_forked_meanwhile)
 		}
 		EXPECT_TRUE(ue_poll(count_bits(self->w, 0, round & 1) == BITS));
 	}
+	TH_LOG("the longest switch: %llu ms", (unsigned long long)longest / 1000000);
 }
 
 /* The event is free after the processes that had it, however many bits they had. */
