@@ -21,6 +21,12 @@
 #
 # Each line of the output begins with "ok", "not ok", or with # if it explains the
 # next one.
+#
+# With JUDGE_LEFT=FILE in the environment, compare/bless.pl gets there what is to be
+# changed in ACCEPT: SEQUENCE, SIDE and the line of each difference that is not accepted,
+# and "unused" and the entry of each that accepts nothing, separated by tabs. With
+# JUDGE_PART=1 not all sequences were run: an entry with a glob may accept something in
+# the others.
 
 use strict;
 use warnings;
@@ -53,7 +59,7 @@ for (@{lines_of($accept) // die "$accept: $!\n"}) {
 	}
 	push @errors, "compare.accept: no row $row in deviations.rst" unless $rows{$row};
 	my $name = join '', map { $_ eq '*' ? '.*' : quotemeta } split /(\*)/, $glob;
-	push @accept, { row => $row, name => qr/^$name$/, side => $side, regex => qr/$regex/, text => $_, used => 0 };
+	push @accept, { row => $row, glob => $glob, name => qr/^$name$/, side => $side, regex => qr/$regex/, text => $_, used => 0 };
 }
 
 # The lines of @$x and @$y that are not common to both: a longest common
@@ -79,9 +85,15 @@ sub differences {
 	return @d;
 }
 
-my $bad = 0;
+my $left;
+if ($ENV{JUDGE_LEFT}) {
+	open($left, '>:raw', $ENV{JUDGE_LEFT}) or die "$ENV{JUDGE_LEFT}: $!\n";
+}
+
+my ($bad, %judged) = (0);
 sub judge {
 	my ($name, $x, $y) = @_;
+	$judged{$name} = 1;
 	my @d = differences([canonical(@$x)], [canonical(@$y)]);
 	my (%seen, @open);
 	# A line that begins with ? is a failure of the run, whoever it is from.
@@ -111,6 +123,7 @@ sub judge {
 			$seen{$a->{row}} = 1;
 		} else {
 			push @open, "$side $line";
+			print $left "$name\t$side\t$line\n" if $left && $line !~ /^\? /;
 		}
 	}
 	if (@open) {
@@ -171,7 +184,12 @@ for my $name (sort keys %names) {
 	}
 }
 # With a part of the sequences only, not everything can be seen.
-push @errors, map { "compare.accept: not seen: $_->{text}" } grep { !$_->{used} } @accept unless $ENV{JUDGE_PART};
+my @unused = grep { !$_->{used} && (!$ENV{JUDGE_PART} || $judged{$_->{glob}}) } @accept;
+push @errors, map { "compare.accept: not seen: $_->{text}" } @unused;
+if ($left) {
+	print $left "unused\t\t$_->{text}\n" for @unused;
+	close($left) or die "$ENV{JUDGE_LEFT}: $!\n";
+}
 for (@errors) {
 	$bad++;
 	print "not ok compare: $_\n";

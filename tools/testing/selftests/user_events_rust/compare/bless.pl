@@ -1,0 +1,72 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0
+#
+# Makes a list of accepted differences anew: removes the entries that accept nothing, and
+# adds one for each difference that is not accepted yet, of the sequences in a directory.
+#
+# usage: compare/bless.pl LEFT ACCEPT SEQUENCES [ROW]
+#
+# LEFT is what compare/judge.pl writes to JUDGE_LEFT. An entry that is added is for the
+# row ROW, matches the whole line, and follows the others of its sequence; it may be made
+# more general by hand. Without ROW nothing can be added. Nothing is changed if there is
+# an error.
+
+use strict;
+use warnings;
+
+my ($left, $accept, $sequences, $row) = @ARGV;
+die "usage: $0 LEFT ACCEPT SEQUENCES [ROW]\n" unless defined $sequences;
+
+sub lines_of {
+	my $file = shift;
+	open(my $h, '<:raw', $file) or die "$file: $!\n";
+	my @l = <$h>;
+	chomp @l;
+	return @l;
+}
+
+my (%unused, %added);
+for (lines_of($left)) {
+	my ($name, $side, $line) = split /\t/, $_, 3;
+	if ($name eq 'unused') {
+		$unused{$line} = 1;
+		next;
+	}
+	# A generated sequence has another text with another seed.
+	next unless $name =~ /^[\w-]+$/ && -e "$sequences/$name.sh";
+	die "$name differs: --row has to say what row of deviations.rst that is\n" unless defined $row;
+	$line =~ s/([\\^\$.|?*+()\[\]{}])/\\$1/g;
+	# A tab is to be seen.
+	$line =~ s/\t/\\t/g;
+	my $entry = "$row $name $side ^$line\$";
+	push @{$added{$name}}, $entry unless grep { $_ eq $entry } @{$added{$name}};
+}
+
+my @old = lines_of($accept);
+my (@kept, %last);
+for (@old) {
+	next if $unused{$_};
+	push @kept, $_;
+	next if /^\s*(#|$)/;
+	my (undef, $name) = split ' ';
+	$last{$name} = $#kept if defined $name;
+}
+my @new;
+for my $i (0 .. $#kept) {
+	push @new, $kept[$i];
+	for my $name (grep { $last{$_} == $i } sort keys %last) {
+		push @new, @{delete $added{$name} // []};
+	}
+}
+push @new, '', "# $_: name what differs.", @{$added{$_}} for sort keys %added;
+
+# A comment whose entries are gone goes with them, but for the head of the file.
+my @out;
+my @blocks = split /\n{2,}/, join("\n", @new);
+for my $i (0 .. $#blocks) {
+	push @out, $blocks[$i] if $i == 0 || grep { !/^\s*#/ } split /\n/, $blocks[$i];
+}
+open(my $h, '>:raw', "$accept.new") or die "$accept.new: $!\n";
+print $h join("\n\n", @out), "\n";
+close($h) or die "$accept.new: $!\n";
+rename("$accept.new", $accept) or die "$accept: $!\n";
