@@ -35,7 +35,8 @@ use kernel::{
             Relaxed,
             Release, //
         },
-        Arc, //
+        Arc,
+        SetOnce, //
     },
     time::{
         delay::fsleep,
@@ -55,6 +56,19 @@ static IN_PROGRESS: Atomic<bool> = Atomic::new(false);
 /// The time that a switch waits for processes, in all.
 const PATIENCE: Delta = Delta::from_millis(10);
 
+/// What switches have used of it comes back in so many times the time: one write to a file can make
+/// a switch of each event.
+const REGAIN: i64 = 8;
+
+/// What is left of it in ns, at the end of the last switch. Written under `event_mutex`.
+static LEFT: Atomic<i64> = Atomic::new(PATIENCE.as_nanos());
+
+/// That end, in ns after [`FIRST`].
+static ENDED: Atomic<i64> = Atomic::new(0);
+
+/// The beginning of the first switch.
+static FIRST: SetOnce<Instant<Monotonic>> = SetOnce::new();
+
 /// The time that it waits each time, at least: on a busy machine it may become more.
 const PAUSE: Delta = Delta::from_micros(100);
 
@@ -73,6 +87,32 @@ pub(super) fn next_id() -> u64 {
 /// that switches have done before is visible.
 pub(super) fn in_progress() -> bool {
     IN_PROGRESS.load(Acquire)
+}
+
+/// Returns the time in ns since the first switch.
+fn clock() -> i64 {
+    FIRST.populate(Instant::now());
+    FIRST.as_ref().map_or(0, |first| first.elapsed().as_nanos())
+}
+
+/// Returns how long a switch that begins now may wait.
+fn patience() -> Delta {
+    let passed = clock().saturating_sub(ENDED.load(Relaxed));
+
+    Delta::from_nanos(regained(LEFT.load(Relaxed), passed))
+}
+
+/// Returns what is left of [`PATIENCE`] some time after so much was left, both in ns.
+pub(super) fn regained(left: i64, passed: i64) -> i64 {
+    left.max(0)
+        .saturating_add(passed.max(0) / REGAIN)
+        .min(PATIENCE.as_nanos())
+}
+
+/// Keeps what a switch that ends now has not used.
+fn keep(patience: Delta) {
+    LEFT.store(patience.as_nanos(), Relaxed);
+    ENDED.store(clock(), Relaxed);
 }
 
 /// The time in which [`in_progress()`] returns `true`.
@@ -108,13 +148,14 @@ impl Switch {
         let progress = Progress::begin();
         let mut switch = Self {
             before: next_id(),
-            patience: PATIENCE,
+            patience: patience(),
             copying: [const { None }; MAX_COPYING],
         };
 
         switch.visit(event);
         drop(progress);
         switch.wait_for_copies();
+        keep(switch.patience);
     }
 
     /// Visits all sites of `event`.
@@ -198,7 +239,7 @@ impl Switch {
     }
 
     /// Waits for the address spaces that are copying pages, if it may still wait.
-    fn wait_for_copies(mut self) {
+    fn wait_for_copies(&mut self) {
         for mm in core::mem::replace(&mut self.copying, [const { None }; MAX_COPYING])
             .iter()
             .flatten()

@@ -8,6 +8,7 @@ mod layout;
 mod parse;
 mod patterns;
 mod signature;
+mod switch;
 mod table;
 mod text;
 mod validate;
