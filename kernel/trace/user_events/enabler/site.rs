@@ -170,18 +170,29 @@ impl Site {
     }
 
     /// Removes sites from their events. The caller has a reference to each.
-    pub(super) fn unlink_all<'a>(mut rest: impl Iterator<Item = &'a Arc<Self>> + Clone) {
-        while let Some(first) = rest.clone().next() {
-            let count = count_of(rest.clone().map(|site| &**site));
-            let mut sites = first.event.sites().lock();
+    pub(super) fn unlink_all<'a>(all: impl Iterator<Item = &'a Arc<Self>>) {
+        let mut rest = all.peekable();
 
-            for site in rest.by_ref().take(count) {
+        while let Some(first) = rest.next() {
+            let mut sites = first.event.sites().lock();
+            let mut next = Some(first);
+            let mut count = 0;
+
+            while let Some(site) = next {
                 site.live.store(false, Relaxed);
                 // It is not the last reference that is dropped here.
                 // SAFETY: As in `unlink()`.
                 drop(unsafe { sites.remove(site) });
+
+                count += 1;
+                next = rest.next_if(|next| count < SITES_AT_A_TIME && first.is_beside(next));
             }
         }
+    }
+
+    /// Returns `true` if two sites follow the same event.
+    fn is_beside(&self, other: &Self) -> bool {
+        core::ptr::eq(&*self.event, &*other.event)
     }
 }
 
@@ -195,6 +206,6 @@ fn count_of<'a>(sites: impl Iterator<Item = &'a Site> + Clone) -> usize {
 
     sites
         .take(SITES_AT_A_TIME)
-        .take_while(|site| first.is_some_and(|first| core::ptr::eq(&*site.event, &*first.event)))
+        .take_while(|site| first.is_some_and(|first| first.is_beside(site)))
         .count()
 }
