@@ -11,6 +11,7 @@
 //! item. Keys of full length that come faster than that, or while there is no memory for it, find
 //! no room and are drops.
 
+use super::slab::Padded;
 use kernel::{
     alloc::flags::{
         __GFP_NORETRY,
@@ -62,7 +63,7 @@ pub(super) struct KeyArena {
     early: KVVec<Atomic<u64>>,
     extension: Arc<Extension>,
     /// The place of the next key, counted over both parts.
-    next: Atomic<usize>,
+    next: Padded<Atomic<usize>>,
     relay: Pin<KBox<Relay<Extension>>>,
 }
 
@@ -121,7 +122,7 @@ impl KeyArena {
             early,
             relay: KBox::pin_init(Relay::new(extension.clone()), GFP_KERNEL)?,
             extension,
-            next: Atomic::new(0),
+            next: Padded(Atomic::new(0)),
         })
     }
 
