@@ -926,7 +926,14 @@ TEST_F(dev, eprobe_busy__auto_delete)
 	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/trace"), "v=9"));
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/events/ueb/ep2/enable", "0"));
 	EXPECT_EQ(0, self->w[0]);
+	/* Without other uses it is removed after the reference. */
+	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	usleep(300000);
+	EXPECT_TRUE(ue_exists("eb2"));
 	EXPECT_EQ(0, ue_put(UE_DYN, "-:ueb/ep2"));
+	EXPECT_TRUE(ue_gone("eb2"));
 }
 
 /* persist-upgrade: who asks for a persistent event gets one. */
@@ -1107,7 +1114,7 @@ TEST_F(dev, fault_warning__limited)
 	}
 	/* 10 in 5 seconds, the end of one such time and the beginning of the next. */
 	limited = fault_messages() - before;
-	EXPECT_LE(0, limited);
+	EXPECT_LE(1, limited);
 	EXPECT_GE(20, limited);
 	/* And again later: an administrator sees what is wrong now. */
 	sleep(6);
@@ -1208,20 +1215,27 @@ static void stuck_case(struct __test_metadata *_metadata, int fd, volatile uint3
 	/* The same for the files and for tracing control, with a time limit. */
 	pid = fork();
 	if (!pid) {
+		bool quick[2] = {};
 		int bad = 0;
 
 		bad |= !strstr(ue_slurp(UE_STATUS), "sm_there");
-		bad |= (ue_enable("sm_there", true) != 0) << 1;
-		bad |= (ue_enable("sm_there", false) != 0) << 2;
+		/* The scheduler may delay some of the switches, each way. */
+		for (int i = 1; i <= 20 && !(quick[0] && quick[1] && i % 2); i++) {
+			uint64_t began = ue_now();
+
+			bad |= (ue_enable("sm_there", i % 2) != 0) << 1;
+			quick[i % 2] |= ue_now() - began < ue_slow_ms(200) * 1000000;
+		}
+		bad |= !(quick[0] && quick[1]) << 2;
 		bad |= (ue_put(UE_DYN, "u:sm_more u32 a") != 0) << 3;
 		_exit(bad);
 	}
-	ended = ue_poll_ms(waitpid(pid, &status, WNOHANG) == pid, 3000);
+	ended = ue_poll(waitpid(pid, &status, WNOHANG) == pid);
 	EXPECT_TRUE(ended) {
 		TH_LOG("status, enable or dynamic_events hang");
 	}
 	if (ended) {
-		EXPECT_EQ(0, status);
+		EXPECT_EQ(0, status) TH_LOG("step bits 0x%x", WEXITSTATUS(status));
 	}
 	EXPECT_FALSE(s.done);
 

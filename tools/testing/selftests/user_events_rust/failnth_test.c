@@ -230,7 +230,10 @@ TEST_F_TIMEOUT(fail, delete, 280)
 		fault_arm(nth, n);
 		ret = n % 2 ? ue_del(self->fd, "f_del") : ue_put(UE_DYN, "-:f_del u32 a; char[4] b");
 		hits += fault_done(nth);
-		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || ret == -ENOENT) TH_LOG("n %d: %d", n, ret);
+		/* C takes an event that it cannot compare with for another one. */
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || (ret == -ENOENT && !ue_is_rust())) {
+			TH_LOG("n %d: %d", n, ret);
+		}
 		if (ret) {
 			/* It is there still, and as good as before. */
 			ASSERT_STREQ("\tfield:u32 a;", strndupa(ue_format_fields("f_del"), 13));

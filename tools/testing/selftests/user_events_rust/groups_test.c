@@ -921,6 +921,8 @@ TEST_F(user, create_and_list)
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10c"));
 	EXPECT_EQ(0, ue_put(UE_DYN, "# a comment"));
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10d u32 a# comment"));
+	/* The blank in front of a comment is part of the field. */
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:a10e u32 a # comment"));
 	/* It is there already. */
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10a u32 a; u64 b"));
 	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:a10a u32 a; u32 b"));
@@ -935,6 +937,47 @@ TEST_F(user, create_and_list)
 	/* Several at once, a line each. */
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10f u32 a\nu:a10g u32 b\n"));
 	EXPECT_EQ(6, ue_count(ue_slurp(UE_DYN), "u:"));
+}
+
+#define LONGEST_LINE	4095	/* The buffer of dynamic_events has room for it and a NUL. */
+
+/* Writes a line of @len bytes: fields of 4 bytes, the last of which has the longest name. */
+static void long_line(char *line, const char *name, int len)
+{
+	int n = sprintf(line, "u:%s u32 f000", name);
+
+	for (int i = 1; n + 50 < len; i++)
+		n += sprintf(line + n, "; u32 f%03d", i);
+	n += sprintf(line + n, "; u32 last_");
+	memset(line + n, 'x', len - n);
+	line[len] = '\0';
+}
+
+TEST_F(user, longest_line)
+{
+	char line[LONGEST_LINE + 2], text[LONGEST_LINE + 3], last[64];
+
+	/* At the end of what is written. */
+	long_line(line, "a10_ll", LONGEST_LINE + 1);
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, line));
+	EXPECT_STREQ("", ue_slurp(UE_DYN));
+	long_line(line, "a10_ll", LONGEST_LINE);
+	EXPECT_EQ(0, ue_put(UE_DYN, line));
+	snprintf(text, sizeof(text), "%s\n", line);
+	EXPECT_STREQ(text, ue_slurp(UE_DYN));
+	snprintf(last, sizeof(last), "\tfield:%s;\t", strrchr(line, ';') + 2);
+	EXPECT_EQ(1, ue_count(ue_slurp(UE_EVENTS "/a10_ll/format"), last)) TH_LOG("%s", last);
+	EXPECT_EQ(0, ue_del(self->fd, "a10_ll"));
+
+	/* The newline counts. */
+	long_line(line, "a10_ll", LONGEST_LINE);
+	snprintf(text, sizeof(text), "%s\n", line);
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, text));
+	EXPECT_STREQ("", ue_slurp(UE_DYN));
+	long_line(line, "a10_ll", LONGEST_LINE - 1);
+	snprintf(text, sizeof(text), "%s\n", line);
+	EXPECT_EQ(0, ue_put(UE_DYN, text));
+	EXPECT_STREQ(text, ue_slurp(UE_DYN));
 }
 
 TEST_F(user, delete_by_command)
@@ -1254,15 +1297,18 @@ TEST_F(user, page_comes_and_goes)
 	EXPECT_EQ(0, ue_unreg(self->fd, w, 0));
 	EXPECT_EQ(0, *w);
 
-	/* Not writable for a while: the next change after that gets there. */
+	/* Not writable for a while: the next change after that is written. */
 	EXPECT_EQ(0, ue_enable("a12_p", false));
 	EXPECT_EQ(0, ue_reg(self->fd, w, 0, "a12_p u32 a"));
 	EXPECT_EQ(0, mprotect((void *)w, UE_PAGE, PROT_READ));
 	EXPECT_EQ(0, ue_enable("a12_p", true));
 	EXPECT_EQ(0, ue_enable("a12_p", false));
+	/* Both attempts have failed by then. */
+	usleep(300000);
 	EXPECT_EQ(0, mprotect((void *)w, UE_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(0, *w);
-	EXPECT_TRUE(ue_poll(ue_enable("a12_p", false) == 0 && ue_enable("a12_p", true) == 0 && *w == 1));
+	EXPECT_EQ(0, ue_enable("a12_p", true));
+	EXPECT_TRUE(ue_poll(*w == 1));
 	EXPECT_EQ(0, ue_unreg(self->fd, w, 0));
 	EXPECT_EQ(0, *w);
 }
@@ -1422,6 +1468,110 @@ TEST_F(user, perf_and_ftrace_together)
 	EXPECT_EQ(1, self->w[0]);
 	EXPECT_EQ(0, ue_enable("a13_p", false));
 	EXPECT_EQ(0, self->w[0]);
+}
+
+/* Opens an event for perf without privilege, in a child that writes a record then. */
+static int perf_unprivileged(int fd, volatile uint32_t *w, const char *event)
+{
+	struct ue_perf perf;
+	uint32_t raw[16];
+	int status, ret;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (drop_privilege())
+			_exit(255);
+		ret = ue_perf_open(&perf, event);
+		if (ret < 0) {
+			if (strcmp(event, ue_status(event)) || *w)
+				_exit(254);
+			/* Nobody listens. */
+			if (ue_write_u32(fd, 0, 5) != -EBADF)
+				_exit(251);
+			_exit(-ret);
+		}
+		/* The page of the word is shared until it is written to. */
+		if (!ue_poll(*w == 1) || ue_write_u32(fd, 0, 5) != 8)
+			_exit(253);
+		if (ue_perf_next(&perf, raw, sizeof(raw)) < 0 || raw[2] != 5)
+			_exit(252);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1000;
+	return -WEXITSTATUS(status);
+}
+
+TEST_F(user, perf_without_privilege)
+{
+	const char *paranoid = "/proc/sys/kernel/perf_event_paranoid";
+	struct perf_event_attr count = {
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(count),
+	};
+	char before[16];
+	int status;
+	pid_t pid;
+
+	if (!ue_has_perf())
+		SKIP(return, "no perf in this kernel");
+	snprintf(before, sizeof(before), "%s", ue_slurp(paranoid));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_np u32 a"));
+	count.config = ue_event_id("a13_np");
+	ASSERT_EQ(0, ue_put(paranoid, "1"));
+	EXPECT_EQ(-EPERM, perf_unprivileged(self->fd, self->w, "a13_np"));
+	EXPECT_EQ(0, self->w[0]);
+	/* Counting shows no data. */
+	pid = fork();
+	if (!pid) {
+		if (drop_privilege() || syscall(__NR_perf_event_open, &count, 0, -1, -1, 0) < 0)
+			_exit(1);
+		_exit(!ue_poll(self->w[0] == 1));
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_TRUE(ue_poll(self->w[0] == 0));
+	EXPECT_EQ(0, ue_put(paranoid, "-1"));
+	EXPECT_EQ(0, perf_unprivileged(self->fd, self->w, "a13_np"));
+	EXPECT_EQ(0, ue_put(paranoid, before));
+	EXPECT_TRUE(ue_poll(!strcmp("a13_np", ue_status("a13_np"))));
+	EXPECT_TRUE(ue_poll(self->w[0] == 0));
+}
+
+/* A buffer that a process has mapped takes no snapshots, and one that takes them is not mapped. */
+TEST_F(user, mapped_buffer_and_snapshots)
+{
+	static const char * const triggers[] = {
+		"snapshot", "hist:keys=k:m=v:onmax($m).snapshot()",
+	};
+	const char *in = UE_TRACEFS "/instances/ue_a13m";
+	char trigger[256], remove[128];
+	int fd;
+	void *m;
+
+	if (access(UE_TRACEFS "/snapshot", F_OK))
+		SKIP(return, "no snapshots in this kernel");
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:a13_m u32 k; u32 v"));
+	ASSERT_EQ(0, mkdir(in, 0750));
+	snprintf(trigger, sizeof(trigger), "%s/events/user_events/a13_m/trigger", in);
+	fd = open(ue_path("%s/per_cpu/cpu0/trace_pipe_raw", in), O_RDONLY);
+	ASSERT_LE(0, fd);
+	for (size_t i = 0; i < ARRAY_SIZE(triggers); i++) {
+		/* The page that says how the buffer is laid out. */
+		m = mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED, fd, 0);
+		ASSERT_NE(MAP_FAILED, m) TH_LOG("%d", errno);
+		EXPECT_EQ(-EBUSY, ue_put(trigger, triggers[i])) TH_LOG("%s", triggers[i]);
+		EXPECT_EQ('#', *ue_slurp(trigger)) TH_LOG("%s", triggers[i]);
+		EXPECT_EQ(0, munmap(m, getpagesize()));
+
+		EXPECT_EQ(0, ue_put(trigger, triggers[i])) TH_LOG("%s", triggers[i]);
+		m = mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED, fd, 0);
+		EXPECT_EQ(-EBUSY, m == MAP_FAILED ? -errno : 0) TH_LOG("%s", triggers[i]);
+		snprintf(remove, sizeof(remove), "!%s", triggers[i]);
+		EXPECT_EQ(0, ue_put(trigger, remove)) TH_LOG("%s", triggers[i]);
+	}
+	close(fd);
+	EXPECT_EQ(0, ue_err(rmdir(in)));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "a13_m"));
 }
 
 /* Odd input that both implementations take the same way. */

@@ -75,15 +75,17 @@ test_trace_cmd_instance_and_filter() {
 }
 
 # The perf probe of a user event does not run programs that are attached to it:
-# bpftrace can list one, attach to it and leave it.
+# bpftrace can list one, attach to it and leave it, and its map stays empty.
 test_bpftrace() {
 	bpftrace -lv 'tracepoint:user_events:tools' >"$tmp/list" 2>&1
 	same "$(sed -n -E 's/^ *//; / (id|value|msg)$/p' "$tmp/list")" 'unsigned int id
 int value
 __data_loc char[] msg' || return
-	bpftrace -e 'tracepoint:user_events:tools { @[args.id] = count(); }' -c "$UEDRIVE $tmp/script" \
-		>"$tmp/out" 2>"$tmp/log" </dev/null
-	same "$(grep -E '^(reg|wait|w) ' "$tmp/out")" "$written" && eventually unused
+	bpftrace -e 'BEGIN { @began = 1; } tracepoint:user_events:tools { @ids[args.id] = count(); }' \
+		-c "$UEDRIVE $tmp/script" >"$tmp/out" 2>"$tmp/log" </dev/null
+	same "$(grep -E '^(reg|wait|w) ' "$tmp/out")" "$written" || return
+	same "$(grep -E '^(Attaching|@)' "$tmp/out")" 'Attaching 2 probes...
+@began: 1' && eventually unused
 }
 
 run_tests test_perf_record:perf test_perf_record_system_wide:perf test_perf_stat_with_filter:perf \

@@ -47,6 +47,12 @@ static inline int ue_patience(void)
 }
 #define UE_PATIENCE	ue_patience()
 
+/* A time limit in milliseconds, as much longer as that of a poll is. */
+static inline uint64_t ue_slow_ms(unsigned int ms)
+{
+	return (uint64_t)ms * UE_PATIENCE / 10000;
+}
+
 /* Polls an expression; the result is whether it came true in time. */
 #define ue_poll_ms(cond, ms)						\
 ({									\

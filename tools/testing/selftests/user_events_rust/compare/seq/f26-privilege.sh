@@ -16,6 +16,15 @@ sh ls -d events/user_events/cap1'
 echo "$commands" | as_nobody --bounding-set -all "$UEDRIVE"
 eventually test ! -e events/user_events/cap1
 echo "$commands" | as_nobody --inh-caps +perfmon --ambient-caps +perfmon "$UEDRIVE"
+# From the beginning again, with CAP_SYS_ADMIN in its place.
+gone cap1
+eventually test ! -e events/user_events_multi
+deleted() { [ "$(put dynamic_events "$1")" = ok ]; }
+eventually deleted '-:cap2 u32 a'
+eventually deleted '-:capx u32 a'
+make_events
+cat dynamic_events
+echo "$commands" | as_nobody --inh-caps +sys_admin --ambient-caps +sys_admin "$UEDRIVE"
 chmod 640 user_events_data dynamic_events
 chmod 700 .
 gone cap1
