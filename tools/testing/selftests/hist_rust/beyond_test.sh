@@ -211,6 +211,16 @@ quantiles_by_other_keys() {
 	done
 }
 
+# A row whose hits hist_raw has taken has no quantiles until it is hit again.
+quantiles_of_what_is_left() {
+	need_rust 'it has no quantiles' || return
+	fresh && ok num hist:keys=tag,id.log2=3:quantiles && q num 1 0 0 a 2 0 0 a 3 0 0 a 7 0 0 b || return
+	same "$(grep -c 'id.p50:' $E/num/hist)" 2 && same "$(taken $E/num | sed 1d | wc -l)" 4 || return
+	same "$(grep 'id.p50:' $E/num/hist)" '' && same "$(totals $E/num)" '4 4 0 ' || return
+	q num 100 0 0 b 3 0 0 b 3 0 0 b || return
+	same "$(grep 'id.p50:' $E/num/hist | tr -s ' ')" '{ tag: b } id.p50: 3 id.p90: 99 id.p99: 99 id.p99.9: 99'
+}
+
 # The bytes of the text of a trigger, the histogram that it names, and what is shown.
 reuse_is_part_of_the_command() {
 	local c='hist:keys=id:x1=total:reuse:sort=id'
@@ -345,7 +355,7 @@ raw_loses_no_hit() {
 run_tests detect_refused_by_c log2_parts_shown_and_sorted log2_parts_of_negative_numbers log2_parts_are_refused \
 	log2_parts_are_compared statistics_of_values statistics_of_signed_values statistics_of_named_histograms \
 	statistics_are_refused onmin_saves_and_traces quantiles_close_to_exact quantiles_by_other_keys \
-	reuse_is_part_of_the_command reuse_is_refused \
+	quantiles_of_what_is_left reuse_is_part_of_the_command reuse_is_refused \
 	raw_is_for_programs raw_is_taken raw_is_taken_of_averages raw_loses_no_hit raw_loses_no_hit_of_a_hot_key
 rc=$?
 "$UEDRIVE" --reset || rc=1

@@ -68,6 +68,16 @@ grammar_sizes() {
 	refused_clean num hist:keys=id:size=99999999999999999999 'Numerical result out of range'
 }
 
+# A clause that is misspelt is a variable.
+grammar_misspelt() {
+	fresh && ok num hist:keys=id:valz=total:sizes=256:sorts=id && trigger_is num \
+		'hist:keys=id:vals=hitcount:valz=total,sizes=256,sorts=id:sort=hitcount:size=2048 [active]' || return
+	q num 1 0 5 a && rows_are num '{ id:          1 } hitcount:          1' && ok num '!hist:keys=id:valz=total:sizes=256:sorts=id' &&
+		trigger_is num 'num: no trigger' || return
+	# Without keys, and one that is no assignment.
+	refused_clean num hist:keyz=id 'Invalid argument' && refused_clean num hist:keys=id:pauze 'Invalid argument'
+}
+
 grammar_limits() {
 	local v
 	fresh || return
@@ -82,6 +92,26 @@ grammar_limits() {
 		"$(entry num 'Too many variables defined' "hist:keys=id$v:v17=total" v17=total)" || return
 	v=$(for i in $(seq 8); do printf ':onmax($a).save(id)'; done)
 	refused_clean num "hist:keys=id:a=total$v:onmax(\$a).save(id)" 'Invalid argument'
+}
+
+# All keys have 504 bytes at most, each rounded up to a multiple of eight.
+grammar_key_bytes() {
+	local desc='bytes char[256] aa; char[248] bb; char[249] cc; char[8] dd; char[248] ee' c a b n
+	fresh && put dynamic_events "u:$desc" | q grep ok || return
+	for c in aa,bb bb,cc bb,dd,ee aa,common_stacktrace; do
+		ok bytes "hist:keys=$c" && drop bytes || return
+	done
+	for c in aa,cc aa,bb,dd bb,cc,dd aa,common_stacktrace,dd; do
+		refused_clean bytes "hist:keys=$c" 'Invalid argument' || return
+	done
+	# The last byte in front of the NUL counts.
+	a=$(printf 'a%.0s' $(seq 255)) b=$(printf 'b%.0s' $(seq 246))
+	ok bytes hist:keys=aa,bb || return
+	{
+		echo "reg bit=0 : $desc"
+		for n in 1 2 2; do echo "w 0 s:$a n:1 s:$b$n n:1 n:249 n:8 n:248"; done
+	} | ue >"$tmp/log"
+	same "$(rows $E/bytes | sed -E 's/^\{ aa: a{255}, bb: b{246}([12]) \} hitcount: +([0-9]+)$/\1:\2/' | tr '\n' ' ')" '1:1 2:2 '
 }
 
 grammar_filter() {
@@ -131,6 +161,28 @@ fields_special() {
 { comm: uedrive                                            } hitcount:          1  total:          5' || return
 	drop num
 	ok num hist:keys=common_timestamp && q num 1 0 0 a 1 0 0 a && same "$(totals $E/num)" '2 2 0 '
+}
+
+# common_pid.execname is the name of the task that has created the element as a key and as
+# a variable, and the number of the task as a value.
+fields_execname() {
+	local e=events/timer/hrtimer_expire_entry
+	fresh && synth 'ran char[] comm; u64 total' | q grep ok || return
+	ok num 'hist:keys=id:c1=common_pid.execname:x1=total:onchange($x1).trace(ran,$c1,$x1)' && trigger_is num \
+		'hist:keys=id:vals=hitcount:c1=common_pid.execname,x1=total:sort=hitcount:size=2048:onchange($x1).trace(ran,$c1,$x1) [active]' || return
+	cp "$UEDRIVE" "$tmp/another" || return
+	q num 1 0 5 a
+	UEDRIVE=$tmp/another q num 1 0 6 a 2 0 7 a
+	records_are 'ran: comm=uedrive total=5
+ran: comm=uedrive total=6
+ran: comm=another total=7' || return
+	drop num
+	ok num hist:keys=common_pid:vals=common_pid.execname && q num 1 0 0 a || return
+	same "$(rows $E/num | sed -E 's/: +([0-9]+) \} hitcount: +1  common_pid: +\1$/: PID } PID/')" '{ common_pid: PID } PID' || return
+	# Timers that end the sleep of others run in the idle task.
+	on $e 'hist:keys=common_pid.execname if common_pid == 0' || return
+	eventually grep -q '^{' $e/hist && same "$(rows $e | sed 's/} .*/}/')" '{ common_pid: <idle>          [         0] }' || return
+	: >$e/trigger
 }
 
 fields_refused() {
@@ -357,6 +409,16 @@ variables_strings() {
 st: text=longest tag=longest total=6'
 }
 
+# An address in a variable is a number.
+variables_sym() {
+	local c='x1=total.sym:onchange($x1).trace(ex,$x1)'
+	fresh && synth 'ex u64 rr' | q grep ok && ok num "hist:keys=id:$c" && trigger_is num \
+		"hist:keys=id:vals=hitcount:x1=total.sym:sort=hitcount:size=2048:${c#*:} [active]" || return
+	q num 1 0 39 a 1 0 18446744073709551615 a
+	records_are 'ex: rr=39
+ex: rr=18446744073709551615'
+}
+
 # Handlers and actions.
 
 handlers_onmatch() {
@@ -495,10 +557,10 @@ order_of_equal_rows() {
 	ids_are total.descending '61 237 87 25 162 100 224 74 188 250 149 175 12 200 249 50 213 125 138 112 174 37 187 86 99 24 11 212 111 225 238 124 137 62 36 150 75 163 199 49'
 }
 
-run_tests files_modes files_writes files_truncate grammar_clauses grammar_sizes grammar_limits grammar_filter \
-	fields_numbers fields_strings fields_special fields_refused modifiers_of_keys modifiers_log2 modifiers_of_values \
+run_tests files_modes files_writes files_truncate grammar_clauses grammar_sizes grammar_misspelt grammar_limits \
+	grammar_key_bytes grammar_filter fields_numbers fields_strings fields_special fields_execname fields_refused modifiers_of_keys modifiers_log2 modifiers_of_values \
 	modifiers_refused expressions_values expressions_refused expressions_keys variables_match variables_read_once \
-	variables_names variables_definitions variables_alias variables_strings handlers_onmatch handlers_onmax_onchange \
+	variables_names variables_definitions variables_alias variables_strings variables_sym handlers_onmatch handlers_onmax_onchange \
 	handlers_refused actions_field_of_match actions_several actions_of_a_name actions_snapshot \
 	order_of_equal_rows
 rc=$?

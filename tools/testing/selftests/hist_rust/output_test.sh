@@ -83,6 +83,21 @@ enable_disable_hist() {
 	same "$(totals $E/pair)" '1 1 0 ' && trigger_is pair 'hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [paused]'
 }
 
+# All histograms of the event are switched.
+enable_disable_hist_of_several() {
+	fresh && ok pair hist:keys=id:pause && ok pair hist:keys=part && ok num enable_hist:user_events:pair &&
+		ok text disable_hist:user_events:pair || return
+	q num 1 0 0 a
+	trigger_is pair 'hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [active]
+hist:keys=part:vals=hitcount:sort=hitcount:size=2048 [active]' || return
+	q pair 1 0 0
+	same "$(totals $E/pair)" '1 1 0 1 1 0 ' && q text 1 x && trigger_is pair \
+'hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [paused]
+hist:keys=part:vals=hitcount:sort=hitcount:size=2048 [paused]' || return
+	q pair 1 0 0
+	same "$(totals $E/pair)" '1 1 0 1 1 0 '
+}
+
 instances_isolated() {
 	local i=instances/hist rc=0
 	fresh && mkdir $i || return
@@ -141,6 +156,21 @@ uptime' || rc=1
 	return $rc
 }
 
+# Another clock empties the buffer, if the histogram uses it.
+clock_change_clears() {
+	local rc=0
+	fresh && echo local >trace_clock && echo 1 >$E/num/enable || return
+	q num 1 0 0 a
+	ok pair hist:keys=id:clock=mono && same "$(grep -o '\[.*\]' trace_clock)" '[local]' && same "$(body | wc -l)" 1 || rc=1
+	ok text hist:keys=id:t1=common_timestamp:clock=mono && same "$(grep -o '\[.*\]' trace_clock)" '[mono]' && same "$(body)" '' || rc=1
+	q num 1 0 0 a
+	same "$(body | wc -l)" 1 || rc=1
+	drop pair text
+	echo 0 >$E/num/enable
+	echo local >trace_clock
+	return $rc
+}
+
 # Removal and reading back.
 
 removal_matches() {
@@ -152,6 +182,17 @@ removal_matches() {
 			'hist:keys=id:vals=hitcount,total:sort=total:size=256 if delta > 0 [active]' || return
 	done
 	ok num '!hist:keys=id:vals=total:sort=total:size=4096 if delta > 0' && trigger_is num 'num: no trigger'
+}
+
+# What a removal refers to has to exist.
+removal_of_references() {
+	fresh && ok num hist:keys=id:x1=total && ok pair 'hist:keys=id:y1=$x1' || return
+	refused pair '!hist:keys=id:y1=$gone' 'Invalid argument' "$(entry pair "Couldn't find variable" 'hist:keys=id:y1=$gone' gone)
+$(entry pair "Couldn't find field" 'hist:keys=id:y1=$gone' '$gone')" || return
+	trigger_is pair 'hist:keys=id:vals=hitcount:y1=$x1:sort=hitcount:size=2048 [active]' && ok pair '!hist:keys=id:y1=$x1' &&
+		trigger_is pair 'pair: no trigger' && ok num '!hist:keys=id:x1=total' && trigger_is num 'num: no trigger' || return
+	refused pair '!hist:keys=id:y1=$x1' 'Invalid argument' "$(entry pair "Couldn't find variable" 'hist:keys=id:y1=$x1' x1)
+$(entry pair "Couldn't find field" 'hist:keys=id:y1=$x1' '$x1')"
 }
 
 # A shown line can be written, and with ! removes the trigger that it shows.
@@ -251,6 +292,53 @@ Totals:
     Dropped: 0' && same "$(grep -cE '^         [a-z_A-Z0-9.]+\+0x[0-9a-f]+/0x[0-9a-f]+$' $E/pair/hist | sed 's/[1-9].*/frames/')" frames
 }
 
+# Writes a record of pair as a batch. Prints the number of records, or the error.
+batch() {
+	perl -e '
+		open F, "+<", "user_events_data" or die $!;
+		$word = pack "L", 0;
+		$name = "$ARGV[0]\0";
+		$reg = pack "LCCSQQL", 28, 0, 4, 0, unpack("Q", pack "P", $word), unpack("Q", pack "P", $name), 0;
+		ioctl F, 0xc0082a00, $reg or die $!;
+		$records = pack "LLLLQ", 24, (unpack "LCCSQQL", $reg)[6], 1, 2, 3;
+		$batch = pack "LLQ", 16, length $records, unpack "Q", pack "P", $records;
+		print ioctl(F, 0x40082a03, $batch) // $!, "\n"' "$PAIR"
+}
+
+write_pair() { # w | wv
+	printf 'reg bit=0 : %s\n%s 0 u32:1 u32:2 u64:3\n' "$PAIR" "$1" | ue
+}
+
+# A stack begins with one function of user_events, the outermost: those that lead from there
+# to the histogram are left out, and no others are. A batch, which C does not have, may show
+# more of them.
+show_stack_of_writes() {
+	local way how most after names own least=1 more=0
+	# Other functions are inlined.
+	if zgrep -qE '^CONFIG_(KASAN|KCSAN|KCOV|PROVE_LOCKING)=y' /proc/config.gz; then least=0 more=1; fi
+	fresh || return
+	while read -r way how most after; do
+		if [ "$way" = batch ] && ! hist_is_rust; then continue; fi
+		# C leaves that function by a jump.
+		if [ "$how" = wv ] && ! hist_is_rust; then least=0; fi
+		ok pair hist:keys=common_stacktrace || return
+		$way "$how" >"$tmp/log"
+		same "$(totals $E/pair)" '1 1 0 ' || return
+		names=$(rows $E/pair | sed -n 's/^ *\([^ ]*\)+0x.*/\1/p')
+		own=$(awk '!/user_events/ { exit } { n++ } END { print n + 0 }' <<<"$names")
+		names=$(tail -n +$((own + 1)) <<<"$names" | paste -sd' ')
+		[ "$own" -ge $least ] && [ "$own" -le $((most + more)) ] && grep -qE "^$after " <<<"$names" || {
+			echo "# $way $how: $own of user_events, then $names"
+			return 1
+		}
+		drop pair
+	done <<-'END'
+		write_pair w 1 (new_sync_write )?vfs_write
+		write_pair wv 1 (do_iter_readv_writev )?vfs_writev
+		batch - 4 [a-z0-9_]*sys_ioctl
+	END
+}
+
 show_debug() {
 	fresh && ok num hist:keys=id,tag:vals=total:c1=3:x1=delta || return
 	same "$(sed -E 's/hist_data: .*/hist_data: ADDRESS/' $E/num/hist_debug)" "$(cat "$here/expected/debug")"
@@ -278,6 +366,36 @@ run_paused_and_cleared() {
 		"$(entry pair "Can't clear or continue a nonexistent hist trigger" hist:keys=id:clear '')" &&
 		refused pair hist:keys=id:cont 'No such file or directory' \
 			"$(entry pair "Can't clear or continue a nonexistent hist trigger" hist:keys=id:cont '')"
+}
+
+# Of several of these clauses pause comes before cont, and cont before clear.
+run_several_of_pause_cont_clear() {
+	local c missing='No such file or directory' plain=hist:keys=id state
+	fresh || return
+	for c in pause:cont pause:clear cont:clear; do
+		refused_clean pair $plain:$c "$missing" "$(entry pair "Can't clear or continue a nonexistent hist trigger" $plain:$c '')" || return
+	done
+	while read -r state c; do
+		ok pair $plain && q pair 1 0 0 || return
+		[ "$state" = active ] || ok pair $plain:pause || return
+		ok pair "$plain:${c% *}" || return
+		same "$state, $c: $(triggers pair | grep -o '\[.*')" "$state, $c: [${c#* }]" && same "$c: $(totals $E/pair)" "$c: 1 1 0 " || return
+		drop pair
+	done <<-'END'
+		active pause:cont paused
+		active cont:pause paused
+		active pause:clear paused
+		active clear:pause paused
+		active clear:cont:pause paused
+		active cont:clear active
+		paused pause:clear paused
+		paused cont:clear active
+		paused clear:cont active
+		paused pause:cont paused
+	END
+	# Alone it clears, and leaves the state.
+	ok pair $plain && q pair 1 0 0 && ok pair $plain:pause && ok pair $plain:clear && same "$(totals $E/pair)" '0 0 0 ' &&
+		same "$(triggers pair | grep -o '\[.*')" '[paused]'
 }
 
 run_without_recording() {
@@ -342,6 +460,38 @@ log_messages() {
 		"$(entry num "Can't have more than one save() action per hist" 'hist:keys=id:a1=total:onmax($a1).save(delta):onmax($a1).save(tag)' '')"
 }
 
+# Without time, a line of the log: of an event of so long a name.
+log_line() { # LENGTH
+	local n
+	n=$(printf 'n%.0s' $(seq "$1"))
+	put dynamic_events "u:$n u32 id" | q grep ok || return
+	: >error_log
+	q put "$E/$n/trigger" hist:keys=nosuch
+	sed -n -E '1s/^\[ *[0-9.]+\] //p' error_log
+}
+
+log_form() {
+	local n from to
+	fresh && : >error_log || return
+	# The time is that of the kernel's log. A removal has no ! in the command.
+	echo "log_form $$ from" >/dev/kmsg
+	refused num '!hist:keys=nosuch' 'Invalid argument' "$(entry num "Couldn't find field" hist:keys=nosuch nosuch)" || return
+	q put $E/num/trigger '!hist:keys=nosuch'
+	echo "log_form $$ to" >/dev/kmsg
+	from=$(dmesg | grep "log_form $$ from") to=$(dmesg | grep "log_form $$ to")
+	same "$(head -n 1 error_log | sed -E 's/^\[ {0,4}[0-9]+\.[0-9]{6}\] /TIME /')" "TIME hist:user_events:num: error: Couldn't find field" || return
+	same "$(printf '%s\n' "$from" "$(head -n 1 error_log)" "$to" | sort -t '[' -k 2,2g | grep -o 'from\|error\|to$' | tr '\n' ' ')" 'from error to ' || return
+	# What is written is ignored, without truncation.
+	n=$(cat error_log)
+	same "$(put error_log nonsense)" ok && same "$(cat error_log)" "$n" || return
+	same "$(new error_log nonsense)" ok && same "$(cat error_log)" '' || return
+	# There is room for 127 bytes in front of the message.
+	for n in 101 102 105 120; do
+		to="hist:user_events:$(printf 'n%.0s' $(seq "$n")): error: "
+		same "$(log_line "$n")" "${to:0:127}Couldn't find field" || return
+	done
+}
+
 # Synthetic events.
 
 synthetic_definitions() {
@@ -364,7 +514,22 @@ synthetic_busy() {
 		same "$(put synthetic_events '!busy')" ok
 }
 
-# The other triggers, on the same events.
+# In a buffer that is new: C prints what was there before as flags, and crashes then.
+synthetic_gfp_and_stack() {
+	local i=instances/gfp rc=0
+	fresh && synth 'gs gfp_t flags; unsigned long[] stk' 'last u64 val; gfp_t flags' | q grep ok && mkdir $i || return
+	echo 0 >events/synthetic/enable
+	echo 1 >$i/events/synthetic/enable
+	ok num 'hist:keys=id:x1=id:s1=common_stacktrace:y1=total:onchange($x1).trace(gs,$x1,$s1):onchange($x1).trace(last,$y1,$x1)' || rc=1
+	q num $((0xcc0)) 0 7 a
+	# The names of flags end with a NUL.
+	same "$(body $i/trace | tr -d '\0' | grep -v '^=> ' | sed '/^$/d')" 'gs: flags=cc0  (GFP_KERNEL)stk=STACK:
+last: val=7 flags=cc0 (GFP_KERNEL)' || rc=1
+	same "$(body $i/trace | grep -caE '^=> [a-z_A-Z0-9.]+\+0x[0-9a-f]+/0x[0-9a-f]+$' | sed 's/[1-9].*/frames/')" frames || rc=1
+	echo 0 >$i/events/synthetic/enable
+	rmdir $i || rc=1
+	return $rc
+}
 
 # A field that is no number: that of the other event, or EINVAL.
 params_of_odd_fields() {
@@ -374,6 +539,33 @@ params_of_odd_fields() {
 	refused odd "$c" 'Invalid argument' "$(entry odd "Couldn't parse field variable" "$c" raw)" || return
 	ok even hist:keys=id && ok odd 'hist:keys=id:onmatch(user_events.even).trace(syn,raw)'
 }
+
+# A variable that is made for a field has no sign: it fits a parameter of the same type, or
+# an unsigned one of the same size.
+params_of_field_variables() {
+	local c='hist:keys=id:x1=total:onmax($x1).trace' e=events/sched/sched_process_exit t
+	fresh && synth 'same s32 val' 'other int val' 'unsig u32 val' 'long s64 val' 'tpid pid_t pid' 'tint int pid' 'tuint unsigned int pid' |
+		grep -c ok | q grep 7 || return
+	for t in same unsig; do
+		ok num "$c($t,delta)" && drop num || return
+	done
+	for t in other long; do
+		refused_clean num "$c($t,delta)" 'Invalid argument' \
+			"$(entry num "Param type doesn't match synthetic event field type" "$c($t,delta)" 'delta)')" || return
+	done
+	# A variable that the command defines has the sign of its field.
+	ok num 'hist:keys=id:x1=total:d1=delta:onmax($x1).trace(other,$d1)' && drop num || return
+	refused_clean num 'hist:keys=id:x1=total:d1=delta:onmax($x1).trace(unsig,$d1)' 'Invalid argument' \
+		"$(entry num "Param type doesn't match synthetic event field type" 'hist:keys=id:x1=total:d1=delta:onmax($x1).trace(unsig,$d1)' '$d1)')" || return
+	for t in tpid tuint; do
+		on $e "hist:keys=prio:x1=prio:onmax(\$x1).trace($t,pid)" || return
+		: >$e/trigger
+	done
+	same "$(put $e/trigger 'hist:keys=prio:x1=prio:onmax($x1).trace(tint,pid)')" 'Invalid argument' &&
+		grep -q "hist:sched:sched_process_exit: error: Param type doesn't match synthetic event field type$" error_log
+}
+
+# The other triggers, on the same events.
 
 others_syntax() {
 	fresh && ok num hist:keys=id || return
@@ -400,10 +592,12 @@ others_effects() {
 	same "$(totals $E/num)" '3 3 0 '
 }
 
-run_tests named_shared named_pause_clear several_on_one_event enable_disable_hist instances_isolated clocks \
-	clocks_and_usecs removal_matches read_back show_table show_sorted \
-	show_sorted_by_a_value_named_as_a_key show_long_array show_stack show_debug show_counts_while_full run_paused_and_cleared run_without_recording \
-	run_poll log_last_eight log_messages params_of_odd_fields synthetic_definitions synthetic_busy others_syntax others_effects
+run_tests named_shared named_pause_clear several_on_one_event enable_disable_hist enable_disable_hist_of_several \
+	instances_isolated clocks clocks_and_usecs clock_change_clears removal_matches removal_of_references read_back \
+	show_table show_sorted show_sorted_by_a_value_named_as_a_key show_long_array show_stack show_stack_of_writes show_debug \
+	show_counts_while_full run_paused_and_cleared run_several_of_pause_cont_clear run_without_recording run_poll \
+	log_last_eight log_messages log_form params_of_odd_fields params_of_field_variables synthetic_definitions \
+	synthetic_busy synthetic_gfp_and_stack others_syntax others_effects
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc

@@ -347,17 +347,26 @@ rows_add_up() {
 # The number of NMIs of all processors.
 nmis() { awk '/^ *NMI:/ { for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i } END { print n + 0 }' /proc/interrupts; }
 
+# The hits of the last histogram of an event.
+last_hits() { # EVENTDIR
+	sed -n 's/^    Hits: //p' "$1/hist" | tail -n 1
+}
+
 # Interrupts, and NMIs where there are any, hit the keys that a task inserts: events of
-# all three write to one map. No row is twice, and nobody waits for ever.
+# all three write to one map. No row is twice, and nobody waits for ever. NMIs alone hit a
+# map of their own.
 interrupted_insertion() {
-	local c=hist:name=m5:keys=common_pid:vals=hitcount:size=128 loop='sleep 60' i e log nmis
+	local c=hist:name=m5:keys=common_pid:vals=hitcount:size=128 loop='sleep 60' i e log nmis own=hist:keys=handled
 	local in='kmem/kmem_cache_alloc irq/softirq_entry timer/timer_expire_entry nmi/nmi_handler'
 	fresh || return
 	for e in $in; do
 		[ -e events/$e ] || continue
 		on events/$e $c || return
 	done
-	if [ -e events/nmi/nmi_handler ] && [ -w /proc/sysrq-trigger ]; then loop=backtraces; fi
+	if [ -e events/nmi/nmi_handler ] && [ -w /proc/sysrq-trigger ]; then
+		loop=backtraces
+		on events/nmi/nmi_handler $own || return
+	fi
 	i=$(cat /proc/sys/kernel/printk) nmis=$(nmis)
 	# Backtraces are not for the console. A report of the kernel would be, so it is looked for.
 	echo "m5 $$ begins" >/dev/kmsg
@@ -368,7 +377,11 @@ interrupted_insertion() {
 	echo "$i" >/proc/sys/kernel/printk
 	log=$(dmesg)
 	! grep -E 'WARNING: |BUG: |INFO: (rcu|task)' <<<"${log##*"m5 $$ begins"}" || return
-	[ "$loop" != backtraces ] || [ "$(nmis)" -gt "$nmis" ] || { echo '# there was no NMI'; return 1; }
+	if [ "$loop" = backtraces ]; then
+		[ "$(nmis)" -gt "$nmis" ] || { echo '# there was no NMI'; return 1; }
+		[ "$(last_hits events/nmi/nmi_handler)" -gt 0 ] || { echo '# no NMI is a hit'; return 1; }
+		on events/nmi/nmi_handler "!$own" || return
+	fi
 	on events/kmem/kmem_cache_alloc "$c:pause" || return
 	# A hit that was under way when it was paused may take a moment.
 	eventually rows_add_up || return
