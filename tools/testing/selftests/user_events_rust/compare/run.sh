@@ -6,6 +6,7 @@
 #
 # usage: compare/run.sh OUTDIR UEDRIVE [SCRIPT...]
 #   ONLY=PATTERN     only the sequences whose names match
+#   HALF=0|1         only every second one of what is left, from the first or the second
 #   SEQ="DIR ..."    where they are (default: seq beside this script); what is in
 #                    lib.sh beside the folder is theirs
 #   HISTDRIVE=FILE   the driver of the scripts *.hist
@@ -17,14 +18,22 @@ shift 2
 mkdir -p "$out"
 out=$(cd "$out" && pwd -P)
 
+n=0
+in_half() {
+	n=$((n + 1))
+	[ -z "${HALF-}" ] || [ $(((n - 1) % 2)) = "$HALF" ]
+}
+
 for dir in ${SEQ-"$here/seq"}; do
 	dir=$(cd "$dir" && pwd -P) || continue
 	for s in "$dir"/*.sh; do
 		name=$(basename "$s" .sh)
 		# shellcheck disable=SC2053 # ONLY is a pattern
-		[[ $name == ${ONLY:-*} ]] || continue
-		# A sequence that hangs is one that differs.
-		timeout -k 5 90 bash -c "
+		[[ $name == ${ONLY:-*} ]] && in_half || continue
+		SECONDS=0
+		# A sequence that hangs is one that differs. The longest takes 20 seconds on a
+		# machine that does nothing else.
+		timeout -k 5 400 bash -c "
 			'$UEDRIVE' --reset && . '$here/lib.sh' && . '$dir/../lib.sh' || { echo '? cannot begin'; exit; }
 			. '$s'" sequence >"$out/$name" 2>&1 </dev/null ||
 			case $? in
@@ -32,9 +41,12 @@ for dir in ${SEQ-"$here/seq"}; do
 			esac
 		# The shell says where an error was: that is of no interest.
 		sed -i -E 's,^[^ ]*/seq/[^ ]*: line [0-9]+: ,,; s,^sequence: line [0-9]+: ,,' "$out/$name"
+		echo "$SECONDS s  $name"
 	done
 done
 for s; do
+	in_half || continue
+	SECONDS=0
 	name=$(basename "$s")
 	driver=$UEDRIVE
 	case $name in
@@ -42,5 +54,6 @@ for s; do
 	esac
 	timeout -k 5 900 "$driver" "$s" >"$out/${name%.*}" 2>&1 </dev/null ||
 		echo "? the driver ended with $?" >>"$out/${name%.*}"
+	echo "$SECONDS s  ${name%.*}"
 done
 echo "$(find "$out" -type f | wc -l) outputs"

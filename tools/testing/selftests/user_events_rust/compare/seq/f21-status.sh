@@ -13,7 +13,8 @@ perf stat -a -e user_events:pair -- sleep 30 >/dev/null 2>&1 &
 pid=$!
 eventually used_by pair perf
 status
-kill -INT $pid 2>/dev/null
+# Not INT, which a job in the background ignores.
+kill $pid 2>/dev/null
 wait $pid 2>/dev/null
 eventually unused pair
 put events/user_events/text/trigger 'stacktrace'
