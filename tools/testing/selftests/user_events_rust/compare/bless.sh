@@ -3,6 +3,7 @@
 #
 # Checks compare/judge.pl and compare/bless.pl with outputs made up here: what differs and is
 # not accepted is said, is accepted after bless.pl, and entries that accept nothing are removed.
+# Frames of stacks are compared by name, without those of the implementations.
 #
 # usage: compare/bless.sh
 
@@ -85,3 +86,50 @@ tail -n 1 "$tmp/accept" | grep -qx 'other f01-one + ^more\$' || fail 'the new en
 judged 'ok compare: f01-one (differs by known, other)
 not ok compare: f02-two
 not ok compare: generated'
+
+# An entry of one side only accepts what has something of the other side in its place, unless
+# that need not be there.
+rm "$tmp/c/"* "$tmp/rust/"*
+touch "$tmp/c/f02-two" "$tmp/rust/f02-two"
+printf '%s\n' same 'c 1' >"$tmp/c/part-1"
+printf '%s\n' same 'rust 1' >"$tmp/rust/part-1"
+printf '%s\n' same 'c 2' >"$tmp/c/part-2"
+echo same | tee "$tmp/rust/part-2" "$tmp/c/f02-two" >"$tmp/rust/f02-two"
+printf '%s\n' 'known part-* - ^c \d$' 'known part-* + ^rust \d$' >"$tmp/accept"
+judged 'ok compare: f02-two
+ok compare: part-1 (differs by known)
+not ok compare: part-2'
+sed -i 's/ + / +? /' "$tmp/accept"
+judged 'ok compare: f02-two
+ok compare: part-1 (differs by known)
+ok compare: part-2 (differs by known)'
+rm "$tmp/c/part-1" "$tmp/rust/part-1"
+judged 'ok compare: f02-two
+ok compare: part-2 (differs by known)'
+
+# The frames of a key and those of a record.
+stack() { # FRAME...
+	printf '{ common_stacktrace:\n'
+	printf '         %s+0x1/0x20\n' "$@"
+	printf '} hitcount:          1\n\n<stack trace>\n'
+	printf ' => %s\n' "$@"
+}
+rust=_RNvMNtCs1KkRNbfVzRu_11user_events4file5write hist=_RNvNtCs4C1ZPlwmmM3_4hist3hit6handle
+rm "$tmp/c/"part* "$tmp/rust/"part*
+: >"$tmp/accept"
+stack user_event_ftrace user_events_write vfs_write >"$tmp/c/stacks"
+stack $rust vfs_write.llvm.123 | sed 's/0x1/0x17/' >"$tmp/rust/stacks"
+judged 'ok compare: f02-two
+ok compare: stacks'
+for frames in "$rust new_sync_write vfs_write" "$rust" "vfs_write $rust ksys_write" "$rust $hist vfs_write" \
+	"_RNvCsb5MLIFMWygY_6kernel5write vfs_write"; do
+	stack $frames >"$tmp/rust/stacks"
+	judged 'ok compare: f02-two
+not ok compare: stacks'
+done
+
+# Functions of histograms are in the stack of a record only.
+stack user_event_ftrace event_hist_trigger vfs_write | sed '2,4{/hist/d}' >"$tmp/c/stacks"
+stack $rust $hist vfs_write | sed '2,4{/hist/d}' >"$tmp/rust/stacks"
+judged 'ok compare: f02-two
+ok compare: stacks'

@@ -17,7 +17,10 @@
 # ROW is one of DEVIATIONS (Documentation/trace/rust/deviations.rst), SEQUENCE a
 # glob, SIDE is - for a line that only the C kernel prints and + for one that only
 # the Rust one prints, and REGEX matches the line. An entry that accepts nothing
-# is an error, as is one whose row is not there.
+# is an error, as is one whose row is not there. If a row has entries of both sides
+# for a sequence, a sequence in which only one kernel prints such lines differs: what
+# takes their place is missing. -? and +? are for lines that need not be there, neither
+# in a sequence nor in any.
 #
 # Each line of the output begins with "ok", "not ok", or with # if it explains the
 # next one.
@@ -53,13 +56,14 @@ my (@accept, @errors);
 for (@{lines_of($accept) // die "$accept: $!\n"}) {
 	next if /^\s*(#|$)/;
 	my ($row, $glob, $side, $regex) = split ' ', $_, 4;
-	if (!defined $regex || $side !~ /^[-+]$/) {
+	if (!defined $regex || $side !~ /^[-+]\??$/) {
 		push @errors, "compare.accept: not an entry: $_";
 		next;
 	}
 	push @errors, "compare.accept: no row $row in deviations.rst" unless $rows{$row};
 	my $name = join '', map { $_ eq '*' ? '.*' : quotemeta } split /(\*)/, $glob;
-	push @accept, { row => $row, glob => $glob, name => qr/^$name$/, side => $side, regex => qr/$regex/, text => $_, used => 0 };
+	push @accept, { row => $row, glob => $glob, name => qr/^$name$/, side => substr($side, 0, 1), needed => $side !~ /\?/,
+		regex => qr/$regex/, text => $_, used => 0 };
 }
 
 # The lines of @$x and @$y that are not common to both: a longest common
@@ -95,7 +99,7 @@ sub judge {
 	my ($name, $x, $y) = @_;
 	$judged{$name} = 1;
 	my @d = differences([canonical(@$x)], [canonical(@$y)]);
-	my (%seen, @open);
+	my (%seen, %sides, @open);
 	# A line that begins with ? is a failure of the run, whoever it is from.
 	push @open, "- $_" for grep { /^\? / } @$x;
 	push @open, "+ $_" for grep { /^\? / } @$y;
@@ -121,9 +125,16 @@ sub judge {
 		if ($a) {
 			$a->{used}++;
 			$seen{$a->{row}} = 1;
+			$sides{$a->{row}}{$side} = 1;
 		} else {
 			push @open, "$side $line";
 			print $left "$name\t$side\t$line\n" if $left && $line !~ /^\? /;
+		}
+	}
+	for my $row (sort keys %sides) {
+		for my $side (grep { !$sides{$row}{$_} } '-', '+') {
+			next unless grep { $_->{row} eq $row && $_->{side} eq $side && $_->{needed} && $name =~ $_->{name} } @accept;
+			push @open, "$side nothing of $row";
 		}
 	}
 	if (@open) {
@@ -184,7 +195,7 @@ for my $name (sort keys %names) {
 	}
 }
 # With a part of the sequences only, not everything can be seen.
-my @unused = grep { !$_->{used} && (!$ENV{JUDGE_PART} || $judged{$_->{glob}}) } @accept;
+my @unused = grep { !$_->{used} && $_->{needed} && (!$ENV{JUDGE_PART} || $judged{$_->{glob}}) } @accept;
 push @errors, map { "compare.accept: not seen: $_->{text}" } @unused;
 if ($left) {
 	print $left "unused\t\t$_->{text}\n" for @unused;

@@ -4,7 +4,8 @@
 #
 # - rows that are equal in what the table is sorted by have no order of their
 #   own, and come in the order of their text;
-# - numbers of processes, times, frames of stacks and the like are masked;
+# - numbers of processes, times, offsets of frames of stacks and the like are masked;
+# - frames of the implementations themselves are left out, see own_frame();
 # - addresses are numbered in the order in which they come in one dump, so that
 #   what is the same in it has to be the same in the other one (memory that was
 #   freed is used again at once by one kernel and later by the other);
@@ -51,6 +52,26 @@ sub sorted_rows {
 	return map { @$_ } @out;
 }
 
+# True for a function that the two kernels implement differently, of which a stack may have
+# any number (the row stack-frame): one of user_events, and, in a stack that ftrace saves
+# with a record, one of histograms. A stack that a histogram itself saves begins below these.
+# All other frames have to be the same, in the same order.
+sub own_frame {
+	my ($symbol, $by_ftrace) = @_;
+	return 1 if $symbol =~ /^(user_events?_\w+|_R\w*Cs[0-9A-Za-z]+_11user_events\w*)$/;
+	return $by_ftrace && $symbol =~ /^(event_hist_trigger|action_trace|ontrack_action|_R\w*Cs[0-9A-Za-z]+_4hist\w*)$/;
+}
+
+# The line of a frame without its offset, and without what compilers add to the name; an
+# empty text for one that is left out; undef for another line. ftrace shows no offsets.
+sub frame {
+	my $line = shift;
+	my ($before, $symbol, $offset, $module) = $line =~ /^( {9,}| ?=> )(\S+?)(\+0x[0-9a-f]+\/0x[0-9a-f]+)?( \[\w+\])?$/;
+	return undef unless defined $symbol && (defined $offset || $before eq ' => ');
+	$symbol =~ s/\.(llvm|isra|part|constprop|cold)\b.*//;
+	return own_frame($symbol, !defined $offset) ? '' : $before . $symbol . ($module // '');
+}
+
 sub canonical {
 	my @in = @_;
 	my (@out, @rows, %address);
@@ -71,8 +92,9 @@ sub canonical {
 			$address{$2} = 'ADDRESS' . (1 + keys %address) unless $address{$2};
 			"$1: $address{$2}";
 		}ge;
-		# Frames, however many.
-		next if $line =~ /^ {9,}\S+\+0x[0-9a-f]+\/0x[0-9a-f]+( \[\w+\])?$/;
+		my $frame = frame($line);
+		next if defined $frame && $frame eq '';
+		$line = $frame if defined $frame;
 		if (@out && $out[-1] =~ /^  Command: / && $line =~ /^ {11}( *)\^$/) {
 			my $at = length $1;
 			$out[-1] =~ s/^  Command:/  Command($at):/;
