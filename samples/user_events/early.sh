@@ -3,7 +3,9 @@
 #
 # Listens to user events before they exist: a pattern of names is written to the
 # file set_user_event, then programs start, each of which registers an event of
-# its own and writes one record as soon as it may. All of them are captured.
+# its own and writes one record as soon as it may. All of them are captured. The
+# file user_events_status tells when events come and go, user_events_losses what
+# became of their records.
 #
 # usage: early.sh CLIENT [PROGRAMS]    (as root; CLIENT is client-rust or client-c)
 
@@ -17,14 +19,18 @@ PROGRAMS=${2:-1000}
 # Seconds; only for what hangs.
 PATIENCE=120
 
-# Returns when this many user events exist.
+# Returns when this many user events exist. poll() tells of each that was created or
+# removed since the file was last read from its start.
 wait_for() { # EVENTS
-	local i
-	for ((i = 0; i < PATIENCE * 10; i++)); do
-		if grep -q "^Active: $1\$" user_events_status; then return; fi
-		sleep 0.1
-	done
-	fail "there are not $1 events: $(grep '^Active' user_events_status)"
+	timeout "$PATIENCE" python3 -c 'if True:
+		import select, sys
+		with open("user_events_status") as status:
+		    changes = select.poll()
+		    changes.register(status, select.POLLPRI)
+		    while f"\nActive: {sys.argv[1]}\n" not in status.read():
+		        changes.poll()
+		        status.seek(0)' "$1" ||
+		fail "there are not $1 events: $(grep '^Active' user_events_status)"
 }
 
 cd /sys/kernel/tracing
@@ -53,6 +59,12 @@ show 'tail -n 2 trace'
 expect ': early_.* path=/' 2
 show 'tail -n 2 user_events_status'
 expect "^Busy: $PROGRAMS\$"
+
+say 'Each program has written one record, and the buffer has got it.'
+show 'head -n 2 user_events_losses | cut -f 1-4'
+expect '^early_[0-9]+	1	0	1$' 1
+show 'cut -f 2,4 user_events_losses | sort | uniq -c'
+expect "^ *$PROGRAMS 1	1\$" 1
 
 say 'The pattern is removed. That disables the events, and as no program uses them they go.'
 show "echo '!early_*' >> set_user_event"
