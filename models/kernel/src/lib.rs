@@ -103,7 +103,12 @@ pub mod page {
 }
 
 pub mod time {
-    /// In microseconds.
+    use std::sync::atomic::{
+        AtomicI64,
+        Ordering, //
+    };
+
+    /// In nanoseconds.
     #[derive(Clone, Copy, PartialEq, PartialOrd)]
     pub struct Delta(i64);
 
@@ -115,31 +120,46 @@ pub mod time {
 
     pub struct Monotonic;
 
-    /// A time. From each to the next one it takes longer than anybody has patience for: a model has
-    /// few steps.
-    pub struct Instant<C>(core::marker::PhantomData<C>);
+    /// A time. From each to the next one it takes longer than anybody has patience for, and longer
+    /// than patience takes to come back: a model has few steps.
+    pub struct Instant<C>(i64, core::marker::PhantomData<C>);
+
+    /// It is no part of what is modelled.
+    static CLOCK: AtomicI64 = AtomicI64::new(0);
+
+    fn clock() -> i64 {
+        CLOCK.fetch_add(LONG, Ordering::Relaxed)
+    }
 
     impl<C> Instant<C> {
         pub fn now() -> Self {
-            Self(core::marker::PhantomData)
+            Self(clock(), core::marker::PhantomData)
         }
 
         pub fn elapsed(&self) -> Delta {
-            Delta(LONG)
+            Delta(clock() - self.0)
         }
     }
 
-    const LONG: i64 = 1_000_000;
+    const LONG: i64 = 1_000_000_000;
 
     impl Delta {
         pub const ZERO: Self = Self(0);
 
-        pub const fn from_micros(n: i64) -> Self {
+        pub const fn from_nanos(n: i64) -> Self {
             Self(n)
         }
 
+        pub const fn from_micros(n: i64) -> Self {
+            Self(1_000 * n)
+        }
+
         pub const fn from_millis(n: i64) -> Self {
-            Self(1000 * n)
+            Self(1_000_000 * n)
+        }
+
+        pub const fn as_nanos(self) -> i64 {
+            self.0
         }
     }
 
