@@ -13,7 +13,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 
 #include "kselftest_harness.h"
 #include "ue.h"
@@ -1344,23 +1343,38 @@ TEST_F(dev, stuck_memory__same_file_without_the_page)
 
 #define STUCK_WORDS	1100
 
-static int stuck_child(int fd, volatile int *ready, volatile int *stuck)
+/* Ends when the parent has closed its end of the pipe, so it waits as long as the parent lives. */
+static int stuck_child(int fd, const int going[2], volatile int *ready, volatile int *stuck)
 {
+	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = going[0] } };
 	char *m = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int uffd;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(going[1]);
 	if (m == MAP_FAILED || ue_reg(fd, m, 0, "sm_many u32 a") || madvise(m, UE_PAGE, MADV_DONTNEED))
 		return 1;
 	uffd = open_uffd(m, UE_PAGE);
 	if (uffd < 0)
 		return 2;
 	__atomic_fetch_add(ready, 1, __ATOMIC_RELEASE);
-	if (!wait_fault(uffd))
+	/* The parent may take any time to start the others. */
+	pfd[0].fd = uffd;
+	if (poll(pfd, 2, -1) < 1 || !pfd[0].revents || !wait_fault(uffd))
 		return 3;
 	__atomic_fetch_add(stuck, 1, __ATOMIC_RELEASE);
-	for (;;)
-		pause();
+	poll(&pfd[1], 1, -1);
+	return 0;
+}
+
+/* Returns true once the number is @n, or false if it stays the same for UE_PATIENCE. */
+static bool comes_to(volatile int *number, int n)
+{
+	int now;
+
+	do {
+		now = __atomic_load_n(number, __ATOMIC_ACQUIRE);
+	} while (now != n && ue_poll(__atomic_load_n(number, __ATOMIC_ACQUIRE) != now));
+	return now == n;
 }
 
 TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
@@ -1369,27 +1383,26 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t *pids = calloc(STUCK_WORDS, sizeof(*pids));
 	cpu_set_t one, all;
-	int n, fd;
+	int n, fd, going[2];
 
 	ASSERT_NE(MAP_FAILED, (void *)count);
+	ASSERT_EQ(0, pipe(going));
 	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_many u32 a"));
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_late u32 a"));
 	for (n = 0; n < STUCK_WORDS; n++) {
 		pids[n] = fork();
 		if (!pids[n])
-			_exit(stuck_child(self->fd, &count[0], &count[1]));
+			_exit(stuck_child(self->fd, going, &count[0], &count[1]));
 		ASSERT_LT(0, pids[n]);
 	}
-	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&count[0], __ATOMIC_ACQUIRE) == n, 6 * UE_PATIENCE));
+	EXPECT_TRUE(comes_to(&count[0], n)) TH_LOG("%d of %d are ready", count[0], n);
 	/* Work that is queued from here on is queued on this CPU. */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
 	EXPECT_EQ(0, ue_enable("sm_many", true));
-	EXPECT_TRUE(ue_poll_ms(__atomic_load_n(&count[1], __ATOMIC_ACQUIRE) == n, 6 * UE_PATIENCE)) {
-		TH_LOG("%d of %d are waited for", count[1], n);
-	}
+	EXPECT_TRUE(comes_to(&count[1], n)) TH_LOG("%d of %d are waited for", count[1], n);
 
 	ASSERT_EQ(0, ue_reg(self->fd, self->w, 0, "sm_late u32 a"));
 	ASSERT_EQ(0, madvise((void *)self->w, UE_PAGE, MADV_DONTNEED));
@@ -1409,6 +1422,8 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 		kill(pids[n], SIGKILL);
 		waitpid(pids[n], &status, 0);
 	}
+	close(going[0]);
+	close(going[1]);
 	EXPECT_TRUE(ue_poll(ue_enable("sm_many", false) == 0));
 	EXPECT_EQ(0, ue_unreg(self->fd, self->w, 0));
 	munmap((void *)count, UE_PAGE);

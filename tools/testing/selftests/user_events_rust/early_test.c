@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/mount.h>
 
@@ -443,6 +444,82 @@ TEST_F(dev, set_user_event__instances)
 	ASSERT_EQ(0, ue_err(rmdir(INSTANCE)));
 }
 
+/* Programs that start after the line, and are told that they are enabled when they register. */
+
+#define PROGRAMS	1000
+#define AT_ONCE		8
+#define PROGRAM_EVENTS	10
+
+/* A program of this number, which runs to its end with one record. */
+static int program(unsigned int number)
+{
+	char desc[32];
+	int fd = ue_open();
+	volatile uint32_t word = 0;
+
+	snprintf(desc, sizeof(desc), "early_%u u32 a", number % PROGRAM_EVENTS);
+	if (fd < 0 || ue_reg(fd, &word, 0, desc))
+		return 1;
+	if (word != 1)
+		return 2;
+	return ue_write_u32(fd, 0, number) == 8 ? 0 : 3;
+}
+
+static bool program_start(unsigned int number)
+{
+	char text[16], *argv[] = { "early_test", "--program", text, NULL };
+	pid_t pid;
+
+	snprintf(text, sizeof(text), "%u", number);
+	return posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0;
+}
+
+/* Returns the number of records of programs in a trace; @seen counts them by their number. */
+static int program_records(const char *text, int seen[PROGRAMS])
+{
+	unsigned int event, number;
+	int n = 0;
+
+	while ((text = strstr(text, ": early_"))) {
+		text += strlen(": early_");
+		n++;
+		if (sscanf(text, "%u: a=0x%x ", &event, &number) == 2 && number < PROGRAMS &&
+		    event == number % PROGRAM_EVENTS)
+			seen[number]++;
+	}
+	return n;
+}
+
+TEST_F_TIMEOUT(dev, set_user_event__thousand_programs, 280)
+{
+	int seen[PROGRAMS] = {}, started = 0, ended = 0, failed = 0, once = 0, status;
+	uint64_t began = ue_now();
+
+	ASSERT_EQ(0, ue_put(SET, "early_*"));
+	while (ended < PROGRAMS) {
+		if (started < PROGRAMS && started - ended < AT_ONCE) {
+			ASSERT_TRUE(program_start(started));
+			started++;
+			continue;
+		}
+		ASSERT_LT(0, wait(&status));
+		ended++;
+		if (status && !failed++)
+			TH_LOG("the first that failed: status 0x%x", status);
+	}
+	TH_LOG("%d programs in %lu ms", ended, (unsigned long)((ue_now() - began) / 1000000));
+	EXPECT_EQ(0, failed);
+	EXPECT_EQ(PROGRAMS, program_records(ue_slurp(UE_TRACEFS "/trace"), seen));
+	for (int i = 0; i < PROGRAMS; i++)
+		once += seen[i] == 1;
+	EXPECT_EQ(PROGRAMS, once);
+	/* The programs have ended, and the line keeps their events. */
+	for (int i = 0; i < PROGRAM_EVENTS; i++) {
+		EXPECT_TRUE(enabled(ue_path("early_%d", i))) TH_LOG("early_%d", i);
+	}
+	EXPECT_STREQ("early_*\n", ue_slurp(SET));
+}
+
 /* Registrations beside lines, and instances, that come and go. */
 
 static volatile bool stop;
@@ -648,4 +725,9 @@ TEST_F(dev, status_poll__wakes)
 	close(fd);
 }
 
-TEST_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "--program"))
+		return program(atoi(argv[2]));
+	return test_harness_run(argc, argv);
+}

@@ -333,8 +333,10 @@ TEST_F(user, unusual_event_names)
 	self->fd = ue_open();
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		int ret = ue_del_wait(self->fd, names[i]);
+		/* C does not make an existing event persistent, so it is removed: persist-upgrade. */
+		bool goes_itself = !ue_is_rust() || strchr(names[i], '#');
 
-		EXPECT_TRUE(ret == 0 || (strchr(names[i], '#') && ret == -ENOENT)) TH_LOG("[%s] %d", names[i], ret);
+		EXPECT_TRUE(ret == 0 || (goes_itself && ret == -ENOENT)) TH_LOG("[%s] %d", names[i], ret);
 		EXPECT_TRUE(ue_gone(names[i]));
 	}
 }
@@ -514,6 +516,7 @@ TEST_F(user, unusual_field_names)
 		uint32_t a; uint64_t b; uint32_t c; uint8_t d; uint32_t e; char f[4];
 	} rec = { .e = 5 };
 	char text[512];
+	int ret;
 
 	snprintf(text, sizeof(text), "a5_un %s", fields);
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, text));
@@ -529,7 +532,10 @@ TEST_F(user, unusual_field_names)
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();
-	EXPECT_EQ(0, ue_del_wait(self->fd, "a5_un"));
+	/* C does not make an existing event persistent, so it is removed: persist-upgrade. */
+	ret = ue_del_wait(self->fd, "a5_un");
+	EXPECT_TRUE(ret == 0 || (!ue_is_rust() && ret == -ENOENT)) TH_LOG("%d", ret);
+	EXPECT_TRUE(ue_gone("a5_un"));
 }
 
 TEST_F(user, rejected_fields)

@@ -7,14 +7,19 @@
  * Two threads write records of one event, which an instance records and counts in a
  * histogram. Other processes register, fork, exit and are killed with bits
  * of that event; the top instance switches it, sets, clears and removes histograms
- * of it; perf opens it; instances come and go; a reader takes the records out.
+ * of it; perf opens it; instances come and go; a reader takes the records out. CPU 1 goes
+ * offline and comes back. Two processes write pairs of records, for each of which a
+ * histogram of another instance writes a record of a synthetic event.
  *
  * It fails unless the histogram has counted each record that was written, in its total
  * and in the sum of its entries, and the instance accounts for each: read, in the buffer,
  * or in one of its own counts of lost records. "read events" differs from the number of
- * lines that trace_pipe has returned if a read returns a record twice or drops it.
+ * lines that trace_pipe has returned if a read returns a record twice or drops it. The file
+ * user_events_losses has to have the number of records that were written, and about that
+ * of the records that all instances account for. Each pair has to be one record of the synthetic event, and one hit of its histogram.
  */
 #define _GNU_SOURCE
+#include <linux/membarrier.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -22,14 +27,24 @@
 #include "trouble.h"
 
 #define INSTANCE	UE_TRACEFS "/instances/soak"
+#define OTHER		UE_TRACEFS "/instances/soak_other"
+#define PAIRS		UE_TRACEFS "/instances/soak_pairs"
+#define SYNTH		PAIRS "/events/synthetic/soak_synth"
 #define EVENT		"soak u32 a"
+#define FROM		"soak_from u32 a; u64 b"
+#define TO		"soak_to u32 a; u64 b"
+/* The difference of the fields b of a pair. */
+#define DIFFERENCE	7
 
-enum { FORKED, SWITCHED, TRIGGERED, CLEARED, REMOVED, OPENED, INSTANCES, KINDS };
+enum { FORKED, SWITCHED, TRIGGERED, CLEARED, REMOVED, OPENED, INSTANCES, OFFLINE, PAIRED, KINDS };
 
 static const char * const kinds[KINDS] = {
 	"processes forked", "switches", "histograms set", "histograms cleared", "histograms removed",
-	"perf events opened", "instances",
+	"perf events opened", "instances", "times CPU 1 was offline", "pairs written",
 };
+
+/* The records of the instances that were removed. */
+static long *others_had;
 
 static void processes(unsigned int seed)
 {
@@ -77,10 +92,26 @@ static void histograms(unsigned int seed)
 	}
 }
 
+/* Waits until all writes that have begun are done with their listeners. */
+static void grace_period(void)
+{
+	if (syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		usleep(100000);
+}
+
+/* Reads some records: the writers add them faster than they can be read. */
+static void read_some(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char buf[4096];
+
+	for (int i = 0; i < 64 && read(fd, buf, sizeof(buf)) > 0; i++)
+		;
+	close(fd);
+}
+
 static void others(unsigned int seed)
 {
-	const char *dir = UE_TRACEFS "/instances/soak_other";
-
 	while (storm_going()) {
 		struct ue_perf perf;
 
@@ -88,13 +119,55 @@ static void others(unsigned int seed)
 			storm_did(OPENED, true);
 			ue_perf_close(&perf);
 		}
-		if (mkdir(dir, 0750) == 0) {
-			ue_put(ue_path("%s/events/user_events/soak/trigger", dir), "hist:keys=a");
-			ue_put(ue_path("%s/events/user_events/soak/enable", dir), "1");
-			ue_slurp(ue_path("%s/trace", dir));
-			storm_did(INSTANCES, ue_poll(rmdir(dir) == 0));
+		if (mkdir(OTHER, 0750) == 0) {
+			ue_put(OTHER "/events/user_events/soak/trigger", "hist:keys=a");
+			ue_put(OTHER "/events/user_events/soak/enable", "1");
+			read_some(OTHER "/trace");
+			ue_put(OTHER "/events/user_events/soak/enable", "0");
+			grace_period();
+			*others_had += records_accounted(OTHER);
+			storm_did(INSTANCES, ue_poll(rmdir(OTHER) == 0));
 		}
 		rand_r(&seed);
+	}
+}
+
+static void cpus(unsigned int seed)
+{
+	if (access(CPU1, W_OK) || sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+		printf("# no CPU can be taken offline here\n");
+		fflush(stdout);
+		storm_did(OFFLINE, true);
+		return;
+	}
+	while (storm_going()) {
+		usleep(500000 + rand_r(&seed) % 2000000);
+		storm_did(OFFLINE, ue_put(CPU1, "0") == 0);
+		usleep(rand_r(&seed) % 500000);
+		ue_put(CPU1, "1");
+	}
+}
+
+/* Each of these processes has keys of its own, so that each second record has its first. */
+static void pairs(unsigned int seed)
+{
+	struct { uint32_t a; uint64_t b; } __attribute__((packed)) rec;
+	static volatile uint32_t word[2];
+	int fd = ue_open(), from = ue_reg_index(fd, &word[0], 0, FROM);
+	int to = ue_reg_index(fd, &word[1], 0, TO);
+	unsigned int first = seed * 64;
+
+	for (uint32_t i = 0; storm_going(); i++) {
+		rec.a = first + i % 64;
+		rec.b = i;
+		if (ue_write(fd, from, &rec, sizeof(rec)) < 0)
+			_exit(1);
+		rec.b += DIFFERENCE;
+		if (ue_write(fd, to, &rec, sizeof(rec)) < 0)
+			_exit(2);
+		storm_did(PAIRED, true);
+		if (i % 16 == 0)
+			usleep(rand_r(&seed) % 1000);
 	}
 }
 
@@ -154,25 +227,111 @@ static int same(const char *what, long got, long wanted)
 	return 1;
 }
 
+static volatile uint32_t pair_word[2];
+
+/* Sets the histogram that writes a record of the synthetic event for each pair. */
+static int pairs_setup(int fd)
+{
+	if (ue_reg(fd, &pair_word[0], 0, FROM) || ue_reg(fd, &pair_word[1], 0, TO) ||
+	    ue_put(UE_TRACEFS "/synthetic_events", "soak_synth u64 d") || mkdir(PAIRS, 0750) ||
+	    ue_put(PAIRS "/events/user_events/soak_from/trigger", "hist:keys=a:x=b") ||
+	    ue_put(PAIRS "/events/user_events/soak_to/trigger",
+		   "hist:keys=a:d=b-$x:onmatch(user_events.soak_from).trace(soak_synth,$d)") ||
+	    ue_put(SYNTH "/trigger", "hist:keys=d") ||
+	    ue_put(SYNTH "/enable", "1"))
+		return -1;
+	return pair_word[0] == 1 && pair_word[1] == 1 ? 0 : -1;
+}
+
+static int pairs_check(void)
+{
+	long written = storm_count(PAIRED);
+	const char *hist;
+	int bad = 0;
+
+	bad |= same("hits of the first of pairs", hist_total(PAIRS, "soak_from", "Hits: "), written);
+	bad |= same("hits of the second", hist_total(PAIRS, "soak_to", "Hits: "), written);
+	bad |= same("dropped of these", hist_total(PAIRS, "soak_from", "Dropped: ") +
+					hist_total(PAIRS, "soak_to", "Dropped: "), 0);
+	bad |= same("records of the synthetic event", records_accounted(PAIRS), written);
+	hist = ue_slurp(SYNTH "/hist");
+	bad |= same("its hits", number_after(hist, "Hits: "), written);
+	bad |= same("its entries", number_after(hist, "Entries: "), 1);
+	bad |= same("its key", number_after(hist, "{ d:"), DIFFERENCE);
+	return bad;
+}
+
+static int pairs_remove(int fd)
+{
+	int bad;
+
+	ue_trunc(PAIRS "/events/user_events/soak_to/trigger");
+	ue_trunc(PAIRS "/events/user_events/soak_from/trigger");
+	ue_trunc(SYNTH "/trigger");
+	ue_put(SYNTH "/enable", "0");
+	bad = same("removing the instance of pairs", ue_poll(rmdir(PAIRS) == 0), true);
+	bad |= same("removing the synthetic event",
+		    ue_poll(ue_put(UE_TRACEFS "/synthetic_events", "!soak_synth") == 0), true);
+	for (int i = 0; i < 2; i++) {
+		bad |= same("the bit of an event of pairs", ue_poll(pair_word[i] == 0) ? 0 : 1, 0);
+		bad |= same("unregistering it", ue_unreg(fd, &pair_word[i], 0), 0);
+	}
+	return bad;
+}
+
+/*
+ * Compares user_events_losses with what was written, and with what all instances account for. A
+ * record is counted before it is committed. If its event, which has a trigger, is disabled in
+ * between, it is not recorded; if it is enabled, it is. So each switch may cause a
+ * difference of one record of each of the two writers.
+ */
+static int losses_check(long written, long instances)
+{
+	enum { WRITTEN, FAILED, FTRACE, PERF = 7 };
+	const char *line = strstr(ue_slurp(UE_TRACEFS "/user_events_losses"), "\nsoak\t");
+	long switched = storm_count(SWITCHED) + 2 * storm_count(INSTANCES);
+	long column[PERF], ftrace = 0;
+	char *at;
+	int bad;
+
+	if (!line)
+		return same("lines of user_events_losses", 0, 1);
+	at = (char *)line + strlen("\nsoak");
+	for (int i = 0; i < PERF; i++)
+		column[i] = strtol(at + 1, &at, 10);
+	for (int i = FTRACE; i < PERF; i++)
+		ftrace += column[i];
+	bad = same("written in user_events_losses", column[WRITTEN], written);
+	bad |= same("failed there", column[FAILED], 0);
+	printf("# taken and lost by instances there: %ld, records that they had: %ld\n", ftrace, instances);
+	bad |= same("difference beyond two for each switch", labs(ftrace - instances) > 2 * switched, false);
+	return bad;
+}
+
 static int soak(int seconds)
 {
-	static const storm_part parts[] = { processes, processes, switches, histograms, others };
+	static const storm_part parts[] = {
+		processes, processes, switches, histograms, others, cpus, pairs, pairs,
+	};
 	const size_t n = sizeof(parts) / sizeof(*parts);
 	static volatile uint32_t word;
 	int fd = ue_open(), index, bad = 0;
 	struct writer w[2];
 	unsigned long written = 0;
+	long had_before;
 	pthread_t thread;
-	pid_t pid[8];
+	pid_t pid[sizeof(parts) / sizeof(*parts)];
 	void *failed;
 
+	others_had = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	index = fd < 0 ? fd : ue_reg_index(fd, &word, 0, EVENT);
-	if (index < 0 || storm_init(KINDS) || mkdir(INSTANCE, 0750) ||
+	if (index < 0 || others_had == MAP_FAILED || storm_init(KINDS) || mkdir(INSTANCE, 0750) ||
 	    ue_put(INSTANCE "/events/user_events/soak/trigger", "hist:keys=a") ||
-	    ue_put(INSTANCE "/events/user_events/soak/enable", "1") || word != 1) {
+	    ue_put(INSTANCE "/events/user_events/soak/enable", "1") || word != 1 || pairs_setup(fd)) {
 		printf("# it cannot be set up\n");
 		return 1;
 	}
+	had_before = records_accounted(UE_TRACEFS);
 	fflush(stdout);
 	storm_begin(seconds);
 	for (size_t i = 0; i < n; i++) {
@@ -209,14 +368,23 @@ static int soak(int seconds)
 	printf("# overrun: %ld, dropped: %ld\n", sum_of("\noverrun: "), sum_of("dropped events: "));
 	bad |= same("records accounted for", records_accounted(INSTANCE), written);
 	bad |= same("records returned by reads", returned, sum_of("read events: "));
+	if (ue_is_rust()) {
+		bad |= losses_check(written, records_accounted(INSTANCE) + *others_had +
+					     records_accounted(UE_TRACEFS) - had_before);
+	}
+	bad |= pairs_check();
+	if (!access(CPU1, F_OK))
+		bad |= same("CPU 1 is online", atoi(ue_slurp(CPU1)), 1);
 	/* All of it goes. */
+	bad |= pairs_remove(fd);
 	ue_trunc(UE_EVENTS "/soak/trigger");
 	ue_enable("soak", false);
 	bad |= same("removing the instance", ue_poll(rmdir(INSTANCE) == 0), true);
 	bad |= same("the bit", ue_poll(word == 0) ? 0 : 1, 0);
 	ue_unreg(fd, &word, 0);
 	close(fd);
-	bad |= same("the event is gone", ue_gone("soak"), true);
+	bad |= same("the events are gone",
+		    ue_gone("soak") && ue_gone("soak_from") && ue_gone("soak_to"), true);
 	return bad;
 }
 

@@ -10,6 +10,9 @@
 
 #include "ue.h"
 
+/* Exists if CPU 1 can be taken offline. */
+#define CPU1		"/sys/devices/system/cpu/cpu1/online"
+
 /* One thread that writes records of one event until it is told to stop. */
 struct writer {
 	pthread_t thread;

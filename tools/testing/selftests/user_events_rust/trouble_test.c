@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Machines in trouble: no memory left in a cgroup, processes killed for memory,
- * CPUs that leave, many processes, many events, programs without privileges.
+ * Machines in trouble: no memory left in a cgroup or at all, processes killed for
+ * memory, CPUs that leave, many processes, many events, programs without privileges.
  *
  * Each case says what defect makes it fail.
  */
@@ -17,7 +17,6 @@
 #define CGROUP		"/sys/fs/cgroup"
 #define OURS		CGROUP "/ue_trouble"
 #define INSTANCE	UE_TRACEFS "/instances/trouble"
-#define CPU1		"/sys/devices/system/cpu/cpu1/online"
 
 /* Bits of one process in the cases about memory. */
 #define BITS		20000
@@ -356,8 +355,8 @@ TEST_F_TIMEOUT(trouble, killed_for_memory, 240)
 	EXPECT_TRUE(cgroup_remove());
 }
 
-/* Two threads that write an event, which an instance records and counts. */
-static int counted_start(struct writer w[2], int fd, volatile uint32_t *word, const char *event)
+/* An event that an instance records and counts; returns its index. */
+static int counted_setup(int fd, volatile uint32_t *word, const char *event)
 {
 	int index = ue_reg_index(fd, word, 0, ue_path("%s u32 a", event));
 	int ret = index < 0 ? index : ue_err(mkdir(INSTANCE, 0750));
@@ -366,6 +365,14 @@ static int counted_start(struct writer w[2], int fd, volatile uint32_t *word, co
 		ret = ue_put(ue_path(INSTANCE "/events/user_events/%s/trigger", event), "hist:keys=a");
 	if (!ret)
 		ret = ue_put(ue_path(INSTANCE "/events/user_events/%s/enable", event), "1");
+	return ret ?: index;
+}
+
+/* Two threads that write such an event. */
+static int counted_start(struct writer w[2], int fd, volatile uint32_t *word, const char *event)
+{
+	int index = counted_setup(fd, word, event), ret = index < 0 ? index : 0;
+
 	for (int i = 0; i < 2 && !ret; i++)
 		ret = writer_start(&w[i], fd, index);
 	return ret;
@@ -381,6 +388,132 @@ static long counted_stop(struct writer w[2])
 		good = good && !w[i].error && !w[i].refused;
 	}
 	return good ? w[0].written + w[1].written : -1;
+}
+
+/* Available memory when the load begins, in MiB. */
+#define LEFT		32
+#define LARGE_HIST	"hist:keys=a:size=131072"
+
+/* Takes all memory, the last of it slowly, until the OOM killer ends it before all others. */
+static int take_memory(volatile bool *low)
+{
+	long mib = number_after(ue_slurp("/proc/meminfo"), "MemAvailable:") / 1024 - LEFT;
+
+	if (ue_put("/proc/self/oom_score_adj", "1000"))
+		return 1;
+	for (;; mib--) {
+		char *p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		if (p == MAP_FAILED)
+			return 2;
+		memset(p, 1, 1 << 20);
+		if (mib > 0)
+			continue;
+		__atomic_store_n(low, true, __ATOMIC_RELEASE);
+		usleep(20000);
+	}
+}
+
+static long oom_kills(void)
+{
+	return number_after(ue_slurp("/proc/vmstat"), "\noom_kill ");
+}
+
+/* Returns 1 if a large histogram counted right, 0 if there was no memory for it, or -1. */
+static int large_histogram(struct writer *w)
+{
+	const char *trigger = UE_EVENTS "/trouble_full/trigger";
+	int ret = ue_put(trigger, LARGE_HIST);
+	bool good;
+
+	if (ret)
+		return ret == -ENOMEM ? 0 : -1;
+	good = writer_goes_on(w, 100) && !ue_put(trigger, LARGE_HIST ":pause") &&
+	       hist_total(UE_TRACEFS, "trouble_full", "Hits: ") >= 100 &&
+	       ue_poll(hist_total(UE_TRACEFS, "trouble_full", "Hits: ") ==
+		       hist_sum(UE_TRACEFS, "trouble_full"));
+	return !ue_put(trigger, "!" LARGE_HIST) && good ? 1 : -1;
+}
+
+/*
+ * Fails if a record, a hit, a bit or a switch is lost while the machine has no memory left, if
+ * a histogram that gets none leaves something, or if the OOM killer ends another process than
+ * that which takes the memory.
+ */
+TEST_F_TIMEOUT(trouble, no_memory_left, 240)
+{
+	volatile bool *low = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	int status, index, registered = 0, rounds = 0, made = 0, refused = 0;
+	volatile uint32_t *w = words(BITS, MAP_SHARED);
+	long before = oom_kills(), written;
+	struct writer writers[2];
+	uint64_t began;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)low);
+	ASSERT_NE(NULL, (void *)w);
+	ASSERT_LE(0, before);
+	index = counted_setup(self->fd, &self->w[0], "trouble_full");
+	ASSERT_LE(0, index);
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_switch u32 a"));
+	pid = fork();
+	if (!pid) {
+		killed_with_parent();
+		_exit(take_memory(low));
+	}
+	ASSERT_LT(0, pid);
+	ASSERT_TRUE(ue_poll_ms(__atomic_load_n(low, __ATOMIC_ACQUIRE), 6 * UE_PATIENCE));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, writer_start(&writers[i], self->fd, index));
+	}
+	began = ue_now();
+	do {
+		int ret;
+
+		for (int i = 0; i < 50 && registered < BITS - 1; i++) {
+			ret = ue_reg(self->fd, &w[registered], 0, "trouble_switch u32 a");
+			EXPECT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("%d", ret);
+			if (!ret)
+				registered++;
+		}
+		EXPECT_EQ(0, ue_enable("trouble_switch", true));
+		EXPECT_TRUE(ue_poll(bits_on(w, BITS) == registered));
+		EXPECT_EQ(0, ue_enable("trouble_switch", false));
+		EXPECT_TRUE(ue_poll(bits_on(w, BITS) == 0));
+		EXPECT_TRUE(writer_goes_on(&writers[1], 10));
+		if (rounds++ % 8 == 7) {
+			ret = large_histogram(&writers[0]);
+			EXPECT_LE(0, ret);
+			made += ret > 0;
+			refused += ret == 0;
+		}
+		if (ue_now() > began + ue_slow_ms(30000) * 1000000)
+			kill(pid, SIGTERM);
+	} while (waitpid(pid, &status, WNOHANG) == 0);
+	TH_LOG("%d rounds in %lu ms, %d bits, histograms: %d made, %d refused", rounds,
+	       (unsigned long)((ue_now() - began) / 1000000), registered, made, refused);
+	written = counted_stop(writers);
+	/* By the OOM killer, and not by SIGTERM. */
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) TH_LOG("status %x", status);
+	EXPECT_EQ(before + 1, oom_kills());
+	ASSERT_LT(0, written);
+	EXPECT_EQ(written, hist_total(INSTANCE, "trouble_full", "Hits: "));
+	EXPECT_EQ(written, hist_sum(INSTANCE, "trouble_full"));
+	EXPECT_EQ(0, hist_total(INSTANCE, "trouble_full", "Dropped: "));
+	EXPECT_EQ(written, records_accounted(INSTANCE));
+	/* With memory, all of it works. */
+	ASSERT_EQ(0, writer_start(&writers[0], self->fd, index));
+	EXPECT_TRUE(ue_poll((made = large_histogram(&writers[0])) != 0));
+	EXPECT_EQ(1, made);
+	writer_stop(&writers[0]);
+	EXPECT_EQ(0, writers[0].error);
+	EXPECT_EQ(0, ue_reg(self->fd, &w[registered], 1, "trouble_switch u32 a"));
+	EXPECT_EQ(0, ue_enable("trouble_switch", true));
+	EXPECT_TRUE(ue_poll(bits_on(w, BITS) == registered && w[registered] == 2));
+	EXPECT_EQ(0, rmdir(INSTANCE));
+	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 }
 
 /*
