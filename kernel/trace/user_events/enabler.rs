@@ -73,8 +73,47 @@ const SLOTS_AT_A_TIME: usize = 256;
 /// Number of address spaces that a switch fetches each time it takes the lock of a set.
 const USERS_AT_A_TIME: usize = 16;
 
-/// Some of the address spaces that use a set.
-pub(crate) type Users = [Option<Arc<MmState>>; USERS_AT_A_TIME];
+/// Some of the address spaces that use a set, by ascending number. It is filled again for each set:
+/// most have one user.
+pub(crate) struct Users {
+    /// The first places are in use, so many of them.
+    places: [Option<Arc<MmState>>; USERS_AT_A_TIME],
+    len: usize,
+}
+
+impl Users {
+    pub(crate) const fn new() -> Self {
+        Self {
+            places: [const { None }; USERS_AT_A_TIME],
+            len: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        for place in self.places.iter_mut().take(self.len) {
+            *place = None;
+        }
+        self.len = 0;
+    }
+
+    /// Returns `false` if it is full then.
+    fn push(&mut self, mm: Arc<MmState>) -> bool {
+        if let Some(place) = self.places.get_mut(self.len) {
+            *place = Some(mm);
+            self.len += 1;
+        }
+        self.len < USERS_AT_A_TIME
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<MmState>> {
+        self.places.iter().take(self.len).flatten()
+    }
+
+    /// Returns the last one, if there may be others behind it.
+    pub(crate) fn last_if_full(&self) -> Option<&MmState> {
+        self.places.last()?.as_deref()
+    }
+}
 
 /// The enable bits of one address space, or of several that were forked from it.
 #[pin_data]
@@ -451,24 +490,29 @@ impl EnablerSet {
         drop(state);
     }
 
-    /// Returns address spaces that use the set, by ascending number from `next` on, and less than
-    /// `before`. There are no others if the last place is empty.
-    pub(crate) fn users(&self, mut next: u64, before: u64) -> Users {
-        let mut users = [const { None }; USERS_AT_A_TIME];
+    /// Fetches address spaces that use the set, with numbers from `first` on that are less than
+    /// `before`. There are no others if there is room left.
+    pub(crate) fn users(&self, users: &mut Users, first: u64, before: u64) {
+        let mut next = first;
+
+        // References are not dropped under the lock.
+        users.clear();
         let inner = self.inner.lock();
 
-        for place in &mut users {
+        loop {
             let cursor = inner.mms.cursor_lower_bound(&next);
             let Some((id, mm)) = cursor.as_ref().map(|cursor| cursor.current()) else {
                 break;
             };
 
-            if *id >= before {
+            if *id >= before || !users.push(mm.clone()) {
+                break;
+            }
+            // All are there.
+            if first == 0 && users.len == inner.users {
                 break;
             }
             next = *id + 1;
-            *place = Some(mm.clone());
         }
-        users
     }
 }

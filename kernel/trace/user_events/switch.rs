@@ -164,7 +164,9 @@ impl Switch {
     /// for them: what joins later writes all its words, see [`EnablerSet::share`].
     fn visit(&mut self, event: &UserEvent) {
         let mut seen: Option<Arc<Site>> = None;
-        let mut known: Option<(Arc<EnablerSet>, Users)> = None;
+        // Those of the set of `seen`, if there are no others.
+        let mut users = Users::new();
+        let mut are_all = false;
 
         event.sites().lock().begin();
         loop {
@@ -179,32 +181,31 @@ impl Switch {
             let Some(site) = next else {
                 break;
             };
-            let users = match known.take() {
-                Some((set, users)) if Arc::ptr_eq(&set, site.set()) => users,
-                _ => site.set().users(0, self.before),
-            };
+            let is_same = |seen: &Arc<Site>| Arc::ptr_eq(seen.set(), site.set());
 
-            self.visit_site(&site, &users);
-            known = Some((site.set().clone(), users));
+            if !are_all || !seen.as_ref().is_some_and(is_same) {
+                site.set().users(&mut users, 0, self.before);
+            }
+            are_all = self.visit_site(&site, &mut users);
             seen = Some(site);
         }
     }
 
     /// Visits the address spaces that use the set of `site`, of which `users` are the first.
-    fn visit_site(&mut self, site: &Arc<Site>, users: &Users) {
-        let mut more;
-        let mut users = users;
+    /// Returns `true` if these are all.
+    fn visit_site(&mut self, site: &Arc<Site>, users: &mut Users) -> bool {
+        let mut are_all = true;
 
         loop {
-            for mm in users.iter().flatten() {
+            for mm in users.iter() {
                 MmState::sync(mm, site, self);
             }
-            let [.., Some(last)] = users else {
-                break;
+            let Some(next) = users.last_if_full().map(|last| last.id() + 1) else {
+                return are_all;
             };
 
-            more = site.set().users(last.id() + 1, self.before);
-            users = &more;
+            are_all = false;
+            site.set().users(users, next, self.before);
         }
     }
 
