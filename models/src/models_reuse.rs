@@ -43,6 +43,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("reuse_copy", All(2), copy),
     Model::new("reuse_read", All(2), read),
     Model::new("reuse_clear", All(2), clear),
+    Model::new("reuse_clear_late", All(2), clear_late),
     Model::with_cases("reuse_interrupt", All(1), 60, interrupt),
     Model::new("reuse_storm", Random(20_000), storm),
     Model::new("reuse_storm_long_keys", Random(10_000), storm_long_keys),
@@ -350,6 +351,35 @@ fn clear() {
     map.clear(rcu::synchronize_rcu);
     other.join();
     assert!(keys(&map).len() <= 1);
+    check(&map, 2);
+}
+
+/// A map is cleared during two hits of a key. One that enters when the map is open again finds an
+/// empty one: it must not see the lock as the other one held it, and count in an element that is in
+/// no bucket.
+fn clear_late() {
+    let map = map(1);
+    let jobs: Vec<_> = (1..3)
+        .map(|cpu| {
+            let its_map = map.clone();
+
+            spawn(cpu, move || {
+                let guard = rcu::read_lock();
+
+                hit(&its_map, &[5]);
+                drop(guard);
+            })
+        })
+        .collect();
+
+    map.clear(rcu::synchronize_rcu);
+    for job in jobs {
+        job.join();
+    }
+    let snapshot = map.snapshot().expect("there is memory");
+    let counted: u64 = snapshot.rows().map(|row| row.sum(0)).sum();
+
+    assert_eq!(counted, map.hits());
     check(&map, 2);
 }
 
