@@ -31,7 +31,7 @@ suites_problems() {
 		read -r -a args <<<"${ARGS_OF[$s]}"
 		case ${KIND_OF[$s]} in
 		program | storm) f=${args[0]}.c ;;
-		script | binder) f=${args[0]} ;;
+		script | crate | binder) f=${args[0]} ;;
 		*) continue ;;
 		esac
 		have+="$f "
@@ -56,6 +56,8 @@ runs_in() { [[ " ${PLACES_OF[$1]} " == *" $2 "* ]]; } # SUITE PLACE
 is_possible() { # SUITE IMPL
 	case $2-${KIND_OF[$1]} in
 	rust-binder) [ "$ARCH" = x86_64 ] ;;
+	# The root has no Rust library of another architecture.
+	rust-crate | c-crate) [ "$ARCH" = x86_64 ] ;;
 	rust-*) ;;
 	c-samples) ;;
 	c-program | c-script | c-storm | c-ftracetest) ! in_part "$1" rust_trace ;;
@@ -86,7 +88,7 @@ cases_of() { # SUITE
 		[ -f "$file" ] || file=$SRC/tools/testing/selftests/${args[0]}.c
 		sed -nE 's/^TEST_F(_TIMEOUT)?\((\w+), *(\w+).*/\2.\3/p; s/^TEST\((\w+)\).*/global.\1/p' "$file" | grep -E "${args[1]:+\.${args[1]}\$}"
 		;;
-	script)
+	script | crate)
 		awk '/^[ \t]*run_tests / || more { line = $0; more = sub(/\\$/, "", line); sub(/^[ \t]*run_tests /, "", line); print line }' \
 			"$TOP/tools/testing/selftests/${args[0]}" | tr -s ' \t' '\n' | sed -E '/^$/d; s/:.*//; s/^dev_/dev./' |
 			case ${args[1]:-} in
@@ -182,8 +184,8 @@ suite_script() { # SUITE FACTOR SECONDS
 	local s=$1 args only='' c cmd limit=$((LIMIT_OF[$1] * $2))
 	read -r -a args <<<"${ARGS_OF[$s]}"
 	case ${KIND_OF[$s]} in
-	program | script)
-		[ "${KIND_OF[$s]}" = script ] || [ -z "${args[1]:-}" ] || only=" -t ${args[1]}"
+	program | script | crate)
+		[ "${KIND_OF[$s]}" != program ] || [ -z "${args[1]:-}" ] || only=" -t ${args[1]}"
 		for c in ${CASES_OF[$s]}; do
 			if [ "${KIND_OF[$s]}" = program ] && [[ $c == *.* ]]; then
 				only+=" -r $c"
@@ -198,6 +200,10 @@ suite_script() { # SUITE FACTOR SECONDS
 	script)
 		cmd="cd '$TOP/tools/testing/selftests/$(dirname "${args[0]}")' && UEDRIVE='$OUT/user_events_rust/compare/uedrive' \
 			timeout $limit ./$(basename "${args[0]}")${args[1]:+ ${args[1]}}$only"
+		;;
+	crate)
+		cmd="cd '$TOP/tools/testing/selftests/$(dirname "${args[0]}")' && CRATE_TEST='$OUT/client/user_events-kernel-test' \
+			timeout $limit ./$(basename "${args[0]}")$only"
 		;;
 	storm) cmd="echo TAP version 13; echo 1..1; timeout $(($3 + limit)) '$OUT/${args[0]}' $3" ;;
 	ftracetest)
