@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two processors that update the same histograms: how many updates there are in a second.
- * It needs a machine with two processors that really run at once.
+ * All processors update the same histograms: how many updates there are in a second. It
+ * needs a machine with two processors that really run at once. If there are more here than
+ * there, each has a part of the time, and updates that do not disturb each other are as many.
  */
 
 #define _GNU_SOURCE
@@ -15,21 +16,21 @@
 
 #include "bench.h"
 
-#define THREADS 2
+#define THREADS_MAX 64
 /*
  * A record costs several times as much as an update, so there are as many
  * histograms of each as make it the lesser part of the difference.
  */
 #define HISTOGRAMS 16
 #define LOOPS 10000
-/* So that all keys are there before. */
-#define KEYS 500
+/* So that all keys are there before, of all threads. */
+#define KEYS 1000
 #define REPETITIONS 25
 #define QUICK_REPETITIONS 5
 /* Number of attempts on a busy machine. */
 #define TRIES 5
 
-static int fd;
+static int fd, threads;
 static bool same;
 static pthread_barrier_t barrier;
 
@@ -37,7 +38,7 @@ static __thread int number;
 
 static uint32_t key(unsigned int i)
 {
-	return same ? 1 : i % KEYS * THREADS + number;
+	return same ? 1 : i % (KEYS / threads) * threads + number;
 }
 
 static void *write_one(void *arg)
@@ -49,7 +50,7 @@ static void *write_one(void *arg)
 	CPU_ZERO(&cpu);
 	CPU_SET(number, &cpu);
 	if (sched_setaffinity(0, sizeof(cpu), &cpu))
-		die("there are no %d processors", THREADS);
+		die("there are no %d processors", threads);
 	hist_write(fd, KEYS, key);
 	pthread_barrier_wait(&barrier);
 	time[0] = hist_write(fd, LOOPS, key);
@@ -59,22 +60,22 @@ static void *write_one(void *arg)
 /* The mean time of a record while the others write as well. */
 static double write_parallel(void)
 {
-	double times[THREADS][2], sum = 0;
-	pthread_t threads[THREADS];
+	double times[THREADS_MAX][2], sum = 0;
+	pthread_t thread[THREADS_MAX];
 	int i;
 
-	pthread_barrier_init(&barrier, NULL, THREADS);
-	for (i = 0; i < THREADS; i++) {
+	pthread_barrier_init(&barrier, NULL, threads);
+	for (i = 0; i < threads; i++) {
 		times[i][1] = i;
-		if (pthread_create(&threads[i], NULL, write_one, times[i]))
+		if (pthread_create(&thread[i], NULL, write_one, times[i]))
 			die("cannot start a thread");
 	}
-	for (i = 0; i < THREADS; i++) {
-		pthread_join(threads[i], NULL);
+	for (i = 0; i < threads; i++) {
+		pthread_join(thread[i], NULL);
 		sum += times[i][0];
 	}
 	pthread_barrier_destroy(&barrier);
-	return sum / THREADS;
+	return sum / threads;
 }
 
 /* Opening the file for writing removes what there is. */
@@ -96,7 +97,7 @@ static void check(void)
 	int n = 0;
 
 	while ((at = strstr(at, "Hits: "))) {
-		if (number_after(at, "Hits: ") != THREADS * (KEYS + LOOPS) || number_after(at, "Dropped: "))
+		if (number_after(at, "Hits: ") != (uint64_t)threads * (KEYS + LOOPS) || number_after(at, "Dropped: "))
 			break;
 		n++;
 		at++;
@@ -125,14 +126,16 @@ static bool try_to_measure(const char *metric)
 	cost = median(costs, repetitions);
 	if (cost <= 0)
 		return false;
-	report(metric, THREADS * HISTOGRAMS * 1e9 / cost, "1/s");
+	report(metric, threads * HISTOGRAMS * 1e9 / cost, "1/s");
 	return true;
 }
 
-static void measure(const char *metric, bool one_key)
+static void measure(const char *keys, bool one_key)
 {
+	char metric[64];
 	int i;
 
+	snprintf(metric, sizeof(metric), "hist_%dcpus_%s", threads, keys);
 	same = one_key;
 	for (i = 0; i < TRIES; i++) {
 		if (try_to_measure(metric))
@@ -144,10 +147,13 @@ static void measure(const char *metric, bool one_key)
 
 void bench_parallel(void)
 {
+	threads = sysconf(_SC_NPROCESSORS_ONLN);
+	if (threads < 2 || threads > THREADS_MAX)
+		die("2 to %d processors are needed", THREADS_MAX);
 	fd = hist_set_up();
 	write_file(EVENT_DIR HIST_EVENT "/enable", "1");
-	measure("hist_2cpus_same_key", true);
-	measure("hist_2cpus_other_keys", false);
+	measure("same_key", true);
+	measure("other_keys", false);
 	write_file(EVENT_DIR HIST_EVENT "/enable", "0");
 	hist_take_down(fd);
 }
