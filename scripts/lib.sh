@@ -105,6 +105,7 @@ problems() { # FILE
 		-e 'rcu.*(stall|detected expedited)|(soft|hard) (lockup|LOCKUP)|LOCKUP|sleeping function called' \
 		-e 'KASAN|UBSAN|KCSAN|unreferenced object .*\(size [0-9]+\)|refcount_t:|(list_add|list_del) corruption|general protection' \
 		-e 'Unable to handle kernel|unable to handle|ODEBUG:|rust_kernel: panicked|Bad page|scheduling while atomic' \
+		-e "$([ "${impl:-rust}" = c ] && echo 'Kernel panic' || echo 'user_events: (Unable to delete event|[Cc]ould not )')" \
 		"$1" | grep -avP "$RACE_IN_C"
 }
 
