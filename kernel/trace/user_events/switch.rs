@@ -56,8 +56,8 @@ static IN_PROGRESS: Atomic<bool> = Atomic::new(false);
 /// The time that a switch waits for processes, in all.
 const PATIENCE: Delta = Delta::from_millis(10);
 
-/// What switches have used of it comes back in so many times the time: one write to a file can make
-/// a switch of each event.
+/// One part in so many of the time that passes is added again to what is left of it. One write to a
+/// file can make a switch of each event.
 const REGAIN: i64 = 8;
 
 /// What is left of it in ns, at the end of the last switch. Written under `event_mutex`.
