@@ -109,7 +109,7 @@ impl Users {
         self.places.iter().take(self.len).flatten()
     }
 
-    /// Returns the last one, if there is no room left: the set may have others.
+    /// Returns the last one of a full array: the set may have others.
     pub(crate) fn last_if_full(&self) -> Option<&MmState> {
         self.places.last()?.as_deref()
     }
