@@ -426,7 +426,7 @@ TEST_F_TIMEOUT(fail, long_record, 120)
 
 	NEED_FAULTS();
 	if (!ue_has_perf())
-		SKIP(return, "no perf in this kernel");
+		SKIP(return, "there is no perf");
 	if (!ue_is_rust())
 		SKIP(return, "it warns about a record of more than 8 KiB");
 	index = ue_reg_index(self->fd, &self->w[0], 0, "f_long");

@@ -1519,7 +1519,7 @@ TEST_F(user, perf_without_privilege)
 	pid_t pid;
 
 	if (!ue_has_perf())
-		SKIP(return, "no perf in this kernel");
+		SKIP(return, "there is no perf");
 	snprintf(before, sizeof(before), "%s", ue_slurp(paranoid));
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_np u32 a"));
 	count.config = ue_event_id("a13_np");

@@ -19,7 +19,7 @@ echo 1 >options/context-info
 shape() {
 	grep -av '^#' trace | sed -E 's/^ *uedrive-[0-9]+ +/TASK /; s/ \[[0-9]{3}\]/ CPU/
 		s/^TASK [0-9]+[^ ]{5}/TASK CPU+FLAGS/; s/^(TASK CPU) [^ ]{5} /\1 FLAGS /
-		s/ [0-9]+\.[0-9]{6}: / TIME: /; s/ [0-9]+us[^:]*: / USECS: /' | norm
+		s/ +[0-9]+\.[0-9]{6}: / TIME: /; s/ +[0-9]+us[^:]*: / USECS: /' | norm
 }
 put dynamic_events 'u:mask __data_loc u8[] m; char *p'
 ue <<'END'
