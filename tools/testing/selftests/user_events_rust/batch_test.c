@@ -78,6 +78,8 @@ TEST_F(dev, batch__all_sizes)
 	char payload[1024], raw[1024];
 	int index, n = 0;
 
+	if (!ue_has_perf())
+		SKIP(return, "there is no perf");
 	index = traced(self->fd, &self->w[0], 0, "ba_sizes");
 	ASSERT_LE(0, index);
 	ASSERT_EQ(0, ue_perf_open(&perf, "ba_sizes"));
