@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * All processors update the same histograms: how many updates there are in a second. It
- * needs a machine with two processors that really run at once. If there are more here than
- * there, each has a part of the time, and updates that do not disturb each other are as many.
+ * needs a machine with two processors that really run at once.
  */
 
 #define _GNU_SOURCE
