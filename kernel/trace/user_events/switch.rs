@@ -19,7 +19,6 @@
 
 use super::{
     enabler::{
-        EnablerSet,
         Site,
         Users, //
     },

@@ -18,8 +18,8 @@ use kernel::{
     },
 };
 
-/// What each hit with a new key writes, in a cache line of its own: what is beside it is read by all
-/// hits.
+/// What each hit with a new key writes, in a cache line of its own: all hits read what is beside
+/// it.
 #[repr(align(64))]
 pub(super) struct Padded<T>(pub(super) T);
 
