@@ -11,7 +11,6 @@
 //! item. Keys of full length that come faster than that, or while there is no memory for it, find
 //! no room and are drops.
 
-use super::slab::Padded;
 use kernel::{
     alloc::flags::{
         __GFP_NORETRY,
@@ -63,7 +62,7 @@ pub(super) struct KeyArena {
     early: KVVec<Atomic<u64>>,
     extension: Arc<Extension>,
     /// The place of the next key, counted over both parts.
-    next: Padded<Atomic<usize>>,
+    next: Atomic<usize>,
     relay: Pin<KBox<Relay<Extension>>>,
 }
 
@@ -122,7 +121,7 @@ impl KeyArena {
             early,
             relay: KBox::pin_init(Relay::new(extension.clone()), GFP_KERNEL)?,
             extension,
-            next: Padded(Atomic::new(0)),
+            next: Atomic::new(0),
         })
     }
 

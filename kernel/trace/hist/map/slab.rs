@@ -7,7 +7,6 @@
 //! compare-and-exchange notices if an element has been taken and given back meanwhile. All of this
 //! is lock-free, so an NMI that interrupts it can do the same.
 
-use core::ops::Deref;
 use kernel::{
     prelude::*,
     sync::atomic::{
@@ -18,20 +17,6 @@ use kernel::{
     },
 };
 
-/// What each hit with a new key writes, in a cache line of its own: all hits read what is beside
-/// it.
-#[repr(align(64))]
-pub(super) struct Padded<T>(pub(super) T);
-
-impl<T> Deref for Padded<T> {
-    type Target = T;
-
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
 /// The elements of a map.
 pub(super) struct Slab {
     words: KVVec<Atomic<u64>>,
@@ -41,9 +26,9 @@ pub(super) struct Slab {
     count: u32,
     /// The first element that was never taken. It may exceed `count`, by at most the number of
     /// contexts: code that sees this leaves it as it is.
-    next: Padded<Atomic<u32>>,
+    next: Atomic<u32>,
     /// The head of the free list.
-    head: Padded<Atomic<u64>>,
+    head: Atomic<u64>,
 }
 
 /// The head of the free list: a version, and the index of an element plus one, or 0 at the end.
@@ -74,8 +59,8 @@ impl Slab {
             words: KVVec::zeroed(words, GFP_KERNEL_ACCOUNT)?,
             size,
             count,
-            next: Padded(Atomic::new(0)),
-            head: Padded(Atomic::new(0)),
+            next: Atomic::new(0),
+            head: Atomic::new(0),
         })
     }
 
