@@ -59,7 +59,7 @@ const PATIENCE: Delta = Delta::from_millis(10);
 /// file can make a switch of each event.
 const REGAIN: i64 = 8;
 
-/// What is left of it in ns, at the end of the last switch. Written under `event_mutex`.
+/// The rest of it in ns, at the end of the last switch. Written under `event_mutex`.
 static LEFT: Atomic<i64> = Atomic::new(PATIENCE.as_nanos());
 
 /// That end, in ns after [`FIRST`].

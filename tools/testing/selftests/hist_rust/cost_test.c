@@ -187,7 +187,7 @@ TEST_F(dev, hist_hash__keys_that_collide)
 		if (time < slow)
 			slow = time;
 	}
-	EXPECT_LT(slow, 3 * usual);
+	EXPECT_LT(slow, 2 * usual);
 	TH_LOG("%llu and %llu ns", (unsigned long long)slow / LATE,
 	       (unsigned long long)usual / LATE);
 }
