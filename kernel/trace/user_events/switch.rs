@@ -7,9 +7,10 @@
 //!
 //! - A registration writes its word itself, after its site is known to the event.
 //! - An address space that gets a copy of a shared set writes all its words if the switch has not
-//!   met all of the originals ([`EnablerSet::copy_for`]).
+//!   met all of the originals
+//!   ([`EnablerSet::copy_for`](super::enabler::EnablerSet::copy_for)).
 //! - A child that is forked while a switch is in progress writes all its words
-//!   ([`EnablerSet::share`]).
+//!   ([`EnablerSet::share`](super::enabler::EnablerSet::share)).
 //!
 //! So a process that keeps registering, or forking, cannot prolong a switch. Neither can many
 //! processes that are busy: all of them together are waited for [`PATIENCE`] at most.
@@ -160,7 +161,8 @@ impl Switch {
     /// Visits all sites of `event`.
     ///
     /// Those of one set usually follow each other. The address spaces that use it are fetched once
-    /// for them: what joins later writes all its words, see [`EnablerSet::share`].
+    /// for them: what joins later writes all its words, see
+    /// [`EnablerSet::share`](super::enabler::EnablerSet::share).
     fn visit(&mut self, event: &UserEvent) {
         let mut seen: Option<Arc<Site>> = None;
         // Those of the set of `seen`, if there are no others.
