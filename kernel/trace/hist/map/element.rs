@@ -434,6 +434,18 @@ impl<'m> Element<'m> {
             .is_some_and(|(key, rest)| same_words(words, key) && all_zero(rest))
     }
 
+    /// [`Element::set_key`], which is only called for long keys.
+    #[inline(always)]
+    pub(super) fn set_key_inline(&self, index: u32, key: &[u64]) -> Option<()> {
+        if key_arena::are_long(key.len()) {
+            return self.set_key(index, key);
+        }
+        for (at, key) in key.iter().enumerate() {
+            self.word(at)?.store(*key, Relaxed);
+        }
+        Some(())
+    }
+
     /// Sets the key of the element `index`, which is being prepared. Fails if there is no room for
     /// it.
     pub(super) fn set_key(&self, index: u32, key: &[u64]) -> Option<()> {
@@ -465,7 +477,16 @@ impl<'m> Element<'m> {
 
     /// Zeroes the sums of an element that is being prepared.
     pub(super) fn wipe_sums(&self) {
-        for sum in self.words(self.layout().sums, self.layout().parts.n_sums) {
+        let ElementLayout { sums, parts, .. } = self.layout();
+
+        // Nearly always there is only the hit count.
+        if parts.n_sums == 1 {
+            if let Some(hits) = self.word(*sums) {
+                hits.store(0, Relaxed);
+            }
+            return;
+        }
+        for sum in self.words(*sums, parts.n_sums) {
             sum.store(0, Relaxed);
         }
     }

@@ -56,6 +56,18 @@ impl LockWord {
         self.owner() != 0
     }
 
+    /// The same without an owner.
+    #[inline]
+    pub(super) fn unlocked(self) -> Self {
+        Self(self.0 ^ u64::from(self.owner()))
+    }
+
+    /// The same after one more write.
+    #[inline]
+    pub(super) fn next(self) -> Self {
+        Self(self.0.wrapping_add(VERSION))
+    }
+
     #[inline]
     pub(super) fn owner(self) -> u16 {
         // CAST: The low bits.

@@ -80,6 +80,8 @@ const STEPS: usize = 128;
 /// The parts of a map whose elements can be used again.
 pub(super) struct Reuse {
     pub(super) buckets: Buckets,
+    /// Number of buckets that one search looks at.
+    steps: u32,
     /// Like the gate of other maps, which is closed here.
     pub(super) gate: Atomic<u32>,
     /// The variables that other histograms take: their marks.
@@ -97,6 +99,7 @@ pub(super) struct Reuse {
 /// An element in use, with the word of its lock before its key was compared.
 #[derive(Clone, Copy)]
 struct Live<'m> {
+    index: u32,
     element: Element<'m>,
     word: LockWord,
 }
@@ -113,15 +116,59 @@ impl<'m> Live<'m> {
 
         Ok((self.element, vars))
     }
+
+    /// The same.
+    fn keep(self) -> Result<Kept, Changed> {
+        let (_, vars) = self.lock()?;
+        let locked = vars.is_some();
+
+        if let Some(vars) = vars {
+            vars.keep_locked();
+        }
+        Ok(Kept {
+            index: self.index,
+            locked,
+        })
+    }
 }
 
 /// An element that is found for a hit, locked if it can be written to.
 type Locked<'m> = (Element<'m>, Option<Writer<'m>>);
 
-/// An element that has no key yet.
-struct Unused<'m> {
+/// The same in less space: functions return it in registers.
+#[derive(Clone, Copy)]
+struct Kept {
     index: u32,
-    element: Element<'m>,
+    locked: bool,
+}
+
+impl Kept {
+    /// An element that its hit has locked.
+    fn claimed(index: u32) -> Self {
+        Self {
+            index,
+            locked: true,
+        }
+    }
+
+    #[inline(always)]
+    fn of(self, elements: &Elements) -> Option<Locked<'_>> {
+        let element = elements.get(self.index)?;
+        let vars = if self.locked {
+            Some(element.writer_again()?)
+        } else {
+            None
+        };
+
+        Some((element, vars))
+    }
+}
+
+/// A bucket in which a key was looked for, as it was then.
+#[derive(Clone, Copy)]
+struct Searched {
+    at: usize,
+    bucket: Bucket,
 }
 
 /// An element that is not used for another key as long as this exists.
@@ -134,18 +181,14 @@ impl Drop for Pin<'_> {
     }
 }
 
-/// The reason why a hit has not got an element.
-enum Refusal {
-    /// It has been written to, or used for another key, or another hit has claimed one.
-    Changed,
-    /// All are being written to, or the bucket changes too often.
-    NoRoom,
-}
-
 impl Reuse {
     pub(super) fn new(bits: u32) -> Result<Self> {
+        let buckets = Buckets::new(bits)?;
+
         Ok(Self {
-            buckets: Buckets::new(bits)?,
+            // CAST: It is small.
+            steps: STEPS.min(buckets.len()) as u32,
+            buckets,
             gate: Atomic::new(0),
             awaited: Atomic::new(0),
             pinned: Atomic::new(0),
@@ -191,162 +234,242 @@ impl Reuse {
 
             if let Some(word) = element.in_use() {
                 if is_it(&element) {
-                    return Some(Live { element, word });
+                    return Some(Live {
+                        index,
+                        element,
+                        word,
+                    });
                 }
             }
         }
         None
     }
 
-    /// Locks the element of a key whose bucket `at` was `bucket`. It was `found` there, but has
-    /// changed since, or was not.
+    /// Locks the element of a key that was found in its bucket `at`, and has changed since.
+    #[cold]
     #[inline(never)]
-    fn find_or_claim<'m>(
+    fn find_again(
         &self,
-        elements: &'m Elements,
+        elements: &Elements,
         key: &[u64],
-        (at, mut bucket): (usize, Bucket),
-        found: bool,
+        at: usize,
         comm: &impl Fn(&mut Comm),
-    ) -> Option<Locked<'m>> {
-        let mut found = found;
-
-        for _ in 0..TRIES {
-            if !found {
-                match self.claim(elements, key, (at, bucket), comm) {
-                    Ok((element, vars)) => return Some((element, Some(vars))),
-                    Err(Refusal::Changed) => (),
-                    Err(Refusal::NoRoom) => return None,
-                }
-            }
-            bucket = self.buckets.load(at);
-            let live = self.find(elements, bucket, key);
-
-            found = live.is_some();
-            if let Some(Ok(locked)) = live.map(Live::lock) {
-                return Some(locked);
-            }
-        }
-        None
-    }
-
-    /// Claims an element for a key that was not found in the bucket `at` when it was `searched`.
-    /// The element is locked.
-    fn claim<'m>(
-        &self,
-        elements: &'m Elements,
-        key: &[u64],
-        (at, mut searched): (usize, Bucket),
-        comm: &impl Fn(&mut Comm),
-    ) -> Result<(Element<'m>, Writer<'m>), Refusal> {
-        let unused = self.prepare(elements, key, comm);
-        let Unused { index, element } = unused.ok_or(Refusal::NoRoom)?;
-
+    ) -> Option<Kept> {
         for _ in 0..TRIES {
             let bucket = self.buckets.load(at);
+            let Some(live) = self.find(elements, bucket, key) else {
+                return self.claim(elements, key, Searched { at, bucket }, comm);
+            };
+
+            if let Ok(kept) = live.keep() {
+                return Some(kept);
+            }
+        }
+        None
+    }
+
+    /// Claims an element for a key that was not found in its bucket when that was `searched`.
+    #[inline(never)]
+    fn claim(
+        &self,
+        elements: &Elements,
+        key: &[u64],
+        searched: Searched,
+        comm: &impl Fn(&mut Comm),
+    ) -> Option<Kept> {
+        let (index, element) = self.unused(elements)?;
+
+        self.prepare(elements, (index, element), key, comm)?;
+        // Nearly always this is all.
+        if !searched.bucket.is_full() && self.publish((index, element), searched, searched.bucket) {
+            return Some(Kept::claimed(index));
+        }
+        self.publish_later(elements, index, key, searched)
+    }
+
+    /// Continues [`Reuse::claim`] with an element that is prepared, if the bucket is full or has
+    /// changed. It may have the key by then.
+    #[cold]
+    #[inline(never)]
+    fn publish_later(
+        &self,
+        elements: &Elements,
+        index: u32,
+        key: &[u64],
+        mut searched: Searched,
+    ) -> Option<Kept> {
+        let element = elements.get(index)?;
+
+        for _ in 0..TRIES {
+            let bucket = self.buckets.load(searched.at);
 
             // Getting an element can have changed it, as other hits can.
-            if bucket != searched && self.find(elements, bucket, key).is_some() {
-                elements.slab.free(index);
-                return Err(Refusal::Changed);
+            if bucket != searched.bucket {
+                match self.find(elements, bucket, key).map(Live::keep) {
+                    Some(Ok(kept)) => {
+                        elements.slab.free(index);
+                        return Some(kept);
+                    }
+                    Some(Err(Changed)) => continue,
+                    None => (),
+                }
             }
-            searched = bucket;
+            searched.bucket = bucket;
 
-            let Some((rest, replaced)) = self.make_room(elements, at, bucket) else {
+            let Some((rest, replaced)) = self.make_room(elements, searched) else {
                 continue;
             };
-            let vars = element.use_again().ok_or(Refusal::NoRoom)?;
 
-            if self.buckets.change(at, bucket, rest.with(index)) {
+            if self.publish((index, element), searched, rest) {
                 if let Some(index) = replaced {
                     self.reused.add(1);
                     elements.slab.free(index);
                 }
-                return Ok((element, vars));
+                return Some(Kept::claimed(index));
             }
-            vars.abandon();
         }
         elements.slab.free(index);
-        Err(Refusal::NoRoom)
-    }
-
-    /// Prepares an element for a key.
-    fn prepare<'m>(
-        &self,
-        elements: &'m Elements,
-        key: &[u64],
-        comm: &impl Fn(&mut Comm),
-    ) -> Option<Unused<'m>> {
-        let unused = self.unused(elements)?;
-
-        // Pairs with the barrier in `Element::read_then`: who sees the new key sees that the
-        // element was retired, maybe by somebody else.
-        smp_mb(Write);
-        unused.element.wipe_sums();
-        if elements
-            .fill(unused.element, unused.index, key, &mut Some(comm))
-            .is_none()
-        {
-            elements.slab.free(unused.index);
-            return None;
-        }
-        Some(unused)
-    }
-
-    /// Takes an element that is free, or that of another key.
-    fn unused<'m>(&self, elements: &'m Elements) -> Option<Unused<'m>> {
-        if let Some(index) = elements.slab.take() {
-            let element = elements.get(index)?;
-
-            return Some(Unused { index, element });
-        }
-        self.take_from(elements, false).or_else(|| {
-            // Back to where that began: the buckets that come next may all be empty, if keys are
-            // added in the order of this search.
-            self.hand.fetch_sub(self.steps(), Relaxed);
-            self.take_from(elements, true)
-        })
-    }
-
-    /// Number of buckets that one search looks at.
-    fn steps(&self) -> u32 {
-        // CAST: It is small.
-        STEPS.min(self.buckets.len()) as u32
-    }
-
-    /// Takes the element of another key, `any` or one that nothing waits for.
-    fn take_from<'m>(&self, elements: &'m Elements, any: bool) -> Option<Unused<'m>> {
-        for _ in 0..self.steps() {
-            let at = self.buckets.nth(self.hand.fetch_add(1, Relaxed));
-
-            for _ in 0..TRIES {
-                let bucket = self.buckets.load(at);
-                let Some((unused, rest)) = self.retire_one(elements, bucket, any) else {
-                    break;
-                };
-
-                // It was retired in this bucket only if that has not changed.
-                if self.buckets.change(at, bucket, rest) {
-                    self.reused.add(1);
-                    return Some(unused);
-                }
-            }
-        }
         None
     }
 
-    /// Returns the bucket `at` with room for an element, and the retired element that it is without
-    /// then, if any; `None` if it changes, or all elements are being written to.
+    /// Prepares an element for a key.
+    #[inline(always)]
+    fn prepare(
+        &self,
+        elements: &Elements,
+        (index, element): (u32, Element<'_>),
+        key: &[u64],
+        comm: &impl Fn(&mut Comm),
+    ) -> Option<()> {
+        // Pairs with the barrier in `Element::read_then`: who sees the new key sees that the
+        // element was retired, maybe by somebody else.
+        smp_mb(Write);
+        element.wipe_sums();
+        if element.set_key_inline(index, key).is_none() {
+            elements.slab.free(index);
+            return None;
+        }
+        if elements.layout.parts.comm {
+            Self::set_comm(element, comm);
+        }
+        Some(())
+    }
+
+    #[inline(never)]
+    fn set_comm(element: Element<'_>, comm: &impl Fn(&mut Comm)) {
+        let mut name = Comm::default();
+
+        comm(&mut name);
+        element.set_comm(&name);
+    }
+
+    /// Puts an element that is prepared in the bucket of its key, which has the others of `rest`
+    /// then, and leaves it locked. Fails if the bucket has changed since it was `searched`.
+    #[inline(always)]
+    fn publish(
+        &self,
+        (index, element): (u32, Element<'_>),
+        Searched { at, bucket }: Searched,
+        rest: Bucket,
+    ) -> bool {
+        let Some(vars) = element.use_again() else {
+            return false;
+        };
+        let is_there = self.buckets.change(at, bucket, rest.with(index));
+
+        if is_there {
+            vars.keep_locked();
+        } else {
+            vars.abandon();
+        }
+        is_there
+    }
+
+    /// Takes an element that is free, or that of another key.
+    #[inline(always)]
+    fn unused<'m>(&self, elements: &'m Elements) -> Option<(u32, Element<'m>)> {
+        if let Some(index) = elements.slab.take() {
+            return Some((index, elements.get(index)?));
+        }
+        // So hits at the same time begin at different buckets.
+        let start = self.hand.fetch_add(1, Relaxed);
+
+        if let Some(taken) = self.take_first(elements, start) {
+            return Some(taken);
+        }
+        let index = self.search(elements, start)?;
+
+        Some((index, elements.get(index)?))
+    }
+
+    /// Takes the oldest element of the first bucket from `start` on that has any, if nothing waits
+    /// for it, and nobody else changes the bucket.
+    ///
+    /// [`Reuse::search`] finds it as well, but this is what happens nearly always.
+    #[inline(always)]
+    fn take_first<'m>(&self, elements: &'m Elements, start: u32) -> Option<(u32, Element<'m>)> {
+        let (passed, at, bucket) = (0..self.steps).find_map(|step| {
+            let at = self.buckets.nth(start.wrapping_add(step));
+            let bucket = self.buckets.load(at);
+
+            (!bucket.is_empty()).then_some((step, at, bucket))
+        })?;
+        let (index, rest) = bucket.without_oldest()?;
+        let element = elements.get(index)?;
+        let is_retired = self.try_retire(element, false).unwrap_or(false);
+
+        // It was retired in this bucket only if that has not changed.
+        if !is_retired || self.is_pinned(index) || !self.buckets.change(at, bucket, rest) {
+            return None;
+        }
+        self.reused.add(1);
+        if passed > 0 {
+            self.hand.fetch_add(passed, Relaxed);
+        }
+        Some((index, element))
+    }
+
+    /// Searches for the element of another key, from the bucket with the number `start` on: one
+    /// that nothing waits for, then any.
+    ///
+    /// Both begin at the same bucket: those that come next may all be empty, if keys are added in
+    /// the order of this search.
+    #[inline(never)]
+    fn search(&self, elements: &Elements, start: u32) -> Option<u32> {
+        for any in [false, true] {
+            for step in 0..self.steps {
+                let at = self.buckets.nth(start.wrapping_add(step));
+
+                for _ in 0..TRIES {
+                    let bucket = self.buckets.load(at);
+                    let Some((index, rest)) = self.retire_one(elements, bucket, any) else {
+                        break;
+                    };
+
+                    // It was retired in this bucket only if that has not changed.
+                    if self.buckets.change(at, bucket, rest) {
+                        self.reused.add(1);
+                        self.hand.fetch_add(step, Relaxed);
+                        return Some(index);
+                    }
+                }
+            }
+        }
+        self.hand.fetch_add(self.steps, Relaxed);
+        None
+    }
+
+    /// Returns a bucket with room for an element, and the retired element that it is without then,
+    /// if any; `None` if it changes, or all elements are being written to.
     fn make_room(
         &self,
         elements: &Elements,
-        at: usize,
-        bucket: Bucket,
+        Searched { at, bucket }: Searched,
     ) -> Option<(Bucket, Option<u32>)> {
         if !bucket.is_full() {
             return Some((bucket, None));
         }
-        let (unused, rest) = self.retire_one(elements, bucket, false).or_else(|| {
+        let (index, rest) = self.retire_one(elements, bucket, false).or_else(|| {
             // If there is room by now, none has to be lost.
             let is_same = self.buckets.load(at) == bucket;
 
@@ -355,28 +478,24 @@ impl Reuse {
                 .flatten()
         })?;
 
-        Some((rest, Some(unused.index)))
+        Some((rest, Some(index)))
     }
 
     /// Retires the oldest element of a bucket, of `any` or of those that nothing waits for. One
-    /// that is retired already will do; one that is pinned stays retired for others. Returns it,
-    /// and the bucket without it.
-    fn retire_one<'m>(
-        &self,
-        elements: &'m Elements,
-        bucket: Bucket,
-        any: bool,
-    ) -> Option<(Unused<'m>, Bucket)> {
-        if bucket.is_empty() {
-            return None;
-        }
-        (0..ENTRIES).rev().find_map(|at| {
-            let index = bucket.entry(at)?;
+    /// that is retired already will do; one that is pinned stays retired for others. Returns
+    /// its number, and the bucket without it.
+    fn retire_one(&self, elements: &Elements, bucket: Bucket, any: bool) -> Option<(u32, Bucket)> {
+        for at in (0..ENTRIES).rev() {
+            let Some(index) = bucket.entry(at) else {
+                continue;
+            };
             let element = elements.get(index)?;
 
-            (self.retire(element, any) && !self.is_pinned(index))
-                .then_some((Unused { index, element }, bucket.without(at)))
-        })
+            if self.retire(element, any) && !self.is_pinned(index) {
+                return Some((index, bucket.without(at)));
+            }
+        }
+        None
     }
 
     /// Keeps the sums of an element from being used for another key. If it has one, in use, after
@@ -392,6 +511,7 @@ impl Reuse {
     }
 
     /// Returns `true` if an element that was seen retired is pinned.
+    #[inline(always)]
     fn is_pinned(&self, index: u32) -> bool {
         // Pairs with the barrier in `pin`.
         smp_mb(Full);
@@ -402,21 +522,26 @@ impl Reuse {
     /// Retires an element unless it is being written to or, if not `any`, a variable of it is still
     /// to be taken. Returns `true` if it is retired.
     fn retire(&self, element: Element<'_>, any: bool) -> bool {
-        for _ in 0..TRIES {
-            let Some(word) = element.in_use() else {
-                return true;
-            };
-            let awaited = word.has_any(VarSet::from_marks(self.awaited.load(Relaxed)));
+        let retired = (0..TRIES).find_map(|_| self.try_retire(element, any).ok());
 
-            if word.is_locked() || (awaited && !any) {
-                return false;
-            }
-            if element.retire(word) {
-                self.lost.add(usize::from(awaited));
-                return true;
-            }
+        retired.unwrap_or(false)
+    }
+
+    /// [`Reuse::retire`] in one attempt.
+    ///
+    /// # Errors
+    ///
+    /// [`Changed`] if somebody has written to it, or taken a variable, at the same time.
+    #[inline(always)]
+    fn try_retire(&self, element: Element<'_>, any: bool) -> Result<bool, Changed> {
+        let is_awaited =
+            |word: LockWord| word.has_any(VarSet::from_marks(self.awaited.load(Relaxed)));
+        let before = element.retire(|word| !any && is_awaited(word))?;
+
+        if any && before.is_some_and(is_awaited) {
+            self.lost.add(1);
         }
-        false
+        Ok(before.is_some())
     }
 }
 
@@ -513,10 +638,12 @@ impl Map {
         let (element, mut vars) = match live.map(Live::lock) {
             Some(Ok(locked)) => locked,
             changed => {
-                let found = changed.is_some();
-                let locked = reuse.find_or_claim(&self.elements, key, (at, bucket), found, &comm);
+                let kept = match changed {
+                    Some(_) => reuse.find_again(&self.elements, key, at, &comm),
+                    None => reuse.claim(&self.elements, key, Searched { at, bucket }, &comm),
+                };
 
-                match locked {
+                match kept.and_then(|kept| kept.of(&self.elements)) {
                     Some(locked) => locked,
                     None => return self.reject(),
                 }

@@ -177,26 +177,43 @@ impl<'m> Element<'m> {
         self.in_use().is_some()
     }
 
-    /// Retires an element in use whose lock has the word `word`. Nobody writes to it from here on.
-    /// Fails if somebody does now, or has done so since.
-    pub(super) fn retire(&self, word: LockWord) -> bool {
+    /// Retires an element, unless it is being written to or is `kept`, which gets the word of its
+    /// lock. Nobody writes to it from here on. Returns the word that it had, which may be that of
+    /// an element that was retired before, or `None` if it stays in use.
+    ///
+    /// # Errors
+    ///
+    /// [`Changed`] if somebody has written to it, or taken a variable, at the same time.
+    #[inline(always)]
+    pub(super) fn retire(
+        &self,
+        kept: impl Fn(LockWord) -> bool,
+    ) -> Result<Option<LockWord>, Changed> {
         let Some(lock) = self.lock() else {
-            return false;
+            return Ok(None);
         };
+        // Pairs with the store in `drop`.
+        let word = LockWord(lock.load(Acquire));
+
+        if word.is_locked() {
+            return Ok((word.owner() == UNUSED).then_some(word));
+        }
+        if kept(word) {
+            return Ok(None);
+        }
         let unused = word.0.wrapping_add(VERSION) >> 32 << 32 | u64::from(UNUSED);
 
-        if word.is_locked() || lock.cmpxchg(word.0, unused, Acquire).is_err() {
-            return false;
-        }
+        lock.cmpxchg(word.0, unused, Acquire).map_err(|_| Changed)?;
         // Pairs with the barrier in `read_then`: who sees the link of the free list in place of the
         // key sees that the word has changed.
         smp_mb(Write);
-        true
+        Ok(Some(word))
     }
 
     /// Takes an unused element, which only the caller owns, in use for the key that it has now. It
     /// is locked until the returned value is dropped, so that it cannot be retired before it is in
     /// a bucket.
+    #[inline(always)]
     pub(super) fn use_again(&self) -> Option<Writer<'m>> {
         let (lock, vars) = self.locked()?;
         let word = lock.load(Relaxed).wrapping_add(VERSION) >> 32 << 32;
@@ -208,6 +225,21 @@ impl<'m> Element<'m> {
             vars,
             lock,
             word: LockWord(word.wrapping_add(VERSION)),
+        })
+    }
+
+    /// The writer of an element that is [still](Writer::keep_locked) locked.
+    #[inline(always)]
+    pub(super) fn writer_again(&self) -> Option<Writer<'m>> {
+        let (lock, vars) = self.locked()?;
+        // Nobody else changes it.
+        let word = LockWord(lock.load(Relaxed));
+
+        Some(Writer {
+            element: *self,
+            vars,
+            lock,
+            word: word.unlocked().next(),
         })
     }
 
@@ -381,10 +413,17 @@ pub(crate) struct Writer<'m> {
 
 impl Writer<'_> {
     /// Unlocks an element that is in no bucket, as one that is unused.
+    #[inline(always)]
     pub(super) fn abandon(self) {
         // What was written to it is of no use.
         self.lock
             .store(self.word.0 >> 32 << 32 | u64::from(UNUSED), Relaxed);
+        mem::forget(self);
+    }
+
+    /// Leaves the element locked, for [`Element::writer_again`].
+    #[inline(always)]
+    pub(super) fn keep_locked(self) {
         mem::forget(self);
     }
 
