@@ -7,8 +7,10 @@
 # usage: compare/gen.pl SEED COUNT
 #
 # Known differences between the kernels (deviations.rst) are kept out of the
-# ordinary sequences, and comes in sequences whose names begin with the name of the
-# row, as for user_events_rust/compare/gen.pl.
+# ordinary sequences, and come in sequences whose names begin with the name of the
+# row, as for user_events_rust/compare/gen.pl. Numbers are negative in the sequences
+# whose names have "-signed": what C shows of these is known as a whole. Buckets of signed
+# fields are in those that have "-buckets", large numbers as system calls in "-syscall".
 
 use strict;
 use warnings;
@@ -19,14 +21,19 @@ my ($seed, $count) = @ARGV;
 die "usage: $0 SEED COUNT\n" unless defined $count;
 seed($seed);
 
-# The events of histdrive.c. Signed fields are never negative there.
+# The events of histdrive.c. Signed fields are negative only after "signed".
+my $negative = 0;
 my %unsigned = (num => [qw(id total kind pad)], pair => [qw(id part total)]);
 my %signed = (num => [qw(delta tiny)], pair => []);
 my %text = (num => [qw(tag msg)], pair => [qw(tag note)]);
 my $strings = 'tag|msg|note|comm|COMM|common_comm';
 
 sub some { my @a = @_; my $n = shift @a; my %had; return grep { !$had{$_}++ } map { pick(@a) } 1 .. $n }
-sub number { my $e = shift; return pick(@{$unsigned{$e}}, @{$unsigned{$e}}, @{$signed{$e}}) }
+sub number {
+	my $e = shift;
+	return pick(@{$signed{$e}}) if $negative && @{$signed{$e}} && chance(40);
+	return pick(@{$unsigned{$e}}, @{$unsigned{$e}}, @{$signed{$e}});
+}
 
 sub key {
 	my $e = shift;
@@ -47,11 +54,12 @@ sub value {
 	return number($e) . pick('', '', '', '.hex', '.percent', '.graph', '.usecs');
 }
 
-# An expression that neither rounds nor gets negative with a sign: the sign is that
-# of the first operand.
+# An expression that does not round. The sign is that of the first operand: it is signed only
+# where numbers are negative. Nothing is divided there that has a sign, or by what has one.
 sub expression {
 	my ($e, @refs) = @_;
 	my $x = @refs && chance(30) ? pick(@refs) : chance(85) ? pick(@{$unsigned{$e}}) : pick(1, 10, '0x20', 1000000);
+	$x = pick(@{$signed{$e}}) if $negative && !@refs && @{$signed{$e}} && chance(40);
 	for (1 .. pick(0, 1, 1, 2, 3)) {
 		my $op = pick('+', '-', '*', '/');
 		my $y = $op eq '/' ? pick(1, 2, 4, 64, 4096, pick(@{$unsigned{$e}}))
@@ -68,13 +76,16 @@ sub variable {
 	return "$name=" . number($e) . pick('', '', '.hex') if $r < 70;
 	return "s$name=" . pick(@{$text{$e}}, 'common_comm', 'common_pid.execname') if $r < 80;
 	return "$name=common_timestamp" . pick('', '.usecs') if $r < 88;
-	return "$name=-(" . pick(@{$unsigned{$e}}) . pick('', '+1', '*2') . ')' if $r < 91;
+	return "$name=-(" . pick(@{$unsigned{$e}}, $negative ? @{$signed{$e}} : ()) . pick('', '+1', '*2') . ')' if $r < 91;
 	return "s$name=common_stacktrace" if $r < 94;
-	return "$name=" . pick(1, 42, '0x10', '3*5', '64/4', '1+2*3');
+	return "$name=" . pick(1, 42, '0x10', '3*5', '64/4', '1+2*3', '5-10', '1-2*3', '0-1');
 }
 
 sub filter {
 	my $e = shift;
+	return pick('id > -1', 'total == -5', 'total & -8', 'id != -1 || id < 3', 'total >= -9223372036854775808') if chance(10);
+	return pick('delta < -3', 'delta == -10', 'delta >= -2147483648 && tiny != -1', 'tiny > -50', 'tiny <= -128 || delta < 0',
+		'delta & -8', '!(delta != -1)', 'delta > -2147483649', 'tiny == -0x10') if $e eq 'num' && chance($negative ? 40 : 10);
 	return pick('id > 1', 'id == 2 || total > 100', 'tag == "bb"', 'tag ~ "*o*"', 'total & 8', '!(id < 3)',
 		'common_pid > 0', 'id != 4 && ' . ($e eq 'num' ? 'msg ~ "*text*"' : 'note != "x"'));
 }
@@ -129,6 +140,10 @@ sub deviates {
 	return 1 if $c =~ /\.(percent|graph)\w/;
 	return 1 if $c =~ /\b(cpu|CPU|common_cpu)\b/;
 	return 1 if $c =~ /\bcommon_(pid|timestamp|type|flags)\.(log2|bucket)|common_(type|flags|preempt)/;
+	return 1 if $negative && $c =~ m{\b(delta|tiny)\.bucket};
+	return 1 if $negative && $c =~ m{(?<![*/])\b(delta|tiny)\b([*/][^-+*/:,)]+)*/};
+	return 1 if $negative && $c =~ m{/(delta|tiny)\b};
+	return 1 if $negative && $c =~ /\b(delta|tiny)\.(percent|graph)/ && $c =~ /:sort=[^:]*\b(delta|tiny)/;
 	return 1 if $c =~ m{/(\d\w*)} && !grep { $1 eq $_ } 1, 2, 4, 64, 4096;
 	return 1 if $c =~ /\$s\w+ *[-+*\/]|[-+*\/]\$s|\bs\w+\.(log2|bucket)/;
 	# The keys of a reference are those of the variable.
@@ -152,6 +167,7 @@ sub mutated {
 	my $c = shift;
 	for (1 .. pick(1, 1, 1, 2)) {
 		my @parts = split /:/, $c, -1;
+		@parts = ('') unless @parts;
 		my $i = rnd(scalar @parts);
 		$c = pick(
 			sub { splice @parts, $i, 1; join ':', @parts },
@@ -162,8 +178,8 @@ sub mutated {
 			sub { my $at = rnd(length $c); substr($c, $at, 1) = pick(split //, '=:,.$()-+*/ x9'); $c },
 			sub { substr $c, 0, rnd(length $c) },
 			sub { my @w = $c =~ /\b([a-z_]\w+)\b/g; my $w = pick(@w, 'hist'); my $n = pick('nosuch', 'id', 'total', 'tag', 'hitcount', '$nosuch', '7', 'common_pid', ''); $c =~ s/\b$w\b/$n/; $c },
-			sub { $c =~ s/(\.\w+)(?=[:, ]|$)/pick('.foo', '.percent', '.log2', '.buckets', '.buckets=0', '.buckets=x', '.execname', '.sym.hex', '.stacktrace', '.', '.descending')/e; $c },
-			sub { $c . ':' . pick('foo', 'a=', '=b', 'sort=', 'sort=nosuch', 'sort=id,total,part', 'size=1', 'size=x', 'size=262144', 'clear', 'cont', 'continue', 'pause', 'nohc', 'clock=foo', 'vals=', 'vals=nosuch', 'name=', 'onmatch(', 'onmax($x)', 'onmax(id).save(total)', 'onchange($nosuch).save(id)', 'onmatch(num).trace(syn,total,id)', 'onmatch(user_events.none).trace(syn,total,id)', 'onmax().save()', 'onfoo(x).save(id)', 'a1=id,b1', 'a1=id+', 'a1=+id', 'a1=tag+1', 'a1=id*id*id*id*id', 'a1=id/0', 'a1=9z', 'a1=-(id)+1', 'a1=(id', 'a1=common_timestamp.usecs-id') },
+			sub { $c =~ s/(\.\w+)(?=[:, ]|$)/pick('.foo', '.percent', '.log2', '.buckets', '.buckets=0', '.buckets=-5', '.buckets=x', '.execname', '.sym.hex', '.stacktrace', '.', '.descending')/e; $c },
+			sub { $c . ':' . pick('foo', 'a=', '=b', 'sort=', 'sort=nosuch', 'sort=id,total,part', 'size=1', 'size=x', 'size=262144', 'clear', 'cont', 'continue', 'pause', 'nohc', 'clock=foo', 'vals=', 'vals=nosuch', 'name=', 'onmatch(', 'onmax($x)', 'onmax(id).save(total)', 'onchange($nosuch).save(id)', 'onmatch(num).trace(syn,total,id)', 'onmatch(user_events.none).trace(syn,total,id)', 'onmax().save()', 'onfoo(x).save(id)', 'a1=id,b1', 'a1=id+', 'a1=+id', 'a1=tag+1', 'a1=id*id*id*id*id', 'a1=id/0', 'a1=9z', 'a1=-(id)+1', 'a1=(id', 'a1=common_timestamp.usecs-id', 'a1=-1', 'a1=id+-1', 'a1=id*-2', 'a1=id--1', 'a1=-id', 'a1=-(-1)', 'a1=-(5)', 'a1=-(5)-1', 'a1=-(-(id))', 'a1=-(5-10)', 'a1=-9223372036854775808', 'size=-1', 'sort=-id', 'vals=-(total)', 'vals=-1', 'onmax(-1).save(total)', 'a1=total.buckets=-5', 'sort=id.buckets=-5') },
 			sub { $c . pick(' if', ' if ', ' if nosuch == 1', ' if id >', ' if id ==== 2', ' if (id == 1', '  ', ' x') },
 			sub { my @k = map { key('num') } 1 .. 4; $c =~ s/(keys?=)[^: ]*/$1 . join ',', @k/e; $c },
 			sub { $c =~ s/hist:/pick('hist', 'hist::', 'Hist:', ' hist:', 'hist :', 'hist=', 'histo:')/e; $c },
@@ -186,20 +202,22 @@ sub bad_command {
 	}
 }
 
+sub event { return $negative ? 'num' : pick('num', 'pair') }
+
 # Commands without references.
 sub plain {
-	my $e = pick('num', 'pair');
+	my $e = event();
 	return map { 'full ' . "$e " . (ordinary_command($e))[0] } 1 .. 3;
 }
 
 sub broken {
-	my $e = pick('num', 'pair');
+	my $e = event();
 	return map { "full $e " . bad_command((ordinary_command($e))[0]) } 1 .. 6;
 }
 
 # One trigger, the commands for one that is there, and another one beside it.
 sub several {
-	my $e = pick('num', 'pair');
+	my $e = event();
 	my ($c) = ordinary_command($e, keys => ['id']);
 	my ($d) = ordinary_command($e, keys => [pick('total', 'tag')], prefix => 'w');
 	my ($plain, $if) = $c =~ /^(.*?)( if .*|)$/;
@@ -233,8 +251,14 @@ sub action {
 }
 
 sub linked {
-	my @v = map { "x$_=" . expression('num') } 1 .. 2;
-	my @n = ('x1', 'x2');
+	# A variable with a sign is called n1 or n2, as what refers to it is shown with one.
+	my (@n, @v);
+	for (1 .. 2) {
+		my $x;
+		do { $x = expression('num') } while deviates("x=$x");
+		push @n, ($x =~ /^(delta|tiny)/ ? 'n' : 'x') . $_;
+		push @v, "$n[-1]=$x";
+	}
 	my @refs = map { ('$' . $_, '$' . $_, 'user_events.num.$' . $_) } @n;
 	my @out = ('try num hist:keys=id:' . join(chance(50) ? ',' : ':', @v), 'try syn hist:keys=who:vals=lat.hex',
 		'try syn_one hist:keys=only', 'try syn_text hist:keys=text:vals=len', 'try syn_fixed hist:keys=label,diff');
@@ -246,11 +270,17 @@ sub linked {
 			clauses => [@extra, $lat, map { action(@n) } 1 .. pick(1, 1, 2)]);
 		# The second one makes the variables ambiguous: see same-variable.
 		next if $c =~ /onmatch.*onmatch/;
+		# A maximum with a sign, and a quotient of one: see signed-output.
+		next if $c =~ /\blat=[\w.]*\$n/ && $c =~ /on(max|change)/;
+		next if $c =~ m{(?<![*/])(?<![\w.])[\w.]*\$n\d([*/][^-+*/:,)]+)*/};
 		next if deviates($c) || length $c > 900;
 		push @out, 'full pair ' . (chance(70) ? $c : bad_command($c));
 	}
 	return (@out, 'try num !hist:keys=id:' . join(',', @v), 'trigger num');
 }
+
+# Records with numbers below 0.
+my $below = 'feed num:1:-5:0:a:x num:1:3:1:a:x num:1:-5:2:a:x num:1:-100:3:a:x';
 
 # Each shows one deviation.
 my %special = (
@@ -263,12 +293,27 @@ my %special = (
 		return pick('try num hist:keys=id:x1=total:onmax($x1).trace(syn_fixed,$x1,delta)',
 			'try num hist:keys=id:x1=total:s1=tag:onmax($x1).trace(syn_one,$s1)');
 	},
+	# 299 is not a multiple; the other one is too large to be rounded up.
 	'floor-division' => sub {
-		return ('try syn_one hist:keys=only', 'try num hist:keys=id:x1=id/' . pick(3, 5, 7, 10, 100) . ':onchange($x1).trace(syn_one,$x1)',
-			'feed num:1:0:0:a:x num:7:0:0:a:x num:20:0:0:a:x num:299:0:0:a:x', 'show syn_one');
+		return ('try syn_one hist:keys=only', 'try num hist:keys=id:x1=total/' . pick(3, 5, 7, 10, 100) . ':onchange($x1).trace(syn_one,$x1)',
+			'feed num:1:0:299:a:x num:2:0:3000001:a:x', 'show syn_one');
 	},
 	'signed-output' => sub {
-		return ('try num hist:keys=delta:vals=' . pick('total', 'hitcount') . ':sort=' . pick('delta', 'hitcount'), 'feed num:1:-5:0:a:x num:1:3:0:a:x num:1:-5:0:a:x num:1:-100:0:a:x', 'cat events/user_events/num/hist');
+		return ('try num hist:keys=delta:vals=' . pick('total', 'hitcount') . ':sort=' . pick('delta', 'delta.descending', 'hitcount'),
+			$below, 'cat events/user_events/num/hist');
+	},
+	'signed-output-buckets' => sub {
+		return ('try num hist:keys=delta.buckets=10:sort=delta', $below, 'cat events/user_events/num/hist');
+	},
+	'signed-output-division' => sub {
+		return ('try syn_fixed hist:keys=diff:sort=diff', 'try num hist:keys=id:x1=delta/4:onchange($x1).trace(syn_fixed,tag,$x1)',
+			$below, 'cat events/synthetic/syn_fixed/hist');
+	},
+	'signed-output-maximum' => sub {
+		return ('try num hist:keys=id:x1=delta:onmax($x1).save(total,delta)', $below, 'cat events/user_events/num/hist');
+	},
+	'signed-output-change' => sub {
+		return ('try num hist:keys=id:x1=delta:onchange($x1).save(total,delta)', $below, 'cat events/user_events/num/hist');
 	},
 	'expression-values' => sub { return 'full num hist:keys=id:vals=' . pick('total+id', 'total*2', 'kind-id') },
 	'exact-match' => sub {
@@ -277,11 +322,14 @@ my %special = (
 	},
 	'cpu-read-back' => sub { return 'full num hist:keys=' . pick('common_cpu', 'cpu', 'CPU') },
 	'exact-action' => sub {
-		return ('put synthetic_events save_it u64 only', 'try num hist:keys=id:x1=total:onmax($x1).' . pick('save_it($x1)', 'saved(delta)', 'tracer(syn_one,$x1)'),
-			'trigger num', 'try num !hist:keys=id:x1=total:onmax($x1).save_it($x1)', 'try num !hist:keys=id:x1=total:onmax($x1).saved(delta)',
-			'try num !hist:keys=id:x1=total:onmax($x1).tracer(syn_one,$x1)', 'put synthetic_events !save_it');
+		my $c = 'hist:keys=id:x1=total:onmax($x1).save_it($x1)';
+		return ('put synthetic_events save_it u64 only', "try num $c", 'trigger num', "try num !$c", 'put synthetic_events !save_it');
 	},
-	'exact-modifier' => sub { return 'try num hist:keys=id:vals=total.' . pick('percentx', 'graphs', 'percent.hex') },
+	'exact-action-else' => sub {
+		my $c = 'hist:keys=id:x1=total:onmax($x1).' . pick('saved(delta)', 'tracer(syn_one,$x1)');
+		return ("try num $c", 'trigger num', "try num !$c");
+	},
+	'exact-modifier' => sub { return 'try num hist:keys=id:vals=total.' . pick('percentx', 'graphs') },
 	'same-variable' => sub {
 		return ('try num hist:keys=id:x1=total', 'try pair hist:keys=id:lat=' . pick('total-$x1', '$x1')
 			. ':onmatch(user_events.num).trace(syn_one,$lat):onmatch(user_events.num).syn($lat,id)', 'trigger pair');
@@ -303,7 +351,16 @@ for my $i (1 .. $count) {
 		my $how;
 		($name, $how) = @{pick([plain => \&plain], [broken => \&broken], [broken => \&broken], [several => \&several],
 			[named => \&named], [linked => \&linked], [linked => \&linked])};
-		@lines = $how->();
+		$negative = chance(40);
+		# The name of an action may have been broken: see exact-action.
+		@lines = grep { !/\.(save|trace|snapshot)[^(:=,]+\(/ } $how->();
+		if ($negative) {
+			unshift @lines, 'signed';
+			$name .= '-signed';
+		}
+		$negative = 0;
+		$name .= '-syscall' if grep { /^(try|full) .*\btotal\.syscall/ } @lines;
+		$name .= '-buckets' if grep { /^(try|full) num .*\b(delta|tiny)\.bucket/ } @lines;
 	}
 	$commands += grep { /^(try|full) / } @lines;
 	print "seq $name $i\n", map { "$_\n" } @lines;

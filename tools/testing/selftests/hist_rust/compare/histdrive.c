@@ -10,6 +10,8 @@
  *   full EVENT TEXT     the same; and if it is taken, feeds, shows the event and
  *                       the synthetic ones that have a trigger, and removes it
  *   feed                the records, always the same ones
+ *   signed              from here to the next sequence the signed numbers of these
+ *                       records are negative, too
  *   feed SPEC...        records of one's own: num:ID:DELTA:TOTAL:TAG:MSG or
  *                       pair:ID:PART:TOTAL:TAG:NOTE
  *   show EVENT          trigger, hist and hist_debug
@@ -60,6 +62,7 @@ static const char * const synth[] = {
 
 static volatile uint32_t words[2];
 static int data;
+static bool negative;
 
 static const char *name_of(int err)
 {
@@ -165,12 +168,12 @@ static int try(const char *event, const char *text)
 	return ret;
 }
 
-static void write_num(uint32_t id, int32_t delta, uint64_t total, const char *tag, const char *msg)
+static void write_num(uint32_t id, int32_t delta, int8_t tiny, uint64_t total, const char *tag, const char *msg)
 {
 	struct {
 		struct num n;
 		char text[256];
-	} r = { .n = { .id = id, .delta = delta, .total = total, .kind = id * 3 + 1, .tiny = total % 100 } };
+	} r = { .n = { .id = id, .delta = delta, .total = total, .kind = id * 3 + 1, .tiny = tiny } };
 	size_t len = strlen(msg) + 1;
 
 	memcpy(r.n.tag, tag, strnlen(tag, sizeof(r.n.tag)));
@@ -196,23 +199,26 @@ static void write_pair(uint32_t id, uint32_t part, uint64_t total, const char *t
 }
 
 /*
- * Small numbers, ones that fill their types, strings of several lengths; no
- * negative number, as those are shown otherwise on purpose.
+ * Small numbers, ones that fill their types, strings of several lengths; negative
+ * numbers, which are shown otherwise on purpose, only after "signed".
  */
 static void feed(void)
 {
+	static const int32_t deltas[] = { -1, 10, -10, INT32_MIN, 0, INT32_MAX, -300 };
 	static const char * const tags[] = { "a", "bb", "ccc", "longest" };
 	static const char * const texts[] = { "x", "some text", "another, longer text with 37 letters.", "" };
 
 	for (unsigned int i = 0; i < 24; i++) {
 		uint64_t total = i % 7 == 6 ? 1ull << (20 + i) : i * i * 8;
+		int32_t delta = negative ? deltas[i % 7] : i % 4 * 10;
+		int8_t tiny = !negative || i % 2 ? total % 100 : i % 6 ? -(int)(total % 100) : INT8_MIN;
 
-		write_num(i % 5, i % 4 * 10, total, tags[i % 3], texts[i % 3]);
+		write_num(i % 5, delta, tiny, total, tags[i % 3], texts[i % 3]);
 		if (i % 2)
 			write_pair(i % 7, i * 4, total + 64, tags[i % 4], texts[i % 3]);
 		/* The same again, for what is done on a change only. */
 		if (i == 10)
-			write_num(i % 5, i % 4 * 10, total, tags[i % 3], texts[i % 3]);
+			write_num(i % 5, delta, tiny, total, tags[i % 3], texts[i % 3]);
 	}
 }
 
@@ -228,8 +234,8 @@ static void feed_own(char *specs)
 		if (n != 6)
 			printf("? feed\n");
 		else if (!strcmp(part[0], "num"))
-			write_num(strtoul(part[1], NULL, 0), strtol(part[2], NULL, 0), strtoull(part[3], NULL, 0),
-				  part[4], part[5]);
+			write_num(strtoul(part[1], NULL, 0), strtol(part[2], NULL, 0), strtoull(part[3], NULL, 0) % 100,
+				  strtoull(part[3], NULL, 0), part[4], part[5]);
 		else
 			write_pair(strtoul(part[1], NULL, 0), strtoul(part[2], NULL, 0), strtoull(part[3], NULL, 0),
 				   part[4], part[5]);
@@ -370,6 +376,10 @@ static void run(char *line)
 			feed();
 		return;
 	}
+	if (!strcmp(cmd, "signed")) {
+		negative = true;
+		return;
+	}
 	arg = line ? strsep(&line, " ") : "";
 	if (!strcmp(cmd, "try"))
 		try(arg, line ? line : "");
@@ -432,6 +442,7 @@ int main(int argc, char **argv)
 				return 1;
 			}
 			printf("== %s\n", line + 4);
+			negative = false;
 		} else {
 			run(line);
 		}

@@ -8,7 +8,8 @@
 #
 # LEFT is what compare/judge.pl writes to JUDGE_LEFT. An entry that is added is for the
 # row ROW, matches the whole line, and follows the others of its sequence; it may be made
-# more general by hand. Without ROW nothing can be added. Nothing is changed if there is
+# more general by hand. An entry that accepts more or fewer lines than it says has the new
+# number. Without ROW nothing can be added. Nothing is changed if there is
 # an error.
 
 use strict;
@@ -25,11 +26,21 @@ sub lines_of {
 	return @l;
 }
 
-my (%unused, %added);
+# A side that accepts some number of lines.
+sub with_count {
+	my ($side, $n) = @_;
+	return $side . ($n > 1 ? $n : '');
+}
+
+my (%unused, %added, %times, %count);
 for (lines_of($left)) {
 	my ($name, $side, $line) = split /\t/, $_, 3;
 	if ($name eq 'unused') {
 		$unused{$line} = 1;
+		next;
+	}
+	if ($name eq 'count') {
+		$count{$line} = $side;
 		next;
 	}
 	# A generated sequence has another text with another seed.
@@ -38,14 +49,21 @@ for (lines_of($left)) {
 	$line =~ s/([\\^\$.|?*+()\[\]{}])/\\$1/g;
 	# A tab is to be seen.
 	$line =~ s/\t/\\t/g;
-	my $entry = "$row $name $side ^$line\$";
-	push @{$added{$name}}, $entry unless grep { $_ eq $entry } @{$added{$name}};
+	push @{$added{$name}}, [$side, $line] unless $times{$name}{$side}{$line}++;
+}
+for my $name (keys %added) {
+	for (@{$added{$name}}) {
+		my ($side, $line) = @$_;
+		$_ = "$row $name " . with_count($side, $times{$name}{$side}{$line}) . " ^$line\$";
+	}
 }
 
 my @old = lines_of($accept);
 my (@kept, %last);
 for (@old) {
 	next if $unused{$_};
+	my $n = $count{$_};
+	s/^(\S+\s+\S+\s+)([-+]|[a-z]+)\d*(?=\s)/$1 . with_count($2, $n)/e if $n;
 	push @kept, $_;
 	next if /^\s*(#|$)/;
 	my (undef, $name) = split ' ';

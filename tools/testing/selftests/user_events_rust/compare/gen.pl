@@ -26,6 +26,19 @@ my @basic = ('s8', 'u8', 'char', 'unsigned char', 's16', 'u16', 'short', 'unsign
 my %size = (s8 => 1, u8 => 1, char => 1, 'unsigned char' => 1, s16 => 2, u16 => 2, short => 2,
 	'unsigned short' => 2, s32 => 4, u32 => 4, int => 4, 'unsigned int' => 4, s64 => 8, u64 => 8);
 
+# Numbers below 0, which a field without a sign cuts as well.
+my @negative = (-1, -2, -5, -127, -128, -129, -32768, -32769, '-2147483648', '-2147483649', '-9223372036854775808');
+
+# A filter on a number, or an invalid one, as not every type has all of these.
+sub filter {
+	my $e = shift;
+	my @numbers = grep { $_->[2] eq 'num' } @{$e->{f}};
+	return pick('common_pid > -1', 'nosuch == -1', '0') unless @numbers && chance(90);
+	my ($name) = pick(@numbers)->[0] =~ /(\w+)$/;
+	my $n = chance(70) ? pick(@negative) : pick(0, 7, 128, 255, '-0x10', '--5', '-', '- 5');
+	return pick('', '', '', '!(') =~ s/(.*)/"$1$name " . pick('==', '!=', '<', '<=', '>', '>=', '&') . " $n" . ($1 ? ')' : '')/er;
+}
+
 # A field: its text, its size, its kind.
 sub field {
 	my $name = pick('a' .. 'h') . shift;
@@ -81,7 +94,7 @@ sub record {
 	for my $f (@{$e->{f}}) {
 		my ($n, $kind) = ($f->[1], $f->[2]);
 		if ($kind eq 'num') {
-			my $v = pick(0, 1, 7, 65, 127, 128, 255, 1000, 0x7fffffff, '0xffffffffffffffff');
+			my $v = pick(0, 1, 7, 65, 127, 128, 255, 1000, 0x7fffffff, '0xffffffffffffffff', @negative);
 			$items .= ' u' . (8 * $n) . ":$v";
 		} elsif ($kind eq 'array') {
 			my $s = substr(pick('x', 'hello', 'ab\\x01c', 'long' x 20), 0, $n);
@@ -218,6 +231,9 @@ sub sequence {
 		} elsif ($r < 77) {
 			my $on = chance(70) ? 1 : 0;
 			$say->("put events/user_events/$e->{name}/enable $on");
+			next unless chance(30);
+			$say->("put events/user_events/$e->{name}/filter " . filter($e));
+			$say->("cat events/user_events/$e->{name}/filter") if chance(50);
 		} elsif ($r < 83) {
 			my $bad = chance(10) ? pick(' size=3', ' r1=1', ' r2=9', ' size=20 tail=00000009') : '';
 			$say->("unreg slot=$s bit=$bit$bad");
@@ -265,7 +281,7 @@ my %special = (
 	},
 	'array-suffix' => sub { return ('reg slot=0 bit=0 : as ' . pick('char[5]z a', 'unsigned char[4]] a', 'char[3][2] a', 'char[7]0 a')) },
 	'payload-bound' => sub {
-		my $f = pick('struct x f 70000', 'struct x f 2147483647', 'struct x f 4294967295', 'struct x f 4294967274',
+		my $f = pick('struct x f 70000', 'struct x f 2147483647', 'struct x f 4294967295',
 			'struct x f 65000; struct x g 1000', 'struct a a 2147483647; u32 b');
 		return ("reg slot=0 bit=0 : pb $f");
 	},
@@ -303,7 +319,9 @@ my %special = (
 	},
 	'mm-wide-enable' => sub {
 		return ('thread', '  reg slot=0 bit=0 : mwe u32 a', 'end', 'put events/user_events/mwe/enable 1', 'wait 0 1',
-			'unreg slot=0 bit=0') if chance(50);
+			'unreg slot=0 bit=0');
+	},
+	'mm-wide-enable-again' => sub {
 		return ('thread', '  reg slot=0 bit=0 : mwe u32 a', 'end', 'reg slot=0 bit=0 : mwe u32 a');
 	},
 	'array-length' => sub {

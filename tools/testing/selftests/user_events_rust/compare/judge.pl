@@ -8,28 +8,35 @@
 #
 # ACCEPT has a line for each accepted difference:
 #
-#   ROW SEQUENCE SIDE REGEX
-#
-# A caret of error_log may be at another place than in C, if C's is at the first
-# occurrence of the text that is wrong: that is the row exact-caret, which needs no
-# entry.
+#   ROW SEQUENCE SIDE[COUNT] REGEX
 #
 # ROW is one of DEVIATIONS (Documentation/trace/rust/deviations.rst), SEQUENCE a
-# glob, SIDE is - for a line that only the C kernel prints and + for one that only
-# the Rust one prints, and REGEX matches the line. An entry that accepts nothing
-# is an error, as is one whose row is not there. If a row has entries of both sides
-# for a sequence, a sequence in which only one kernel prints such lines differs: what
-# takes their place is missing. -? and +? are for lines that need not be there, neither
-# in a sequence nor in any.
+# glob, with _ for a blank, and SIDE is
+#
+#   -       for a line that only the C kernel prints and that REGEX matches,
+#   +       for one that only the Rust kernel prints,
+#   caret   for a command in error_log whose caret is at another place than in C, if
+#           C's is at the first occurrence of the text that is wrong (exact-caret),
+#   signed  for a negative number, which C shows from 2^63 on, in a column of a histogram
+#           whose name REGEX matches; the rows are sorted by it (signed-output),
+#   merged  for a row of a histogram whose keys are those of another row in C only; their
+#           hitcounts are added up (key-after-nul).
+#
+# COUNT says how many of them each such sequence has, neither fewer nor more. Without
+# it that is 1, or any number if SEQUENCE has a *; ? is any number or none, for what
+# depends on chance. An entry without ? that accepts nothing is an
+# error, as is one whose row is not there. If a row has entries of both - and + without
+# COUNT for a sequence, a sequence in which only one kernel prints such lines differs: what
+# takes their place is missing.
 #
 # Each line of the output begins with "ok", "not ok", or with # if it explains the
 # next one.
 #
 # With JUDGE_LEFT=FILE in the environment, compare/bless.pl gets there what is to be
 # changed in ACCEPT: SEQUENCE, SIDE and the line of each difference that is not accepted,
-# and "unused" and the entry of each that accepts nothing, separated by tabs. With
-# JUDGE_PART=1 not all sequences were run: an entry with a glob may accept something in
-# the others.
+# "unused" and the entry of each that accepts nothing, and "count", the number and the
+# entry of each whose number is another one, separated by tabs. With JUDGE_PART=1 not all
+# sequences were run: an entry with a glob may accept something in the others.
 
 use strict;
 use warnings;
@@ -56,13 +63,17 @@ my (@accept, @errors);
 for (@{lines_of($accept) // die "$accept: $!\n"}) {
 	next if /^\s*(#|$)/;
 	my ($row, $glob, $side, $regex) = split ' ', $_, 4;
-	if (!defined $regex || $side !~ /^[-+]\??$/) {
+	my ($kind, $count) = ($side // '') =~ /^([-+]|caret|signed|merged)([1-9]\d*|\?)?$/;
+	if (!defined $regex || !defined $kind) {
 		push @errors, "compare.accept: not an entry: $_";
 		next;
 	}
+	my $needed = ($count // '') ne '?';
+	$count = undef unless $needed;
+	$count //= 1 if $needed && $glob !~ /\*/;
 	push @errors, "compare.accept: no row $row in deviations.rst" unless $rows{$row};
-	my $name = join '', map { $_ eq '*' ? '.*' : quotemeta } split /(\*)/, $glob;
-	push @accept, { row => $row, glob => $glob, name => qr/^$name$/, side => substr($side, 0, 1), needed => $side !~ /\?/,
+	my $name = join '', map { $_ eq '*' ? '.*' : $_ eq '_' ? ' ' : quotemeta } split /([*_])/, $glob;
+	push @accept, { row => $row, glob => $glob, name => qr/^$name$/, side => $kind, count => $count, needed => $needed,
 		regex => qr/$regex/, text => $_, used => 0 };
 }
 
@@ -98,7 +109,13 @@ my ($bad, %judged) = (0);
 sub judge {
 	my ($name, $x, $y) = @_;
 	$judged{$name} = 1;
-	my @d = differences([canonical(@$x)], [canonical(@$y)]);
+	my @mine = grep { $name =~ $_->{name} } @accept;
+	my %of_side;
+	for (@mine) {
+		$_->{here} = 0;
+		push @{$of_side{$_->{side}}}, $_;
+	}
+	my @d = differences([canonical($x, %of_side)], [canonical($y)]);
 	my (%seen, %sides, @open);
 	# A line that begins with ? is a failure of the run, whoever it is from.
 	push @open, "- $_" for grep { /^\? / } @$x;
@@ -109,31 +126,38 @@ sub judge {
 	}
 	for my $d (@d) {
 		my ($side, $line) = @$d;
-		if ($line =~ /^  Command\((\d+)\): (.*)/ && $rows{'exact-caret'}) {
+		if ($line =~ /^  Command\((\d+)\): (.*)/) {
 			my ($at, $text) = ($1, $2);
-			if ($side eq '-' && @{$carets{$text} // []} && first_occurrence($text, $at, $carets{$text}[0])) {
-				push @{$exact{$text}}, shift @{$carets{$text}};
-				$seen{'exact-caret'} = 1;
-				next;
-			}
 			if ($side eq '+' && @{$exact{$text} // []} && $exact{$text}[0] == $at) {
 				shift @{$exact{$text}};
 				next;
 			}
+			if ($side eq '-' && @{$carets{$text} // []} && first_occurrence($text, $at, $carets{$text}[0])) {
+				push @{$exact{$text}}, shift @{$carets{$text}};
+				($side, $line) = ('caret', $text);
+			}
 		}
-		my ($a) = grep { $_->{side} eq $side && $name =~ $_->{name} && $line =~ $_->{regex} } @accept;
+		my ($a) = grep { $line =~ $_->{regex} } @{$of_side{$side} // []};
 		if ($a) {
-			$a->{used}++;
-			$seen{$a->{row}} = 1;
-			$sides{$a->{row}}{$side} = 1;
+			$a->{here}++;
+			$sides{$a->{row}}{$side} = 1 unless defined $a->{count};
 		} else {
 			push @open, "$side $line";
 			print $left "$name\t$side\t$line\n" if $left && $line !~ /^\? /;
 		}
 	}
+	for my $a (@mine) {
+		$a->{used} += $a->{here};
+		$seen{$a->{row}} = 1 if $a->{here};
+		next if !defined $a->{count} || $a->{here} == $a->{count};
+		# That nothing is accepted in a sequence of this name is told in the end.
+		next if $a->{here} == 0 && $a->{glob} eq $name;
+		push @open, "$a->{here} in place of $a->{count}: $a->{text}";
+		print $left "count\t$a->{here}\t$a->{text}\n" if $left && $a->{glob} eq $name;
+	}
 	for my $row (sort keys %sides) {
 		for my $side (grep { !$sides{$row}{$_} } '-', '+') {
-			next unless grep { $_->{row} eq $row && $_->{side} eq $side && $_->{needed} && $name =~ $_->{name} } @accept;
+			next unless grep { $_->{row} eq $row && !defined $_->{count} && $_->{needed} } @{$of_side{$side} // []};
 			push @open, "$side nothing of $row";
 		}
 	}

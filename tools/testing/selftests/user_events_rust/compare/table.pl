@@ -9,7 +9,14 @@
 # - addresses are numbered in the order in which they come in one dump, so that
 #   what is the same in it has to be the same in the other one (memory that was
 #   freed is used again at once by one kernel and later by the other);
-# - a command in error_log and the caret below it are one line.
+# - a command in error_log and the caret below it are one line;
+# - in hist_debug, the sign of a field is on one line with its name and its function.
+#
+# Rules of an accepted row (see judge.pl) change the table of the C kernel to what the Rust
+# one has to show, which is then compared as a whole:
+#
+# - signed: a number from 2^63 on in a column of a certain name is negative (signed-output);
+# - merged: rows with the same keys are one (key-after-nul).
 
 use strict;
 use warnings;
@@ -21,7 +28,7 @@ sub sort_text {
 	my @shown;
 	for my $name (@$names) {
 		# Key: value pairs, as keys or behind them.
-		my ($text) = $first =~ /(?<![\w.])\Q$name\E(?: \(%\))?: *(.*?)(?=, [\w.\$]+: | *\}|  ?[\w.\$]+(?: \(%\))?: |$)/;
+		my ($text) = $first =~ /(?<!\S)\Q$name\E(?: \(%\))?: *(.*?)(?=, [\w.\$]+: | *\}|  ?[\w.\$]+(?: \(%\))?: |$)/;
 		# Not shown: then it says nothing about the order.
 		return undef unless defined $text;
 		push @shown, $text;
@@ -52,6 +59,93 @@ sub sorted_rows {
 	return map { @$_ } @out;
 }
 
+# The number that a column is sorted by, or its text.
+sub sort_value {
+	my ($text, $hex, $signed) = @_;
+	return $1 if $text =~ /\[ *(-?\d+)\]$/ || $text =~ /^~ 2\^(\d+)/ || $text =~ /^~ (-?\d+)-/;
+	return $text unless $text =~ /^\[([0-9a-f]{1,16})\]/ || ($hex && $text =~ /^([0-9a-f]{1,16})$/);
+	# In two parts, as perl warns of a number that long.
+	my $n = hex(substr("0$1", 0, -8) || 0) << 32 | hex(substr("00000000$1", -8));
+	return $signed && $n >= 9223372036854775808 ? -(18446744073709551615 - $n) - 1 : $n;
+}
+
+sub by_column {
+	my ($x, $y) = @_;
+	return $x =~ /^-?\d+$/ && $y =~ /^-?\d+$/ ? $x <=> $y : $x cmp $y;
+}
+
+# The names of the columns that a table is sorted by.
+sub sort_names {
+	my ($sort) = $_[0] =~ /:sort=([^:\s]+)/;
+	return split /,/, $sort // 'hitcount';
+}
+
+# Sorts rows by what the table is sorted by, unless a column is not shown. What the rules match
+# has a sign.
+sub sorted_anew {
+	my ($info, $rows, @rules) = @_;
+	my @down = map { scalar(/\.descending/) } sort_names($info);
+	my @names = map { s/\..*//r } sort_names($info);
+	my @hex = map { scalar($info =~ /[=,]\Q$_\E\.hex\b/) } @names;
+	my @signed = map { my $name = $_; scalar(grep { $name =~ $_->{regex} } @rules) } @names;
+	my @keyed;
+	for my $row (@$rows) {
+		my $text = sort_text($row, \@names);
+		return @$rows unless defined $text;
+		my @text = split /\0/, $text, -1;
+		push @keyed, [$row, map { sort_value($text[$_] // '', $hex[$_], $signed[$_]) } 0 .. $#names];
+	}
+	return map { $_->[0] } sort {
+		my $order = 0;
+		for my $i (0 .. $#names) {
+			$order = by_column($a->[$i + 1], $b->[$i + 1]) * ($down[$i] ? -1 : 1);
+			last if $order;
+		}
+		$order;
+	} @keyed;
+}
+
+# The number of columns that the names of a rule match and that are negative; these are
+# written as such.
+sub make_signed {
+	my ($names, $rows) = @_;
+	my $changed = 0;
+	for my $row (@$rows) {
+		for (@$row) {
+			s{(?<![^\s,])([^\s{},:]+): +(unknown_syscall +\[)?(\d{19,20})(?![^\s,\]\}])}{
+				my ($name, $call, $n) = ($1, $2, $3);
+				if ($n >= 9223372036854775808 && $name =~ $names) {
+					$changed++;
+					sprintf(defined $call ? '%s: %s%3s' : '%s: %s%10s', $name, $call // '', -(18446744073709551615 - $n) - 1);
+				} else {
+					$&;
+				}
+			}ge;
+		}
+	}
+	return $changed;
+}
+
+# Merges rows whose keys match and are the same, and which have nothing but a hitcount.
+# Returns the rows that are left.
+sub merged_rows {
+	my ($keys, $rows) = @_;
+	my (@out, %first);
+	for my $row (@$rows) {
+		my ($text, $count) = $row->[0] =~ /^(\{ .* \} hitcount:) +(\d+|N)$/;
+		if (!defined $text || @$row > 1 || $text !~ $keys) {
+			push @out, $row;
+		} elsif ($first{$text}) {
+			my ($sum) = $first{$text}[0] =~ /(\d+|N)$/;
+			$sum += $count unless $count eq 'N';
+			$first{$text}[0] = $count eq 'N' ? "$text N" : sprintf('%s %10d', $text, $sum);
+		} else {
+			push @out, $first{$text} = [$row->[0]];
+		}
+	}
+	return @out;
+}
+
 # True for a function that the two kernels implement differently, of which a stack may have
 # any number (the row stack-frame): one of user_events, and, in a stack that ftrace saves
 # with a record, one of histograms. A stack that a histogram itself saves begins below these.
@@ -72,18 +166,43 @@ sub frame {
 	return own_frame($symbol, !defined $offset) ? '' : $before . $symbol . ($module // '');
 }
 
+# Rules are lists of what a side has, "signed" or "merged": a regular expression and a count,
+# to which the number of changes is added.
 sub canonical {
-	my @in = @_;
+	my ($in, %rules) = @_;
+	my @in = @$in;
 	my (@out, @rows, %address);
 	my $info = '';
 	my $table = 0;
+	my $less = 0;
+	my $field = '';
 	my $flush = sub {
+		my $changed = 0;
+		for my $rule (@{$rules{signed} // []}) {
+			my $n = make_signed($rule->{regex}, \@rows);
+			$rule->{here} += $n;
+			$changed += $n;
+		}
+		for my $name (map { s/\..*//r } sort_names($info)) {
+			$changed = 1 if grep { $name =~ $_->{regex} } @{$rules{signed} // []};
+		}
+		$less = 0;
+		for my $rule (@{$rules{merged} // []}) {
+			my @left = merged_rows($rule->{regex}, \@rows);
+			$rule->{here} += @rows - @left;
+			$less += @rows - @left;
+			@rows = @left;
+		}
+		@rows = sorted_anew($info, \@rows, @{$rules{signed} // []}) if $changed || $less;
 		push @out, sorted_rows($info, \@rows);
 		@rows = ();
 		$table = 0;
 	};
 	for my $line (@in) {
-		%address = () if $line =~ /^# event histogram/;
+		if ($line =~ /^# event histogram/) {
+			%address = ();
+			$less = 0;
+		}
 		$line =~ s/\b(common_pid): +[0-9a-f]+/$1: PID/g;
 		$line =~ s/\b(common_pid: \S+ *\[) *\d+\]/$1PID]/g;
 		$line =~ s/\b(common_timestamp): +[0-9a-f]+/$1: TIME/g;
@@ -100,6 +219,14 @@ sub canonical {
 			$out[-1] =~ s/^  Command:/  Command($at):/;
 			next;
 		}
+		$field = '' if $line !~ /^ {6}\S/;
+		$field = $1 if $line =~ /^      ftrace_event_field name: (.*)/;
+		$line .= ", $field" if $line =~ /^      is_signed: \d$/ && $field ne '';
+		if (@out && $out[-1] =~ /^      is_signed: / && $line =~ /^      function: (.*)/) {
+			$out[-1] .= ", $1";
+			next;
+		}
+		$line =~ s/^(    Entries: )(\d+)$/$1 . ($2 - $less)/e if $less;
 		$info = $line if $line =~ /^# trigger info: /;
 		if ($line =~ /^\{ /) {
 			$table = 1;
@@ -125,10 +252,10 @@ sub first_occurrence {
 	# An empty text, between two others or at the end, is found by C at the beginning. In front
 	# of an operator that is a modifier, or what is missing behind .buckets.
 	return 1 if $c == 0 && substr($command, $rust, 1) =~ /^(|[:,=.() ])$/;
-	return 1 if $c == 0 && substr($command, 0, $rust) =~ /\.(?:buckets?)?$/ && substr($command, $rust, 1) =~ /^[-+*\/]$/;
+	return 1 if $c == 0 && substr($command, 0, $rust) =~ /\.(?:buckets?=?)?$/ && substr($command, $rust, 1) =~ /^[-+*\/]$/;
 	return 0 unless $c < $rust && $rust < length $command;
 	# Internally it has another spelling, which is not found in the command.
-	return 1 if $c == 0 && $command =~ /\.sym-offset/;
+	return 1 if $c == 0 && substr($command, $rust) =~ /^[^:,]*\.sym-offset/;
 	for my $n (1 .. length($command) - $rust) {
 		next unless substr($command, $rust + $n, 1) =~ /^(|[^\w])$/;
 		return 1 if index($command, substr($command, $rust, $n)) == $c;
