@@ -32,6 +32,9 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(hist()[0], 2)
         self.assertEqual(hist("record")[0], 2)
         self.assertEqual(hist("record", "-e", "x", "--for", "soon")[0], 2)
+        for option in ("--size", "--top"):
+            for number in ("0", "-1", "x", "1.5"):
+                self.assertEqual(hist("record", "-e", "x", option, number)[0], 2, (option, number))
         for command in ("record", "latency", "top", "show", "cleanup"):
             status, out, _ = hist(command, "--help")
             self.assertEqual(status, 0)
@@ -48,6 +51,16 @@ class ProgramTest(unittest.TestCase):
             status, out, _ = hist("show", "-", stdin=file.read(), PYTHONIOENCODING="ascii")
         self.assertEqual(status, 0)
         self.assertIn("257-512   50   50.5 % ###", out)
+
+    def test_a_pipe_can_have_any_bytes(self):
+        done = subprocess.run(
+            [sys.executable, "-B", PROGRAM, "export", "-", "--format", "prometheus"],
+            input=b"comm\thitcount\nab\xff\t3\n",
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+            check=True,
+        )
+        self.assertIn('hist_event_hits_total{comm="ab\ufffd"} 3\n', done.stdout.decode())
 
     def test_errors_are_a_line_and_what_to_do(self):
         status, out, err = hist("show", "/nothing/there")

@@ -172,6 +172,11 @@ class OtlpTest(unittest.TestCase):
         )
         self.assertEqual((point["startTimeUnixNano"], point["timeUnixNano"]), ("100000000000", "102000000000"))
 
+    def test_integers_have_64_bits_with_a_sign(self):
+        for number, kind in ((1 << 63, "stringValue"), ((1 << 63) - 1, "intValue"), (-(1 << 63), "intValue")):
+            point = self.point(of_rows([Key("call_site"), Key("lat", Parts(3))], {(number, Bucket(16, 17)): [2]}))
+            self.assertEqual(point["attributes"], [{"key": "call_site", "value": {kind: str(number)}}])
+
     def test_what_is_no_distribution(self):
         with self.assertRaises(HistError):
             otlp.export(recording("rust/plain.hist"))

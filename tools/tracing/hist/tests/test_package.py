@@ -100,6 +100,9 @@ class CompletionTest(unittest.TestCase):
             self.assertRegex(text, rf"'{name}:")
             for option in options(parser):
                 self.assertRegex(text, rf"['{{,]{option}['\[,}}]", f"{name} {option}")
+        # Names that zsh has for its own tables, which its completion of commands uses.
+        for line in re.findall(r"^\s*(?:local|typeset) .*", text, re.M):
+            self.assertNotRegex(line, r" (commands|functions|aliases|builtins|options|parameters|path)( |$)")
 
 
 class ManPageTest(unittest.TestCase):

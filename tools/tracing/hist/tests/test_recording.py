@@ -128,7 +128,14 @@ class RecordingTest(unittest.TestCase):
             good.replace('"keys"', '"kezs"'),
             good.replace('"from"', '"form"'),
             good.replace('"intervals"', '"x"'),
+            # A row that does not suit the columns.
+            good.replace('{"from": 8, "to": 9}', "8"),
+            good.replace('{"from": 8, "to": 9}', '{"from": 8, "to": 9}, 1'),
+            good.replace("[2, 17, 9]", "[2, 17]"),
+            good.replace("[2, 17, 9]", '[2, 17, "9"]'),
+            good.replace("[2, 17, 9]", "[null, 17, 9]"),
         ):
+            self.assertNotEqual(bad, good)
             with self.assertRaises(FormatError):
                 recording.load(bad)
 

@@ -28,6 +28,13 @@ KEYS_HELP = """the fields to count by, as in a trigger; modifiers make buckets: 
 (default: %(default)s)"""
 
 
+def positive(text: str) -> int:
+    """Returns a number of things; used as the type of an argument."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"not a number from 1 on: {text!r}")
+    return int(text)
+
+
 def parse(argv: Optional[Sequence[str]] = None) -> argparse.Namespace:
     """Returns the arguments of a command line. An error or --help ends the program."""
     words = list(sys.argv[1:] if argv is None else argv)
@@ -112,7 +119,7 @@ def _latency(commands: argparse._SubParsersAction) -> None:
     )
     p.add_argument("--start-filter", metavar="EXPR", help="of START, only what passes")
     p.add_argument("--filter", metavar="EXPR", help="of END, only what passes")
-    p.add_argument("--size", metavar="N", type=int, help="number of elements of each histogram")
+    p.add_argument("--size", metavar="N", type=positive, help="number of elements of each histogram")
     _limits(p)
     _output(p)
     _recorded_command(p)
@@ -130,9 +137,9 @@ def _top(commands: argparse._SubParsersAction) -> None:
     _event(p, required=False)
     p.add_argument("--all", action="store_true", help="what was counted since the start, and not in the last interval")
     _limits(p)
-    p.add_argument("-n", "--iterations", metavar="N", type=int, help="stop after so many")
+    p.add_argument("-n", "--iterations", metavar="N", type=positive, help="stop after so many")
     p.add_argument(
-        "--top", metavar="N", type=int, default=20, help="number of keys that are shown (default: %(default)s)"
+        "--top", metavar="N", type=positive, default=20, help="number of keys that are shown (default: %(default)s)"
     )
     _tracefs(p)
 
@@ -149,7 +156,7 @@ def _show(commands: argparse._SubParsersAction) -> None:
     p.add_argument("-e", "--event", metavar="EVENT", help="the histogram that this event has in the kernel")
     p.add_argument("--instance", metavar="NAME", help="in this trace instance")
     p.add_argument(
-        "--top", metavar="N", type=int, default=20, help="number of keys that are shown (default: %(default)s)"
+        "--top", metavar="N", type=positive, default=20, help="number of keys that are shown (default: %(default)s)"
     )
     _tracefs(p)
 
@@ -206,7 +213,7 @@ def _event(p: argparse.ArgumentParser, required: bool = True) -> None:
     p.add_argument("--vals", metavar="FIELD,...", help="fields to add up for each key; FIELD.min, .max and .avg")
     p.add_argument("-f", "--filter", metavar="EXPR", help="only what passes, such as 'bytes_req > 100'")
     p.add_argument(
-        "--size", metavar="N", type=int, help="number of elements of the histogram (default: the kernel's, 2048)"
+        "--size", metavar="N", type=positive, help="number of elements of the histogram (default: the kernel's, 2048)"
     )
 
 
@@ -229,7 +236,7 @@ def _output(p: argparse.ArgumentParser) -> None:
     p.add_argument("--heatmap", metavar="FILE", help="draw the distribution over time")
     p.add_argument("--live", action="store_true", help="show what there is while it is recorded")
     p.add_argument(
-        "--top", metavar="N", type=int, default=20, help="number of keys that are shown (default: %(default)s)"
+        "--top", metavar="N", type=positive, default=20, help="number of keys that are shown (default: %(default)s)"
     )
     p.add_argument("-q", "--quiet", action="store_true", help="show nothing but errors")
     _tracefs(p)

@@ -144,5 +144,7 @@ def _point(recording: Recording, table: Table, group: tuple[Part, ...], hits: in
 
 
 def _attribute(name: str, part: Part) -> dict[str, Any]:
-    value = {"intValue": str(part)} if isinstance(part, int) else {"stringValue": str(part)}
+    # An integer has 64 bits with a sign there; an address of the kernel exceeds it.
+    is_integer = isinstance(part, int) and -(1 << 63) <= part < 1 << 63
+    value = {"intValue" if is_integer else "stringValue": str(part)}
     return {"key": name, "value": value}

@@ -130,9 +130,23 @@ class Recording:
                 recording.intervals.append(Interval(i["start"], i["end"], rows))
             for column, key in enumerate(data["keys"]):
                 recording.keys.append(Key(key["name"], _scale_from_json(key["scale"], recording, column)))
+            for i in recording.intervals:
+                for parts, row in i.rows.items():
+                    _check_row(recording, parts, row)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"a damaged recording: {type(error).__name__}: {error}") from None
         return recording
+
+
+def _check_row(recording: Recording, parts: tuple[Part, ...], row: list[Any]) -> None:
+    """Raises an error for a row that does not suit the columns."""
+    if len(parts) != len(recording.keys) or len(row) != len(recording.values):
+        raise ValueError(f"a row has {len(parts)} keys and {len(row)} values")
+    for key, part in zip(recording.keys, parts):
+        if key.scale is not None and not isinstance(part, Bucket):
+            raise ValueError(f"{key.name} is no bucket: {part!r}")
+    if not isinstance(row[0], int) or not all(value is None or isinstance(value, int) for value in row):
+        raise ValueError(f"a value is no number: {row!r}")
 
 
 def _part_to_json(part: Part) -> Any:

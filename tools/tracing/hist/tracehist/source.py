@@ -13,7 +13,7 @@ from tracehist.tracefs import Tracefs, read_file
 
 def load(name: str) -> list[Recording]:
     """Returns what is in a file, "-" for the standard input. The format is found out."""
-    contents = sys.stdin.read() if name == "-" else read_file(name)
+    contents = sys.stdin.buffer.read().decode("utf-8", "replace") if name == "-" else read_file(name)
     where = "the standard input" if name == "-" else name
     try:
         return parse(contents, "" if name == "-" else name)
