@@ -300,6 +300,8 @@
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
+#[cfg(CONFIG_EVENT_TRACING)]
+pub mod charge;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod context;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]

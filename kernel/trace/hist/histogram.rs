@@ -13,6 +13,10 @@ use kernel::{
         UniqueArc, //
     },
     trace::{
+        charge::{
+            Charge,
+            Unaccounted, //
+        },
         snapshot::ConditionalSnapshot,
         synth::EventRef, //
     },
@@ -54,6 +58,8 @@ pub(crate) struct Histogram {
     pub(crate) map: Map,
     /// The scratch memory of its hits, if they take the [large](HitPath::Large) path.
     pub(crate) scratch: Option<ScratchRef>,
+    /// The charge for the memory of the map, which is dropped before.
+    _charge: Charge,
     /// The next of those without references, while they are dropped.
     gone: Option<Pin<UniqueArc<Histogram>>>,
 }
@@ -63,11 +69,14 @@ pub(crate) struct Parts {
     program: KBox<Program>,
     map: Map,
     scratch: Option<ScratchRef>,
+    charge: Charge,
 }
 
 impl Parts {
     /// Allocates what a histogram of `2^map_bits` elements needs for its program. May sleep.
     pub(crate) fn new(program: KBox<Program>, map_bits: u32) -> Result<Self> {
+        // `event_mutex` is held, so no allocation waits for the memory cgroup.
+        let unaccounted = Unaccounted::new();
         let scratch = match program.path {
             HitPath::Large => Some(ScratchRef::new()?),
             HitPath::Plain(_) | HitPath::Small => None,
@@ -81,7 +90,9 @@ impl Parts {
             Map::new(map_bits, program.layout)?
         };
 
+        drop(unaccounted);
         Ok(Self {
+            charge: Charge::new(map.size())?,
             map,
             program,
             scratch,
@@ -97,6 +108,7 @@ impl Histogram {
             program: KBox::into_inner(parts.program),
             map: parts.map,
             scratch: parts.scratch,
+            _charge: parts.charge,
             gone: None,
         }
     }

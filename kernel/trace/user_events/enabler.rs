@@ -58,6 +58,10 @@ use kernel::{
         RBTreeNode, //
     },
     sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
         Arc,
         Mutex, //
     },
@@ -69,6 +73,9 @@ const FEW: usize = 8;
 
 /// Number of slots of a set that are looked at each time its lock is taken.
 const SLOTS_AT_A_TIME: usize = 256;
+
+/// The same for a pass that only needs the keys, which are on the stack.
+const KEYS_AT_A_TIME: usize = 64;
 
 /// Number of address spaces that a switch fetches each time it takes the lock of a set.
 const USERS_AT_A_TIME: usize = 16;
@@ -105,6 +112,10 @@ impl Users {
         self.len < USERS_AT_A_TIME
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<MmState>> {
         self.places.iter().take(self.len).flatten()
     }
@@ -120,6 +131,9 @@ impl Users {
 pub(crate) struct EnablerSet {
     #[pin]
     inner: Mutex<Inner>,
+    /// The last switch that has left all words of all its address spaces to their work items, by
+    /// its number.
+    deferred: Atomic<u64>,
 }
 
 struct Inner {
@@ -284,6 +298,7 @@ impl EnablerSet {
                     },
                     "EnablerSet::inner"
                 ),
+                deferred: Atomic::new(0),
             }),
             flags,
         )
@@ -292,6 +307,17 @@ impl EnablerSet {
     /// Returns `true` if more than one address space uses the set, so that it must not change.
     pub(crate) fn is_shared(&self) -> bool {
         self.inner.lock().is_shared()
+    }
+
+    /// Notes that the switch with this number writes no further word of the set itself. Only
+    /// switches call this and [`EnablerSet::is_deferred`], one at a time.
+    pub(crate) fn defer(&self, switch: u64) {
+        self.deferred.store(switch, Relaxed);
+    }
+
+    /// Returns `true` if the switch with this number writes no further word of the set.
+    pub(crate) fn is_deferred(&self, switch: u64) -> bool {
+        self.deferred.load(Relaxed) == switch
     }
 
     /// Returns `true` if it takes a while to take the set apart, and `leave()` would.
@@ -320,8 +346,46 @@ impl EnablerSet {
         self.inner.lock().enablers.get(key).cloned()
     }
 
-    /// Returns the keys of all bits, for a pass over them without the lock.
-    pub(crate) fn keys(&self) -> Result<KVVec<u64>> {
+    /// Calls `f` with the keys of all bits that the set has, without the lock.
+    ///
+    /// A set of several address spaces does not change, so its slots are passed over. That takes no
+    /// memory: as many lists as there are address spaces could take more than all of their bits. If
+    /// the set changes, it is that of one address space, and the rest is done from a list.
+    ///
+    /// # Errors
+    ///
+    /// What `f` returns, and `ENOMEM`.
+    pub(crate) fn for_each_key(&self, mut f: impl FnMut(u64) -> Result) -> Result {
+        let mut keys = [0; KEYS_AT_A_TIME];
+        let mut changes = None;
+        let mut at = 0;
+
+        loop {
+            let mut count = 0;
+            {
+                let inner = self.inner.lock();
+
+                if *changes.get_or_insert(inner.changes) != inner.changes {
+                    break;
+                }
+                if at >= inner.enablers.slots() {
+                    return Ok(());
+                }
+                for site in (at..at + KEYS_AT_A_TIME).filter_map(|at| inner.enablers.slot(at)) {
+                    if let Some(key) = keys.get_mut(count) {
+                        *key = site.key();
+                        count += 1;
+                    }
+                }
+            }
+            at += KEYS_AT_A_TIME;
+            keys.iter().take(count).try_for_each(|key| f(*key))?;
+        }
+        self.keys()?.into_iter().try_for_each(f)
+    }
+
+    /// Returns the keys of all bits.
+    fn keys(&self) -> Result<KVVec<u64>> {
         loop {
             let len = self.inner.lock().enablers.len();
             // Bits may be registered until the lock is taken again.

@@ -92,6 +92,8 @@ pub(crate) struct UserEvent {
     persist: Atomic<bool>,
     /// A registration was successful.
     confirmed: Atomic<bool>,
+    /// The lines of `set_user_event` have been reverted for it, as it is about to be removed.
+    reverted: Atomic<bool>,
     /// Number of [`EventUse`]s and attached probes.
     uses: Atomic<usize>,
     /// Number of [`EventUse`]s.
@@ -178,6 +180,7 @@ impl UserEvent {
                 multi: d.multi,
                 persist: Atomic::new(false),
                 confirmed: Atomic::new(false),
+                reverted: Atomic::new(false),
                 uses: Atomic::new(0),
                 users: Atomic::new(0),
                 status: Atomic::new(0),
@@ -240,6 +243,16 @@ impl UserEvent {
     /// Notes that a registration of the event was successful.
     pub(crate) fn confirm(&self) {
         self.confirmed.store(true, Relaxed);
+    }
+
+    /// Returns `true` if the lines of `set_user_event` have been reverted for the event.
+    pub(crate) fn is_reverted(&self) -> bool {
+        self.reverted.load(Relaxed)
+    }
+
+    /// Notes whether they have been. Written with `event_mutex` held.
+    pub(crate) fn set_reverted(&self, reverted: bool) {
+        self.reverted.store(reverted, Relaxed);
     }
 
     /// The shortest payload, in bytes.

@@ -13,6 +13,13 @@
 //! All changes take place with `event_mutex` held. The lock of [`Patterns`] is for readers of the
 //! file; it is not held while a line is applied, which takes other locks of tracing. The lines of
 //! an instance are removed with it, with `trace_types_lock` held as well.
+//!
+//! # Memory
+//!
+//! The process that creates an event is charged for the histograms that lines add to it. It may be
+//! slowed down, or wait for memory, as its memory cgroup says. No other task waits for that: with
+//! `event_mutex` held charges do not wait ([`kernel::trace::charge`]). A line that is refused
+//! memory is applied again after the process has waited ([`Late`]).
 
 mod kept;
 mod line;
@@ -46,6 +53,10 @@ use kernel::{
         SetOnce, //
     },
     trace::{
+        charge::{
+            Charge,
+            Unaccounted, //
+        },
         event::{
             Class,
             Event,
@@ -69,6 +80,9 @@ use kernel::{
 
 /// Maximum number of lines in one instance. Each costs the creation of an event.
 const LINES_MAX: usize = 256;
+
+/// Number of attempts to apply a line for which a process has waited for memory.
+const LATE_TRIES: u32 = 3;
 
 /// Number of lines in all instances. Written with `event_mutex` held.
 static COUNT: Atomic<usize> = Atomic::new(0);
@@ -169,22 +183,112 @@ pub(crate) fn exist() -> bool {
     COUNT.load(Relaxed) != 0
 }
 
-/// Applies the lines of all instances to an event that was just registered with tracing.
-///
-/// Without a line this is one load. The time is bounded by the number of instances and of lines.
-#[inline]
-pub(crate) fn apply<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) {
-    if exist() {
-        apply_all(subject, guard);
+/// Returns `true` if a line of an instance is about an event, which need not be registered yet.
+pub(crate) fn any_matches<T: Subject>(subject: &T) -> bool {
+    let system = subject.event().system();
+    let matches = |patterns: &Patterns| {
+        with_name(subject, |name| {
+            let lines = patterns.lines.lock();
+
+            lines
+                .iter()
+                .any(|entry| entry.line.pattern.matches(system, name))
+        })
+    };
+
+    exist() && get().is_ok_and(matches)
+}
+
+/// Lines that were not applied to an event, as its process would have had to wait for memory.
+#[must_use]
+pub(crate) struct Late {
+    lines: KVec<Arc<Line>>,
+    /// Size of the largest refused charge.
+    missing: usize,
+}
+
+impl Late {
+    const fn new() -> Self {
+        Self {
+            lines: KVec::new(),
+            missing: 0,
+        }
+    }
+
+    /// Adds a line.
+    fn push(&mut self, line: Arc<Line>, file: EventFile<'_>, missing: usize) {
+        if self.lines.push(line.clone(), GFP_KERNEL).is_err() {
+            line.fail(file.name(), ENOMEM);
+        }
+        self.missing = self.missing.max(missing);
+    }
+
+    /// Waits for memory, and applies the lines.
+    ///
+    /// Takes `event_mutex`, but not while it waits.
+    #[cold]
+    fn finish<T: Subject>(mut self, subject: &T) {
+        for _ in 0..LATE_TRIES {
+            if self.lines.is_empty() {
+                return;
+            }
+            // This only makes room: the histograms are charged when they are created.
+            let room = Charge::new(self.missing).map(drop);
+
+            if room.is_err() {
+                break;
+            }
+            self = apply_all(subject, Some(&self.lines), &mut event_mutex::lock());
+        }
+        self.give_up(subject);
+    }
+
+    /// Counts the lines as failed.
+    pub(crate) fn give_up<T: Subject>(self, subject: &T) {
+        for line in self.lines {
+            line.fail(subject.event().name(), ENOMEM);
+        }
     }
 }
 
+/// Applies the lines of all instances to an event that was just registered with tracing. Those that
+/// are returned have to be [finished](finish) without `event_mutex`.
+///
+/// Without a line this is one load. The time is bounded by the number of instances and of lines.
+#[inline]
+pub(crate) fn apply<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) -> Late {
+    if exist() {
+        apply_all(subject, None, guard)
+    } else {
+        Late::new()
+    }
+}
+
+/// Applies the lines that are left.
+#[inline]
+pub(crate) fn finish<T: Subject>(subject: &T, late: Late) {
+    if !late.lines.is_empty() {
+        late.finish(subject);
+    }
+}
+
+/// Applies all lines, or only some. Nothing is charged but what the histograms of lines are, and
+/// that does not wait.
 #[cold]
-fn apply_all<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) {
+fn apply_all<T: Subject>(
+    subject: &T,
+    only: Option<&[Arc<Line>]>,
+    guard: &mut event_mutex::Guard,
+) -> Late {
+    let mut late = Late::new();
     let Ok(patterns) = get() else {
-        return;
+        return late;
     };
     let event = subject.event();
+    let unaccounted = Unaccounted::new();
+    let is_wanted = |line: &Arc<Line>| {
+        only.is_none_or(|only| only.iter().any(|wanted| Arc::ptr_eq(wanted, line)))
+    };
 
     with_name(subject, |name| {
         instance::for_each(guard, |instance, lists| {
@@ -194,16 +298,24 @@ fn apply_all<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) {
             // The file is only looked for if there is a line.
             let mut file = None;
 
-            for line in lines {
+            for line in lines.filter(is_wanted) {
                 file = file.or_else(|| instance.file_of(event));
-                match file {
-                    Some(file) => line.apply(file, lists),
-                    // The instance does not have this system.
-                    None => break,
+                // The instance may not have this system.
+                let Some(file) = file else {
+                    break;
+                };
+                let Err(e) = line.try_apply(file, lists) else {
+                    continue;
+                };
+
+                match unaccounted.take_missing(lists.held()) {
+                    0 => line.fail(file.name(), e),
+                    missing => late.push(line, file, missing),
                 }
             }
         });
     });
+    late
 }
 
 /// Calls `f` with the name that an event was registered by.
@@ -307,23 +419,33 @@ impl Line {
     }
 
     /// Enables an event or adds the trigger to it. One that has the trigger is left as it is.
+    fn apply<'h>(&self, file: EventFile<'h>, lists: &mut Lists<'h>) {
+        if let Err(e) = self.try_apply(file, lists) {
+            self.fail(file.name(), e);
+        }
+    }
+
+    /// As `apply`, but a failure is not counted.
     ///
     /// Only the first failure has a message in `error_log`, which does not have room for many.
-    fn apply<'h>(&self, file: EventFile<'h>, lists: &mut Lists<'h>) {
+    fn try_apply<'h>(&self, file: EventFile<'h>, lists: &mut Lists<'h>) -> Result {
         let how = Execution {
             remove: false,
             quiet: self.failed.lock().count != 0,
         };
-        let result = match self.pattern.trigger() {
-            Some(trigger) => file.execute(trigger, how, lists),
-            None => file.set_enabled(true),
-        };
 
-        if let Err(e) = result {
-            if e != EEXIST {
-                Tally::add(&self.failed, file.name(), e);
-            }
+        match self.pattern.trigger() {
+            Some(trigger) => match file.execute(trigger, how, lists) {
+                Err(e) if e == EEXIST => Ok(()),
+                result => result,
+            },
+            None => file.set_enabled(true),
         }
+    }
+
+    /// Counts an event that it could not be applied to.
+    fn fail(&self, name: &CStr, e: Error) {
+        Tally::add(&self.failed, name, e);
     }
 
     /// Reverts `apply`.

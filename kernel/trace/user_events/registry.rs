@@ -20,11 +20,14 @@ mod kept;
 
 pub(crate) use self::kept::Kept;
 
-use self::events::{
-    Events,
-    Node,
-    Order,
-    Ordered, //
+use self::{
+    events::{
+        Events,
+        Node,
+        Order,
+        Ordered, //
+    },
+    kept::restore, //
 };
 use super::{
     defs::MULTI_SUFFIX_MAX,
@@ -103,6 +106,8 @@ const SWEEP_MS: u32 = 500;
 struct Unused {
     /// Those that the work item has to look at.
     events: List<UserEvent>,
+    /// Those that it is going to remove, the newest last.
+    doomed: List<UserEvent>,
     /// Events that tracing did not release.
     refused: List<UserEvent>,
 }
@@ -148,6 +153,7 @@ pub(crate) fn init() -> Result {
             unused <- new_spinlock!(
                 Unused {
                     events: List::new(),
+                    doomed: List::new(),
                     refused: List::new(),
                 },
                 "user_events::unused"
@@ -211,7 +217,6 @@ impl WorkItem<REAP> for Registry {
 
         loop {
             let mut events = List::new();
-            let mut unused = List::new();
 
             events.push_all_back(&mut this.unused.lock().events);
             if events.is_empty() {
@@ -222,21 +227,24 @@ impl WorkItem<REAP> for Registry {
                 if event.is_used() {
                     refused |= this.look_at(event);
                 } else {
-                    unused.push_back(event);
+                    this.unused.lock().doomed.push_back(event);
                 }
             }
-            // The newest first: of an event that is removed, tracing searches the files in lists
-            // that begin with those of the newest event.
-            while let Some(event) = unused.pop_back() {
+            while let Some(event) = this.next_doomed() {
                 refused |= this.look_at(event);
             }
         }
         this.remove_surplus();
         if refused {
-            let _ = workqueue::system_dfl_long()
-                .enqueue_delayed::<_, SWEEP>(this, msecs_to_jiffies(SWEEP_MS));
+            sweep_later(this);
         }
     }
+}
+
+/// Looks again, in a while, at the events that tracing did not release.
+fn sweep_later(registry: Arc<Registry>) {
+    let _ = workqueue::system_dfl_long()
+        .enqueue_delayed::<_, SWEEP>(registry, msecs_to_jiffies(SWEEP_MS));
 }
 
 impl WorkItem<SWEEP> for Registry {
@@ -245,7 +253,9 @@ impl WorkItem<SWEEP> for Registry {
     fn run(this: Arc<Self>) {
         {
             let mut unused = this.unused.lock();
-            let Unused { events, refused } = &mut *unused;
+            let Unused {
+                events, refused, ..
+            } = &mut *unused;
 
             events.push_all_back(refused);
         }
@@ -297,7 +307,8 @@ impl Registry {
     /// `EADDRINUSE` if the name is taken by other fields, `EMFILE` if there are too many events,
     /// `ENODEV` if the trace event types have run out, `ENOMEM`.
     ///
-    /// An event that only lines of `set_user_event` keep is removed if it is in the way.
+    /// An event that is in the way is removed, if only lines of `set_user_event` keep it, or if it
+    /// has lost its last use and the work item has not come to it yet.
     ///
     /// Sleeps; takes `event_mutex` if the event has to be made.
     pub(crate) fn find_or_create(&self, command: &[u8], wanted: Wanted) -> Result<EventUse> {
@@ -338,13 +349,22 @@ impl Registry {
             })?;
 
             if let Some(event) = found {
-                return Ok(EventUse::new(event));
+                let event = EventUse::new(event);
+
+                drop(events);
+                self.restore(&event);
+                return Ok(event);
             }
             events.added()
         };
 
         let event = self.make(name, args, formats)?;
         let node = Node::new(event.clone())?;
+
+        // What its first listener needs: with `event_mutex` held nothing is charged to the task.
+        if patterns::any_matches(&*event) {
+            event.counts().allocate()?;
+        }
 
         let mut guard = event_mutex::lock();
 
@@ -358,7 +378,11 @@ impl Registry {
                 })?;
 
                 if let Some(event) = found {
-                    return Ok(EventUse::new(event));
+                    let event = EventUse::new(event);
+
+                    drop(events);
+                    restore(&event, &mut guard);
+                    return Ok(event);
                 }
             }
             if events.count() >= MAX_EVENTS.load(Relaxed) {
@@ -369,10 +393,13 @@ impl Registry {
         Event::register(event.as_arc_borrow(), guard.held())?;
         // The first use is taken before another task can find the event and drop its own.
         let event = EventUse::new(event);
-        // No other task can find the event without its listeners.
-        patterns::apply(&*event, &mut guard);
+        // No other task can find the event without its listeners, but for those that the task has to
+        // wait for memory for.
+        let late = patterns::apply(&*event, &mut guard);
         self.events.lock().insert(node);
         self.changes.notify();
+        drop(guard);
+        patterns::finish(&*event, late);
 
         Ok(event)
     }
@@ -459,6 +486,12 @@ impl Registry {
         self.remove_if(event, held, Self::check_deletable)
     }
 
+    /// Takes the next event that is going to be removed off its list: the newest, as tracing
+    /// searches the files of an event in lists that begin with those of the newest one.
+    fn next_doomed(&self) -> Option<ListArc<UserEvent>> {
+        self.unused.lock().doomed.pop_back()
+    }
+
     /// Removes an event that was on the list of unused ones, or lists it as refused. Returns `true`
     /// for the latter.
     fn look_at(&self, event: ListArc<UserEvent>) -> bool {
@@ -482,10 +515,13 @@ impl Registry {
     /// without, which is noted if lines keep it. Returns `true` if tracing does not let go of it
     /// now.
     fn reap(&self, event: &Arc<UserEvent>) -> bool {
+        // Not with `event_mutex` held.
+        event.trace().wait_for_readers();
+
         let mut guard = event_mutex::lock();
         let result = self.remove_if(event, guard.held(), |event| {
             // The uses first: an event is made persistent while it has one.
-            if event.is_used() || event.is_persistent() {
+            if event.is_used() || event.is_persistent() || event.is_reverted() {
                 Err(EAGAIN)
             } else if event.is_busy() {
                 Err(EBUSY)
@@ -497,7 +533,10 @@ impl Registry {
         match result {
             Ok(()) => false,
             Err(e) if e == EAGAIN => {
-                self.keep_or_discard(event, &mut guard);
+                if self.is_discarded(event, &mut guard) {
+                    drop(guard);
+                    self.remove_kept(event, false);
+                }
                 false
             }
             Err(e) if e == ENOENT => false,

@@ -15,6 +15,10 @@
 //! So a process that keeps registering, or forking, cannot prolong a switch. Neither can many
 //! processes that are busy: all of them together are waited for [`PATIENCE`] at most.
 //!
+//! A child shares the set of its parent, so bits times processes is what the words of a set are, and
+//! a process pays for the sum of both only. After [`MAX_SHARED`] visits of such words, the rest is
+//! left to the work items of the processes, so that a switch takes time for the sum as well.
+//!
 //! A page that is shared since a fork has to be copied before its word can be written, which a work
 //! item does. At its end a switch waits for such copies, too, so that after it the word is right.
 
@@ -131,12 +135,18 @@ impl Drop for Progress {
     }
 }
 
+/// Maximum number of words that a switch visits in address spaces that share a set with one that it
+/// has visited before.
+const MAX_SHARED: usize = 1 << 16;
+
 /// A switch in progress.
 pub(crate) struct Switch {
     /// Address spaces with a smaller number were there when it began.
     before: u64,
     /// The time that it may still wait.
     patience: Delta,
+    /// Number of words of [`MAX_SHARED`] that have been visited.
+    shared: usize,
     /// Address spaces that are copying pages of words that it could not write.
     copying: [Option<Arc<MmState>>; MAX_COPYING],
 }
@@ -149,6 +159,7 @@ impl Switch {
         let mut switch = Self {
             before: next_id(),
             patience: patience(),
+            shared: 0,
             copying: [const { None }; MAX_COPYING],
         };
 
@@ -182,24 +193,43 @@ impl Switch {
             let Some(site) = next else {
                 break;
             };
+            if site.set().is_deferred(self.before) {
+                seen = Some(site);
+                continue;
+            }
             let is_same = |seen: &Arc<Site>| Arc::ptr_eq(seen.set(), site.set());
 
             if !are_all || !seen.as_ref().is_some_and(is_same) {
                 site.set().users(&mut users, 0, self.before);
             }
-            are_all = self.visit_site(&site, &mut users);
+            if self.shared >= MAX_SHARED && users.len() > 1 {
+                site.set().defer(self.before);
+                are_all = self.visit_users(&site, &mut users, |mm, _| MmState::write_all_later(mm));
+            } else {
+                are_all = self.visit_users(&site, &mut users, |mm, switch| {
+                    MmState::sync(mm, &site, switch);
+                    switch.shared += 1;
+                });
+                // The first of them does not count.
+                self.shared = self.shared.saturating_sub(1);
+            }
             seen = Some(site);
         }
     }
 
-    /// Visits the address spaces that use the set of `site`, of which `users` are the first.
-    /// Returns `true` if these are all.
-    fn visit_site(&mut self, site: &Arc<Site>, users: &mut Users) -> bool {
+    /// Calls `f` with the address spaces that use the set of `site`, of which `users` are the
+    /// first. Returns `true` if these are all.
+    fn visit_users(
+        &mut self,
+        site: &Site,
+        users: &mut Users,
+        f: impl Fn(&Arc<MmState>, &mut Self),
+    ) -> bool {
         let mut are_all = true;
 
         loop {
             for mm in users.iter() {
-                MmState::sync(mm, site, self);
+                f(mm, self);
             }
             let Some(next) = users.last_if_full().map(|last| last.id() + 1) else {
                 return are_all;

@@ -444,6 +444,14 @@ impl<T: Operations> Event<T> {
         }
     }
 
+    /// Waits until no reader can have a listener that was taken away before. Sleeps, if it has to.
+    ///
+    /// [`Event::unregister`] does the same, but with [`event_mutex`](super::event_mutex) held. After
+    /// this it has not to wait, unless another listener was taken away since.
+    pub fn wait_for_readers(&self) {
+        self.readers.wait();
+    }
+
     /// Unregisters the event. Sleeps: takes `trace_types_lock`. Nothing has changed if it fails.
     ///
     /// Waits for all readers if there was a listener since it was registered.

@@ -51,7 +51,10 @@
 use super::{
     super::{
         defs::EnableBit,
-        enabler::Site,
+        enabler::{
+            EnablerSet,
+            Site, //
+        },
         faults,
         switch::Switch, //
     },
@@ -91,6 +94,14 @@ const LOCK_TRIES: u32 = 5;
 
 /// The delay before the work item retries a failed allocation.
 const MEMORY_WAIT: Delta = Delta::from_millis(500);
+
+/// The words that the work item writes now.
+enum Late {
+    /// Those with these keys.
+    Listed(KVVec<u64>),
+    /// All of the set that the address space has.
+    All(Arc<EnablerSet>),
+}
 
 /// The outcome of a try to write a word for a switch.
 enum Outcome {
@@ -170,16 +181,19 @@ impl MmState {
         outcome
     }
 
-    /// Returns `true` until the work item has written all that is deferred.
+    /// Returns `true` until the work item has written all that is deferred, and while others hold
+    /// the lock.
     pub(crate) fn is_writing(&self) -> bool {
-        let inner = self.inner.lock();
+        let Some(inner) = self.inner.try_lock() else {
+            return true;
+        };
 
         inner.set.is_some()
             && (self.resync.load(Relaxed) || inner.working || !inner.pending.is_empty())
     }
 
     /// Has all words written by a run of the work item that begins after this.
-    pub(super) fn write_all_later(this: &Arc<Self>) {
+    pub(crate) fn write_all_later(this: &Arc<Self>) {
         this.resync.store(true, Release);
         Self::queue(this);
     }
@@ -199,55 +213,39 @@ impl MmState {
         }
     }
 
-    /// Takes the pending words that are to be written now.
+    /// Takes the words that are to be written now.
     ///
-    /// # Errors
-    ///
-    /// `ENOMEM` if there is no memory for their list.
-    fn take_late(&self) -> Result<Option<KVVec<u64>>> {
-        let mut late = KVVec::new();
-        let set = {
-            let mut inner = self.inner.lock();
+    /// The caller calls this again even if none is left, which resets `working`.
+    fn take_late(&self) -> Option<Late> {
+        let mut listed = KVVec::new();
+        let mut inner = self.inner.lock();
 
-            // `forked()` queues the work item.
-            if inner.forking {
-                return Ok(None);
-            }
-            let all = self.resync.xchg(false, Full);
-
-            core::mem::swap(&mut inner.pending, &mut late);
-            inner.working = all || !late.is_empty();
-            if !inner.working {
-                return Ok(None);
-            }
-            if all {
-                inner.set.clone()
-            } else {
-                None
-            }
-        };
-
-        if let Some(set) = set {
-            late = set.keys().inspect_err(|_| {
-                // Not lost: the words on the list are among them.
-                self.resync.store(true, Release);
-            })?;
+        // `forked()` queues the work item.
+        if inner.forking {
+            return None;
         }
-        // The caller calls this again even if none is left, which resets `working`.
-        Ok(Some(late))
+        let all = self.resync.xchg(false, Full);
+
+        core::mem::swap(&mut inner.pending, &mut listed);
+        inner.working = all || !listed.is_empty();
+        if !inner.working {
+            return None;
+        }
+        match &inner.set {
+            // Those on the list are among them.
+            Some(set) if all => Some(Late::All(set.clone())),
+            _ => Some(Late::Listed(listed)),
+        }
     }
 
-    /// Writes words, whatever it takes.
+    /// Writes the words of a list, whatever it takes.
     ///
     /// # Errors
     ///
     /// `ENOMEM` if there is no memory for a page. What is left is listed again.
-    fn write_late(this: &Arc<Self>, mm: &MmWithUser, mut late: KVVec<u64>) -> Result {
+    fn write_listed(this: &Arc<Self>, mm: &MmWithUser, mut late: KVVec<u64>) -> Result {
         // The page of another word may never come.
-        late.retain(|key| {
-            mm.mmap_read_trylock()
-                .is_none_or(|guard| !Self::write_present(this, &guard, *key))
-        });
+        late.retain(|key| !Self::try_present(this, mm, *key));
 
         for (at, key) in late.iter().enumerate() {
             let Err(e) = Self::write_absent(this, mm, *key) else {
@@ -261,6 +259,31 @@ impl MmState {
             return Err(e);
         }
         Ok(())
+    }
+
+    /// Writes all words of a set, whatever it takes.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if there is no memory for a page. All words are written again then.
+    fn write_all(this: &Arc<Self>, mm: &MmWithUser, set: &EnablerSet) -> Result {
+        let mut is_absent = false;
+        // As in `write_listed()`.
+        let mut result = set.for_each_key(|key| {
+            is_absent |= !Self::try_present(this, mm, key);
+            Ok(())
+        });
+
+        if result.is_ok() && is_absent {
+            result = set.for_each_key(|key| Self::write_absent(this, mm, key));
+        }
+        result.inspect_err(|_| this.resync.store(true, Release))
+    }
+
+    /// As [`MmState::write_present`], if `mmap_lock` is free.
+    fn try_present(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> bool {
+        mm.mmap_read_trylock()
+            .is_some_and(|guard| Self::write_present(this, &guard, key))
     }
 
     /// Writes the state of its event to the bit with this key, if its page has not to be waited
@@ -338,9 +361,9 @@ impl WorkItem for MmState {
                 return;
             };
             let result = match this.take_late() {
-                Ok(Some(late)) => Self::write_late(&this, &mm, late),
-                Ok(None) => return,
-                Err(e) => Err(e),
+                Some(Late::Listed(keys)) => Self::write_listed(&this, &mm, keys),
+                Some(Late::All(set)) => Self::write_all(&this, &mm, &set),
+                None => return,
             };
 
             // Memory is not waited for as a user of the address space, which may be what takes it.

@@ -13,10 +13,20 @@
 //!
 //! and if it was created for a registration that has failed.
 //!
+//! # Steps
+//!
+//! 1. The lines are reverted for the event, which stays in the registry.
+//! 2. Readers may still have listeners of these lines: they are waited for, for a grace period.
+//! 3. The event is removed, unless it is used by then. Otherwise the lines are applied again.
+//!
+//! Who finds the event in the registry in between applies the lines again at once, so that a
+//! registration does not return without its listeners.
+//!
 //! # Locking
 //!
-//! All of this happens with `event_mutex` held. The lock of [`Kept`] is a spinlock that nothing is
-//! taken inside of; it may be taken under that of the registry.
+//! The first and the last step happen with `event_mutex` held, the second does not: users of
+//! `user_events_data` can cause as many of them as they like. The lock of [`Kept`] is a spinlock
+//! that nothing is taken inside of; it may be taken under that of the registry.
 
 use super::{
     super::{
@@ -30,6 +40,9 @@ use super::{
         patterns,
         probe, //
     },
+    get,
+    reap_later,
+    sweep_later,
     Order,
     Registry, //
 };
@@ -61,8 +74,12 @@ const SEARCH: u32 = 64;
 /// The same, if all events are searched for it.
 const SEARCH_ALL: usize = 8;
 
-/// Maximum number of events that are removed with `event_mutex` held once.
-const REMOVE: u32 = 16;
+/// Maximum number of events whose lines are reverted with `event_mutex` held once. They are waited
+/// for together.
+const REMOVE: usize = 16;
+
+/// Maximum number of unused events that a registration looks at for the work item.
+const REAP: usize = 16;
 
 /// The kept events, the oldest first. One that is used again stays here until it is looked at.
 pub(crate) struct Kept {
@@ -114,13 +131,16 @@ impl Registry {
 
         drop(used);
         if patterns::exist() && !event.has_users() && !event.is_confirmed() {
-            self.remove_kept(&event, false, &mut event_mutex::lock());
+            self.remove_kept(&event, false);
         }
     }
 
     /// Removes an event that is in the way of a registration which has failed with `e`. Returns
     /// `true` if it is worth another attempt.
     pub(super) fn make_way(&self, command: &[u8], e: Error) -> bool {
+        if e == EMFILE && self.reap_some() {
+            return true;
+        }
         if !patterns::exist() {
             return false;
         }
@@ -130,9 +150,35 @@ impl Registry {
         if e != EMFILE {
             return false;
         }
-        let mut guard = event_mutex::lock();
+        let oldest = {
+            let mut guard = event_mutex::lock();
 
-        self.remove_oldest(&mut guard) || self.remove_any(&mut guard)
+            self.revert_oldest(&mut guard)
+                .or_else(|| self.revert_any(&mut guard))
+        };
+
+        oldest.is_some_and(|event| self.remove_oldest(event))
+    }
+
+    /// Removes some unused events for the work item, with which tasks that create events compete for
+    /// `event_mutex`. Returns `true` if there were any.
+    fn reap_some(&self) -> bool {
+        let mut is_any = false;
+        let mut is_refused = false;
+
+        for _ in 0..REAP {
+            let next = self.next_doomed();
+            let Some(event) = next.or_else(|| self.unused.lock().events.pop_front()) else {
+                break;
+            };
+
+            is_any = true;
+            is_refused |= self.look_at(event);
+        }
+        if let (true, Ok(registry)) = (is_refused, get()) {
+            sweep_later(registry.clone());
+        }
+        is_any
     }
 
     /// Removes the event of a single format that has the name of a command.
@@ -145,68 +191,75 @@ impl Registry {
             return true;
         };
 
-        !event.has_users()
-            && !event.is_persistent()
-            && self.remove_kept(&event, true, &mut event_mutex::lock())
+        !event.has_users() && !event.is_persistent() && self.remove_kept(&event, true)
     }
 
-    /// Notes that an event has no users, if lines keep it, or removes it, if no registration of it
-    /// was ever successful.
-    pub(super) fn keep_or_discard(&self, event: &Arc<UserEvent>, guard: &mut event_mutex::Guard) {
-        if event.has_users() || event.is_persistent() || !event.trace().is_registered() {
-            return;
+    /// Returns `true` if an event without users is to be removed, as no registration of it was ever
+    /// successful. Otherwise this notes that it has no users, if lines keep it.
+    pub(super) fn is_discarded(
+        &self,
+        event: &Arc<UserEvent>,
+        guard: &mut event_mutex::Guard,
+    ) -> bool {
+        let is_registered = event.trace().is_registered();
+
+        if event.has_users() || event.is_persistent() || event.is_reverted() || !is_registered {
+            return false;
         }
         if !event.is_confirmed() {
-            self.remove_kept(event, false, guard);
-            return;
+            return true;
         }
-        if patterns::listeners_of_lines(&**event, guard) != Some(event.uses()) {
-            return;
-        }
-
-        self.kept.lock().push(event.clone());
-    }
-
-    /// Removes the oldest kept events above the limit.
-    ///
-    /// Takes `event_mutex`, and gives others a chance to between a few of them.
-    pub(super) fn remove_surplus(&self) {
-        while self.kept.lock().count > MAX.load(Relaxed) {
-            let mut guard = event_mutex::lock();
-
-            for _ in 0..REMOVE {
-                if self.kept.lock().count <= MAX.load(Relaxed) {
-                    return;
-                }
-                // Those that are left cannot be removed now.
-                if !self.remove_oldest(&mut guard) {
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Removes the oldest event that can be. Returns `false` if none can.
-    fn remove_oldest(&self, guard: &mut event_mutex::Guard) -> bool {
-        for _ in 0..SEARCH {
-            let Some(event) = self.kept.lock().pop() else {
-                break;
-            };
-
-            if self.remove_kept(&event, true, guard) {
-                return true;
-            }
-            // One that is used again is noted again after that.
-            if !event.has_users() && !event.is_persistent() && event.trace().is_registered() {
-                self.kept.lock().push(event);
-            }
+        if patterns::listeners_of_lines(&**event, guard) == Some(event.uses()) {
+            self.kept.lock().push(event.clone());
         }
         false
     }
 
-    /// Removes the first event, in the order of names, that can be: the work item may not have
-    /// noted those that have just lost their users. Returns `false` if none can.
-    fn remove_any(&self, guard: &mut event_mutex::Guard) -> bool {
+    /// Removes the oldest kept events above the limit.
+    pub(super) fn remove_surplus(&self) {
+        loop {
+            let mut oldest = [const { None }; REMOVE];
+            let mut is_any = false;
+
+            {
+                let mut guard = event_mutex::lock();
+
+                for place in &mut oldest {
+                    if self.kept.lock().count <= MAX.load(Relaxed) {
+                        break;
+                    }
+                    *place = self.revert_oldest(&mut guard);
+                    // Those that are left cannot be removed now.
+                    if place.is_none() {
+                        break;
+                    }
+                }
+            }
+            for event in oldest.into_iter().flatten() {
+                is_any |= self.remove_oldest(event);
+            }
+            if !is_any {
+                return;
+            }
+        }
+    }
+
+    /// Reverts the lines for the oldest event that can be removed.
+    fn revert_oldest(&self, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
+        for _ in 0..SEARCH {
+            let event = self.kept.lock().pop()?;
+
+            if self.revert(&event, true, guard) {
+                return Some(event);
+            }
+            self.keep_again(event);
+        }
+        None
+    }
+
+    /// The same for the first event in the order of names: the work item may not have noted those
+    /// that have just lost their users.
+    fn revert_any(&self, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
         for at in 0..SEARCH_ALL {
             let event = self
                 .events
@@ -214,34 +267,59 @@ impl Registry {
                 .iter()
                 .filter(|event| !event.has_users() && !event.is_persistent())
                 .nth(at)
-                .cloned();
-            let Some(event) = event else {
-                break;
-            };
+                .cloned()?;
 
-            if self.remove_kept(&event, true, guard) {
-                return true;
+            if self.revert(&event, true, guard) {
+                return Some(event);
             }
         }
-        false
+        None
+    }
+
+    /// Removes an event for which the lines have been reverted.
+    fn remove_oldest(&self, event: Arc<UserEvent>) -> bool {
+        // If there are several, this is for all of them.
+        event.trace().wait_for_readers();
+
+        let is_removed = self.remove_reverted(&event, &mut event_mutex::lock());
+
+        if !is_removed {
+            self.keep_again(event);
+        }
+        is_removed
+    }
+
+    /// Notes again that an event has no users. One that is used again is noted after that.
+    fn keep_again(&self, event: Arc<UserEvent>) {
+        if !event.has_users() && !event.is_persistent() && event.trace().is_registered() {
+            self.kept.lock().push(event);
+        }
     }
 
     /// Removes an event if only lines keep it. With `tell`, they tell.
-    fn remove_kept(
-        &self,
-        event: &Arc<UserEvent>,
-        tell: bool,
-        guard: &mut event_mutex::Guard,
-    ) -> bool {
+    ///
+    /// Waits for a grace period. Takes `event_mutex`.
+    pub(super) fn remove_kept(&self, event: &Arc<UserEvent>, tell: bool) -> bool {
+        if !self.revert(event, tell, &mut event_mutex::lock()) {
+            return false;
+        }
+        event.trace().wait_for_readers();
+        self.remove_reverted(event, &mut event_mutex::lock())
+    }
+
+    /// Reverts the lines for an event if only they keep it. Returns `false` if it is used. Another
+    /// task may have reverted them for the same reason.
+    fn revert(&self, event: &Arc<UserEvent>, tell: bool, guard: &mut event_mutex::Guard) -> bool {
         let Some(listeners) = patterns::listeners_of_lines(&**event, guard) else {
             return false;
         };
-        let node = {
-            let mut events = self.events.lock();
+
+        {
+            let _events = self.events.lock();
 
             // Uses are taken under this lock or from another use, listeners under `event_mutex`. So
-            // if the listeners are all uses there is no other, and none comes. The uses first: an
-            // event is made persistent while it has one.
+            // if the listeners are all uses there is no other, and who takes one after this sees
+            // what is set here. The uses first: an event is made persistent while it has one.
             if event.uses() != listeners
                 || event.is_persistent()
                 || event.trace().is_referenced()
@@ -249,20 +327,60 @@ impl Registry {
             {
                 return false;
             }
-            match events.remove(event) {
-                Some(node) => node,
-                None => return false,
+            if event.is_reverted() {
+                return true;
+            }
+            event.set_reverted(true);
+        }
+        patterns::revert_all(&**event, tell, guard);
+        true
+    }
+
+    /// Removes an event for which the lines have been reverted. Returns `false` if it cannot be.
+    fn remove_reverted(&self, event: &Arc<UserEvent>, guard: &mut event_mutex::Guard) -> bool {
+        let node = {
+            let mut events = self.events.lock();
+
+            // Another trigger may refer to one of a line, which is then a use still.
+            if event.is_used() || event.is_persistent() || event.trace().is_referenced() {
+                None
+            } else {
+                match events.remove(event) {
+                    Some(node) => Some(node),
+                    // Another task has.
+                    None => return true,
+                }
             }
         };
 
-        patterns::revert_all(&**event, tell, guard);
-        if event.trace().unregister(guard.held()).is_ok() {
-            self.gone(event);
-            return true;
+        if let Some(node) = node {
+            if event.trace().unregister(guard.held()).is_ok() {
+                self.gone(event);
+                return true;
+            }
+            // There is no memory.
+            self.events.lock().insert(node);
         }
-        // Another trigger refers to one of a line, or there is no memory.
-        patterns::apply(&**event, guard);
-        self.events.lock().insert(node);
+        restore(event, guard);
+        // The work item has left it to this task, and there may be no line any more.
+        if !event.is_used() && !event.is_persistent() {
+            reap_later(event.clone());
+        }
         false
+    }
+
+    /// Applies the lines again that have been reverted for an event which is used again.
+    pub(super) fn restore(&self, event: &UserEvent) {
+        if event.is_reverted() {
+            restore(event, &mut event_mutex::lock());
+        }
+    }
+}
+
+/// [`Registry::restore`] with `event_mutex` held.
+pub(super) fn restore(event: &UserEvent, guard: &mut event_mutex::Guard) {
+    if event.is_reverted() {
+        event.set_reverted(false);
+        patterns::apply(event, guard).give_up(event);
     }
 }

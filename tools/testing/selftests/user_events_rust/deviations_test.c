@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 
 #include "kselftest_harness.h"
 #include "ue.h"
@@ -893,6 +894,43 @@ TEST_F(dev, delete_unused__right_after_the_last_close)
 	close(fd);
 }
 
+/*
+ * An event whose removal has failed once, after its last use, can be deleted as soon as what it
+ * failed for is gone, and is removed if nobody does.
+ */
+TEST_F(dev, delete_unused__after_a_failed_removal)
+{
+	int ret, deleted = 0;
+
+	UE_RUST_ONLY("the event probe uses freed memory");
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "du_failed u32 a"));
+		ASSERT_EQ(0, ue_put(UE_DYN, "e:udu/ep user_events.du_failed v=$a:u32"));
+		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+		close(self->fd);
+		self->fd = ue_open();
+		/* Until the kernel has tried, and has been refused. */
+		usleep(300000 + 100000 * i);
+		EXPECT_TRUE(ue_exists("du_failed"));
+		EXPECT_EQ(-EBUSY, ue_del(self->fd, "du_failed"));
+		ASSERT_EQ(0, ue_put(UE_DYN, "-:udu/ep"));
+		/* It may have been tried again just then. */
+		ret = i % 2 ? ue_put(UE_DYN, "-:du_failed") : ue_del(self->fd, "du_failed");
+		deleted += !ret;
+		EXPECT_TRUE(ret == 0 || ret == -ENOENT) TH_LOG("%d", ret);
+		EXPECT_FALSE(ue_exists("du_failed"));
+		/* The next one of that name is another event: it is there as long as it is used. */
+		ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "du_failed u64 b"));
+		usleep(700000);
+		EXPECT_TRUE(ue_exists("du_failed"));
+		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+		close(self->fd);
+		self->fd = ue_open();
+		EXPECT_TRUE(ue_gone("du_failed"));
+	}
+	EXPECT_LT(0, deleted);
+}
+
 /* eprobe-busy: an event that an event probe is attached to stays. */
 
 TEST_F(dev, eprobe_busy__delete)
@@ -1030,6 +1068,51 @@ TEST_F(dev, removal_order__event_probe_and_its_event)
 	EXPECT_EQ(0, made) TH_LOG("[%s]", probe);
 	EXPECT_EQ(0, ret);
 	EXPECT_EQ(0, left);
+}
+
+/*
+ * Events that lose their last use together are removed from the newest one on. Of those that the
+ * work item finds in several runs, each run is.
+ */
+TEST_F_TIMEOUT(dev, removal_order__newest_first, 120)
+{
+	enum { EVENTS = 1000, STEP = 20, SEEN = EVENTS / STEP };
+	uint64_t end = ue_now() + ue_slow_ms(30000) * 1000000;
+	int before = 0, after = 0;
+
+	/* A removal takes so little time that many of them may be seen at once. */
+	while (before + after < 12 && ue_now() < end) {
+		int removed_at[SEEN] = { }, left = SEEN;
+		char text[64];
+
+		for (int i = 0; i < EVENTS; i++) {
+			snprintf(text, sizeof(text), "ro_newest_%d u32 a", i);
+			ASSERT_EQ(0, ue_reg(self->fd, &self->w[i], 0, text));
+			ASSERT_EQ(0, ue_unreg(self->fd, &self->w[i], 0));
+		}
+		/* Until the file has the only uses. */
+		usleep(300000);
+		close(self->fd);
+		self->fd = ue_open();
+		for (int now = 1; left && ue_now() < end; now++) {
+			for (int i = 0; i < SEEN; i++) {
+				snprintf(text, sizeof(text), "ro_newest_%d", i * STEP);
+				if (!removed_at[i] && !ue_exists(text)) {
+					removed_at[i] = now;
+					left--;
+				}
+			}
+		}
+		ASSERT_EQ(0, left);
+		for (int i = 1; i < SEEN; i++) {
+			before += removed_at[i] < removed_at[i - 1];
+			after += removed_at[i] > removed_at[i - 1];
+		}
+		ASSERT_TRUE(ue_poll(!strstr(ue_slurp(UE_STATUS), "ro_newest_")));
+	}
+	TH_LOG("removed before the one that is older: %d, after it: %d", before, after);
+	ASSERT_LT(0, before + after);
+	EXPECT_LT(2 * after, before);
 }
 
 /* filter-kind: a filter takes for a string or a mask what is checked to be one. */
@@ -1531,6 +1614,42 @@ TEST_F(dev, late_word_memory__until_the_page_comes)
 	close(pidfd);
 	close(memfd);
 	munmap((void *)shared, UE_PAGE);
+}
+
+/* Events without a user are in the way of nobody, even if the work item has not come to them. */
+TEST_F(dev, unused_events__make_way)
+{
+	const char *max = "/proc/sys/kernel/user_events_max";
+	pid_t children[4];
+	int registered = 0;
+
+	ASSERT_EQ(0, ue_put(max, "100"));
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+		children[i] = fork();
+		if (!children[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			/* No memory is ever mapped there. */
+			for (int n = 0;; n++)
+				ue_reg(self->fd, (void *)0x1000, 0, ue_path("d_unused_%zu_%d u32 a", i, n));
+		}
+		ASSERT_LT(0, children[i]);
+	}
+	for (int n = 0; n < 300; n++) {
+		/* A file keeps the events that were registered with it. */
+		int fd = ue_open();
+
+		if (!ue_reg(fd, &self->w[0], 0, ue_path("d_unused_%d u32 a", n)))
+			registered++;
+		ue_unreg(fd, &self->w[0], 0);
+		close(fd);
+	}
+	/* Those processes may have all room just then. */
+	EXPECT_LE(295, registered);
+	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
+		kill(children[i], SIGKILL);
+		EXPECT_EQ(children[i], waitpid(children[i], NULL, 0));
+	}
+	EXPECT_EQ(0, ue_put(max, "32768"));
 }
 
 TEST_HARNESS_MAIN

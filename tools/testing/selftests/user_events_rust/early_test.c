@@ -359,6 +359,96 @@ TEST_F(dev, set_user_event__bound)
 		EXPECT_EQ(0, ue_unreg(self->fd, &self->w[i], 0));
 }
 
+/* A removal waits for a grace period, but not with the lock that a registration needs. */
+TEST_F(dev, set_user_event__removals_hold_nobody_up)
+{
+	const char *kept = "/proc/sys/kernel/user_events_kept_max";
+	uint64_t start, ms;
+
+	ASSERT_EQ(0, ue_put(SET, "early_*"));
+	ASSERT_EQ(0, ue_put(kept, "16"));
+	start = ue_now();
+	for (int i = 0; i < 200; i++)
+		EXPECT_EQ(8, first_record(ue_path("early_%d u32 a", i), 0));
+	ms = (ue_now() - start) / 1000000;
+	TH_LOG("200 registrations: %llu ms", (unsigned long long)ms);
+	EXPECT_GT(ue_slow_ms(5000), ms);
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 16\n")));
+	ASSERT_EQ(0, ue_put(kept, "4096"));
+}
+
+/* A lower limit holds for all that are kept, as soon as the next event loses its last process. */
+TEST_F(dev, set_user_event__bound_lowered)
+{
+	const char *kept = "/proc/sys/kernel/user_events_kept_max";
+	char desc[32];
+
+	ASSERT_EQ(0, ue_put(SET, "early_*"));
+	for (int i = 0; i < 60; i++) {
+		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
+		EXPECT_EQ(8, first_record(desc, 0));
+	}
+	/* The last process of each is gone. */
+	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 60\nBusy: 60\n")));
+	usleep(300000);
+	ASSERT_EQ(0, ue_put(kept, "5"));
+	usleep(300000);
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_STATUS), "\nActive: 60\n"));
+
+	/* More than are removed with event_mutex held once. */
+	EXPECT_EQ(8, first_record("early_60 u32 a", 0));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(SET), "# removed: 56, last: early_55\n")))
+		TH_LOG("%s", ue_slurp(SET));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 5\nBusy: 5\n")))
+		TH_LOG("%s", ue_slurp(UE_STATUS));
+	for (int i = 56; i < 61; i++) {
+		snprintf(desc, sizeof(desc), "early_%d", i);
+		EXPECT_TRUE(enabled(desc)) TH_LOG("%s", desc);
+	}
+	ASSERT_EQ(0, ue_put(kept, "4096"));
+}
+
+/* Kept events that somebody listens to since are passed over, until that ends. */
+TEST_F(dev, set_user_event__bound_passes_over)
+{
+	const char *kept = "/proc/sys/kernel/user_events_kept_max";
+	char desc[32];
+
+	ASSERT_EQ(0, ue_put(SET, "early_*"));
+	for (int i = 0; i < 6; i++) {
+		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
+		EXPECT_EQ(8, first_record(desc, 0));
+	}
+	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 6\nBusy: 6\n")));
+	usleep(300000);
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, ue_put(ue_path(UE_EVENTS "/early_%d/trigger", i), "hist:keys=a"));
+	}
+
+	/* It ends although more are kept than there may be. */
+	ASSERT_EQ(0, ue_put(kept, "2"));
+	EXPECT_EQ(8, first_record("early_6 u32 a", 0));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(SET), "# removed: 4, last: early_6\n")))
+		TH_LOG("%s", ue_slurp(SET));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 3\nBusy: 3\n")))
+		TH_LOG("%s", ue_slurp(UE_STATUS));
+	for (int i = 0; i < 3; i++) {
+		snprintf(desc, sizeof(desc), "early_%d", i);
+		EXPECT_TRUE(enabled(desc)) TH_LOG("%s", desc);
+	}
+	/* The oldest of them is the first that goes then. */
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, ue_trunc(ue_path(UE_EVENTS "/early_%d/trigger", i)));
+	}
+	EXPECT_EQ(8, first_record("early_7 u32 a", 0));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(SET), "# removed: 6, ")))
+		TH_LOG("%s", ue_slurp(SET));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 2\nBusy: 2\n")))
+		TH_LOG("%s", ue_slurp(UE_STATUS));
+	EXPECT_TRUE(enabled("early_7"));
+	ASSERT_EQ(0, ue_put(kept, "4096"));
+}
+
 /* error_log has the first message of a line, and those of others stay there. */
 TEST_F(dev, set_user_event__error_log)
 {

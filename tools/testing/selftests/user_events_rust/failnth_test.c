@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
+#include <sys/klog.h>
 
 #include "kselftest_harness.h"
 #include "batch.h"
@@ -244,6 +245,77 @@ TEST_F_TIMEOUT(fail, delete, 280)
 		ASSERT_FALSE(ue_exists("f_del"));
 	}
 	EXPECT_LT(0, hits);
+}
+
+/* Has the @n-th allocation of each worker of the kernel fail, or none. */
+static void arm_workers(int n)
+{
+	DIR *tasks = opendir("/proc");
+	struct dirent *task;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", n);
+	while (tasks && (task = readdir(tasks))) {
+		if (!atoi(task->d_name) ||
+		    strncmp(ue_slurp(ue_path("/proc/%s/comm", task->d_name)), "kworker/", 8))
+			continue;
+		ue_put(ue_path("/proc/%s/fail-nth", task->d_name), text);
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+/* The number of lines of the kernel's log that have a text. */
+static int logged(const char *what)
+{
+	static char log[1 << 20];
+	int len = klogctl(3, log, sizeof(log) - 1);
+
+	log[len > 0 ? len : 0] = '\0';
+	return ue_count(log, what);
+}
+
+/*
+ * The worker that removes an event after its last use has no memory for that. The event can be
+ * deleted, and is removed later if nobody deletes it.
+ */
+TEST_F_TIMEOUT(dev, delete_unused__no_memory_in_the_worker, 280)
+{
+	static const char what[] = "Unable to delete event";
+	int failed = 0, deleted = 0, warnings, level;
+
+	NEED_FAULTS();
+	warnings = logged("WARNING: ");
+	/* The message is expected, but on the console it would be a problem. */
+	level = atoi(ue_slurp("/proc/sys/kernel/printk"));
+	klogctl(8, NULL, 4);
+	for (int round = 0; round < 400 && (failed < 6 || !deleted); round++) {
+		int before = logged(what), own = ue_open();
+
+		EXPECT_EQ(0, ue_reg(own, &self->w[0], 0, "f_worker u32 a"));
+		EXPECT_EQ(0, ue_unreg(own, &self->w[0], 0));
+		/* Until the file has the only use. */
+		usleep(100000);
+		arm_workers(1 + round % 4);
+		close(own);
+		ue_poll_ms(!ue_exists("f_worker") || logged(what) > before, 1000);
+		arm_workers(0);
+		if (logged(what) > before && failed++ % 2) {
+			int ret = ue_del(self->fd, "f_worker");
+
+			/* The kernel may have tried again. */
+			EXPECT_TRUE(!ret || ret == -ENOENT) TH_LOG("%d", ret);
+			deleted += !ret;
+		}
+		if (!ue_gone("f_worker")) {
+			EXPECT_FALSE(ue_exists("f_worker"));
+			break;
+		}
+	}
+	klogctl(8, NULL, level);
+	EXPECT_EQ(warnings, logged("WARNING: "));
+	EXPECT_LT(0, deleted);
+	TH_LOG("%d removals failed, %d of the events were deleted", failed, deleted);
 }
 
 TEST_F_TIMEOUT(fail, status, 60)

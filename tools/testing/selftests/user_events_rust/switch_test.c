@@ -245,4 +245,54 @@ TEST_F(switched, exits_with_many_bits)
 	EXPECT_FALSE(ue_exists("switched"));
 }
 
+/* So many that all words in all processes take much longer than all bits and all processes. */
+#define MANY_BITS (1 << 14)
+#define SHARERS 200
+
+static bool all_words(volatile uint32_t *w, uint32_t value)
+{
+	for (int i = 0; i < MANY_BITS / 32; i++) {
+		if (w[i] != value)
+			return false;
+	}
+	return true;
+}
+
+/* Bits times processes: a process has not paid for as much, so a switch does not visit them all. */
+TEST_F_TIMEOUT(switched, many_bits_of_many_children, 280)
+{
+	bool *go = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t children[SHARERS];
+	uint64_t start, ms;
+	int status;
+
+	if (!ue_is_rust())
+		SKIP(return, "the C implementation copies all bits to each child");
+	ASSERT_NE(MAP_FAILED, (void *)go);
+	for (int i = 0; i < MANY_BITS; i++)
+		ASSERT_EQ(0, ue_reg(self->fd, &self->w[i / 32], i % 32, "switched u32 a"));
+	for (size_t i = 0; i < SHARERS; i++) {
+		children[i] = fork();
+		if (!children[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			while (!__atomic_load_n(go, __ATOMIC_ACQUIRE))
+				usleep(50000);
+			_exit(ue_poll_ms(all_words(self->w, ~0u), 6ull * UE_PATIENCE) ? 0 : 1);
+		}
+		ASSERT_LT(0, children[i]);
+	}
+	start = ue_now();
+	EXPECT_EQ(0, ue_enable("switched", true));
+	ms = (ue_now() - start) / 1000000;
+	TH_LOG("%d bits of %d processes: %llu ms", MANY_BITS, SHARERS + 1, (unsigned long long)ms);
+	EXPECT_GT(ue_slow_ms(2000), ms);
+
+	__atomic_store_n(go, true, __ATOMIC_RELEASE);
+	for (size_t i = 0; i < SHARERS; i++) {
+		ASSERT_EQ(children[i], waitpid(children[i], &status, 0));
+		EXPECT_EQ(0, status) TH_LOG("child %zu", i);
+	}
+	EXPECT_TRUE(ue_poll(all_words(self->w, ~0u)));
+}
+
 TEST_HARNESS_MAIN

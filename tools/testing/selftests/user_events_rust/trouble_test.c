@@ -256,6 +256,166 @@ TEST_F_TIMEOUT(trouble, words_of_a_cgroup_above_memory_high, 240)
 	EXPECT_TRUE(cgroup_remove());
 }
 
+/* Elements of a histogram of 10 MiB, and the size of what it takes the place of. */
+#define LARGE_HIST	"hist:keys=a:size=131072"
+#define LARGE_BYTES	(24 << 20)
+#define LINES		32
+
+/* A child that creates an event which a line adds a histogram to. */
+static int run_line(const char *event, bool full, volatile int *step)
+{
+	static char limit[32];
+	volatile uint32_t *w = words(UE_PAGE / sizeof(uint32_t), MAP_PRIVATE);
+	int fd = ue_open();
+	void *p;
+
+	/* Nobody in the cgroup can be killed: a charge over the limit fails. */
+	if (!w || fd < 0 || ue_put("/proc/self/oom_score_adj", "-1000") ||
+	    ue_put(OURS "/cgroup.procs", "0"))
+		return 1;
+	/* The first call allocates a buffer. */
+	cgroup_number("memory.current", "");
+	if (mlockall(MCL_CURRENT))
+		return 2;
+	p = mmap(NULL, LARGE_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (p == MAP_FAILED)
+		return 3;
+	if (full) {
+		/* At the limit, but these pages can go. */
+		snprintf(limit, sizeof(limit), "%ld", cgroup_number("memory.current", ""));
+		if (madvise(p, LARGE_BYTES, MADV_FREE) || ue_put(OURS "/memory.max", limit))
+			return 4;
+	}
+	__atomic_store_n(&step[0], 1, __ATOMIC_RELEASE);
+	if (!ue_poll(__atomic_load_n(&step[1], __ATOMIC_ACQUIRE)))
+		return 5;
+	step[2] = ue_reg(fd, w, 0, ue_path("%s u32 a", event));
+	__atomic_store_n(&step[0], 2, __ATOMIC_RELEASE);
+	/* Until it is killed. */
+	for (;;)
+		pause();
+}
+
+static pid_t start_line(const char *event, bool full, volatile int *step)
+{
+	pid_t pid;
+
+	memset((void *)step, 0, 3 * sizeof(*step));
+	pid = fork();
+	if (!pid) {
+		killed_with_parent();
+		_exit(run_line(event, full, step));
+	}
+	return pid > 0 && ue_poll(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE)) ? pid : -1;
+}
+
+static int histograms(const char *event)
+{
+	return ue_count(ue_slurp(ue_path(UE_EVENTS "/%s/trigger", event)), "hist:keys=a");
+}
+
+/* Takes event_mutex, by a read, all the time until the child is ready; returns the longest time in ms. */
+static uint64_t longest_wait(volatile int *step, uint64_t limit_ms)
+{
+	uint64_t end = ue_now() + limit_ms * 1000000, longest = 0;
+
+	while (__atomic_load_n(&step[0], __ATOMIC_ACQUIRE) != 2) {
+		uint64_t began = ue_now(), took;
+
+		if (began > end || !*ue_slurp(UE_EVENTS "/trouble_other/enable"))
+			return UINT64_MAX;
+		took = ue_now() - began;
+		if (took > longest)
+			longest = took;
+		usleep(1000);
+	}
+	return longest / 1000000;
+}
+
+/*
+ * Fails if others wait for a process that is slowed down, as its cgroup has more memory than it
+ * should, while it gets a histogram by a line of set_user_event.
+ */
+TEST_F_TIMEOUT(trouble, histogram_of_a_line_above_memory_high, 240)
+{
+	volatile int *step = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	uint64_t longest;
+	long before;
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)step);
+	ASSERT_TRUE(cgroup_make());
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_other u32 a"));
+	/* Small ones, whose memory is allocated in a way that waits for the cgroup. */
+	for (int i = 0; i < LINES; i++)
+		ASSERT_EQ(0, ue_put(UE_TRACEFS "/set_user_event",
+				    ue_path("trouble_line hist:keys=a if a != %d", i)));
+	pid = start_line("trouble_line", false, step);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, ue_put(OURS "/memory.high", "1048576"));
+	before = cgroup_number("memory.current", "");
+	__atomic_store_n(&step[1], 1, __ATOMIC_RELEASE);
+	longest = longest_wait(step, 6 * UE_PATIENCE);
+	TH_LOG("others have waited for up to %lu ms", (unsigned long)longest);
+	EXPECT_GT(ue_slow_ms(1000), longest);
+	EXPECT_EQ(0, step[2]);
+	EXPECT_EQ(LINES, histograms("trouble_line"));
+	EXPECT_LT(before + (2 << 20), cgroup_number("memory.current", ""));
+	EXPECT_EQ(0, ue_put(OURS "/memory.high", "max"));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(0, ue_trunc(UE_TRACEFS "/set_user_event"));
+	EXPECT_TRUE(ue_gone("trouble_line"));
+	/* And its charge with it. */
+	EXPECT_TRUE(ue_poll(cgroup_number("memory.current", "") < 2 << 20));
+	EXPECT_TRUE(cgroup_remove());
+}
+
+/*
+ * Fails if a process at the limit of its cgroup does not get a histogram by a line of
+ * set_user_event though other memory of the cgroup can go, or if it gets one beyond the limit.
+ */
+TEST_F_TIMEOUT(trouble, histogram_of_a_line_at_the_limit, 240)
+{
+	volatile int *step = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	const char *set = UE_TRACEFS "/set_user_event";
+	uint64_t longest;
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)step);
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_other u32 a"));
+	ASSERT_EQ(0, ue_put(set, "trouble_room " LARGE_HIST));
+	for (int full = 1; full >= 0; full--) {
+		ASSERT_TRUE(cgroup_make());
+		pid = start_line("trouble_room", full, step);
+		ASSERT_LT(0, pid);
+		if (!full)
+			ASSERT_EQ(0, ue_put(OURS "/memory.max",
+					    ue_path("%ld", cgroup_number("memory.current", "") + (1 << 20))));
+		__atomic_store_n(&step[1], 1, __ATOMIC_RELEASE);
+		longest = longest_wait(step, 6 * UE_PATIENCE);
+		TH_LOG("others have waited for up to %lu ms", (unsigned long)longest);
+		EXPECT_GT(ue_slow_ms(1000), longest);
+		EXPECT_EQ(0, step[2]);
+		EXPECT_EQ(full, histograms("trouble_room"));
+		EXPECT_EQ(!full, ue_count(ue_slurp(set), "# failed: 1, last: -12 for trouble_room\n"));
+		EXPECT_GE(cgroup_number("memory.max", ""), cgroup_number("memory.current", ""));
+		kill(pid, SIGKILL);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status));
+		if (full)
+			EXPECT_EQ(0, ue_put(UE_EVENTS "/trouble_room/trigger", "!" LARGE_HIST));
+		EXPECT_TRUE(ue_gone("trouble_room"));
+		EXPECT_TRUE(cgroup_remove());
+	}
+}
+
 /* The word of a process over its limit, whose page has to come again. */
 static int run_without_page(volatile int *ready, volatile int *lifted)
 {
@@ -392,7 +552,6 @@ static long counted_stop(struct writer w[2])
 
 /* Available memory when the load begins, in MiB. */
 #define LEFT		32
-#define LARGE_HIST	"hist:keys=a:size=131072"
 
 /* Takes all memory, the last of it slowly, until the OOM killer ends it before all others. */
 static int take_memory(volatile bool *low)
@@ -457,7 +616,7 @@ TEST_F_TIMEOUT(trouble, no_memory_left, 240)
 	ASSERT_LE(0, before);
 	index = counted_setup(self->fd, &self->w[0], "trouble_full");
 	ASSERT_LE(0, index);
-	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_switch u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_other u32 a"));
 	pid = fork();
 	if (!pid) {
 		killed_with_parent();
