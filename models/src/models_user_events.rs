@@ -481,24 +481,32 @@ fn mm_shrink() {
     let event = new_event();
     let process = Process::new();
 
-    // More than a table that does not shrink can have; one more has to go for that.
-    for nr in 0..13 {
+    // The first number of bits whose table is larger than that of a quarter of them.
+    for nr in 0..25 {
         process.register_bit(&event, nr);
     }
-    for nr in 4..13 {
-        process.unregister_bit(nr);
-    }
+    // The table stays large, as there is no memory for a smaller one.
+    model::without_memory(|| {
+        for nr in 4..25 {
+            process.unregister_bit(nr);
+        }
+    });
+    // There is memory now: for a table with room for three bits more than are left.
     let its_process = process.clone();
     let less = spawn(1, move || its_process.unregister_bit(3));
     let (its_process, its_event) = (process.clone(), event.clone());
     let more = spawn(2, move || {
-        for nr in 20..24 {
+        for nr in 30..34 {
             its_process.register_bit(&its_event, nr);
         }
     });
 
     less.join();
     more.join();
+    // None is lost.
+    for nr in [0, 1, 2, 30, 31, 32, 33] {
+        assert!(process.state.contains(&bit_number(nr)));
+    }
     process.exit();
     // Nothing is left of a bit that is in the list of its event, and in no table.
     assert!(!event.is_used());

@@ -4,7 +4,10 @@
 //! after its writer, as for other memory that is not atomic.
 
 use crate::{
-    error::Result,
+    error::{
+        code::ENOMEM,
+        Result, //
+    },
     init::Init,
     model::{
         self,
@@ -121,7 +124,10 @@ impl<T> KVec<T> {
         self.push(item, flags::GFP_NOWAIT)
     }
 
-    pub fn with_capacity(n: usize, _: Flags) -> Result<Self> {
+    pub fn with_capacity(n: usize, flags: Flags) -> Result<Self> {
+        if flags & flags::__GFP_NOFAIL == 0 && !model::has_memory() {
+            return Err(ENOMEM);
+        }
         Ok(Self::from_vec(Vec::with_capacity(n)))
     }
 

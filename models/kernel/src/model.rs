@@ -58,6 +58,8 @@ struct State {
     cpus: HashMap<Thread, u32>,
     interrupts: HashMap<Thread, (usize, Box<dyn FnOnce()>)>,
     work: VecDeque<Box<dyn FnOnce()>>,
+    /// Vectors get no memory.
+    no_memory: bool,
     /// Passed by each access to the queue.
     work_point: Option<Rc<Point>>,
 }
@@ -253,6 +255,19 @@ pub(crate) fn traced() -> bool {
     TRACED.get() != 0 && TRACED.get() == EXECUTION.get()
 }
 
+/// Calls `f`, in which vectors get no memory, unless they ask for it with `__GFP_NOFAIL`. To be
+/// called before other threads run.
+pub fn without_memory(f: impl FnOnce()) {
+    with_run(|run| run.no_memory = true);
+    f();
+    with_run(|run| run.no_memory = false);
+}
+
+/// Returns `true` if vectors get memory.
+pub(crate) fn has_memory() -> bool {
+    engine() == Engine::None || with_run(|run| !run.no_memory)
+}
+
 /// Writes down a step.
 #[track_caller]
 pub(crate) fn note(text: impl FnOnce() -> String) {
@@ -287,6 +302,7 @@ fn begin(engine: Engine, pool: usize) {
         cpus: HashMap::new(),
         interrupts: HashMap::new(),
         work: VecDeque::new(),
+        no_memory: false,
         work_point: (engine == Engine::Loom).then(|| Rc::new(Point::new())),
     };
 
