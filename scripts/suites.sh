@@ -105,6 +105,15 @@ cases_of() { # SUITE
 	esac
 }
 
+# The cases that show a deviation from C and can be run there, as words of --only. Those about
+# time show nothing beside another guest.
+deviations() {
+	local s
+	for s in "${SUITES[@]}"; do
+		if runs_in "$s" c && is_possible "$s" c && [ "${BOOT_OF[$s]}" != timing ]; then cases_of "$s" | sed -n "s/^dev\\./$s:&/p"; fi
+	done
+}
+
 # What to run, by what was asked for: CASES_OF has each suite, with its cases or
 # nothing for all of them.
 declare -A CASES_OF
