@@ -5,7 +5,7 @@
 # file set_user_event, then programs start, each of which registers an event of
 # its own and writes one record as soon as it may. All of them are captured. The
 # file user_events_status tells when events come and go, user_events_losses what
-# became of their records.
+# became of their records. One of them has 60,000 bytes.
 #
 # usage: early.sh CLIENT [PROGRAMS]    (as root; CLIENT is client-rust or client-c)
 
@@ -42,7 +42,8 @@ echo nop >current_tracer
 echo >trace
 echo 1 >tracing_on
 wait_for 0
-trap 'echo >set_user_event' EXIT
+data=$(mktemp)
+trap 'echo >set_user_event; rm -f "$data" "$data.old"' EXIT
 
 say 'Events are enabled when they are created: here all whose names match.'
 show "echo 'early_*' >> set_user_event"
@@ -79,6 +80,19 @@ echo | "$CLIENT" early_one >/dev/null || fail 'the program failed'
 show 'cat events/user_events/early_one/hist'
 expect '\{ path: /  *\} hitcount:  *2  bytes:  *8192'
 expect 'Hits: 6'
+
+say 'A long record: the sub-buffers of ftrace have no room for it, perf takes it. Both is counted.'
+show 'echo 1 > events/user_events/early_one/enable'
+printf '# perf record -e user_events:early_one -- %s -n 1 -l 60000 early_one\n' "$(basename "$CLIENT")"
+echo | perf record -q -a -e user_events:early_one -o "$data" -- "$CLIENT" -n 1 -l 60000 early_one >/dev/null ||
+	fail 'perf failed'
+show "perf script -i '$data' | cut -c 1-110"
+expect ' user_events:early_one: id=1 bytes=4096 path=/-------' 1
+show "perf script -i '$data' | grep -o 'path=.*' | tr -d '\n' | wc -c"
+expect '^60005$'
+show "grep -E '^(event|early_one)	' user_events_losses | cut -f 1,2,4,5,9"
+expect '^early_one	7	(0	1|1	0)	1$'
+show 'echo 0 > events/user_events/early_one/enable'
 
 say 'A trigger that does not fit an event is shown with its reason; the program is not concerned.'
 show "echo 'early_* hist:keys=nosuch' >> set_user_event"

@@ -165,32 +165,40 @@ static bool event_enabled(void)
 	return __atomic_load_n(&enabled_word, __ATOMIC_RELAXED) & (1U << ENABLE_BIT);
 }
 
-/* Room for a record of this program, which is padded to a multiple of 8 bytes. */
+/* A record of this program. */
 struct record {
 	struct user_record head;
 	uint32_t id;
 	uint32_t bytes;
 	uint32_t path_loc;
-	char path[44];
+	char path[];
 };
 
-/* Returns the bytes of the record, without what it is padded with. */
+/* The usual paths have room in it. Longer ones are asked for. */
+#define PATH_LEAST 40
+/* The longest path that a record has room for. */
+#define PATH_MOST 65000
+
+/* Returns the bytes of the record, whose path has @length bytes at least. */
 static uint32_t record_fill(struct record *record, uint32_t index, uint32_t id, uint32_t bytes,
-			    const char *path)
+			    const char *path, size_t length)
 {
 	/*
 	 * Offsets count from the start of the record as it is stored: the kernel's
 	 * header has as many bytes as struct user_record.
 	 */
 	uint32_t path_at = offsetof(struct record, path);
-	uint32_t path_size = strlen(path) + 1;
+	size_t own = strlen(path);
+	uint32_t path_size = (own > length ? own : length) + 1;
 
 	record->head.size = path_at + path_size;
 	record->head.write_index = index;
 	record->id = id;
 	record->bytes = bytes;
 	record->path_loc = DYN_LOC(path_at, path_size);
-	memcpy(record->path, path, path_size);
+	memset(record->path, '-', path_size - 1);
+	memcpy(record->path, path, own);
+	record->path[path_size - 1] = '\0';
 	return record->head.size;
 }
 
@@ -204,15 +212,19 @@ static void write_one(int fd, const struct user_record *record)
 		die("cannot write a record: %s", explain_write());
 }
 
+/* The bytes of one system call. The record that exceeds them is the first one of the next. */
+#define BATCH_MOST (1u << 30)
+
 /* Writes the records at @at, which are next to each other, with one system call. */
 static void write_batch(int fd, const char *at, const char *end)
 {
 	static bool one_by_one;
 
 	while (at < end) {
+		size_t rest = end - at;
 		struct user_batch batch = {
 			.size = sizeof(batch),
-			.len = end - at,
+			.len = rest < BATCH_MOST ? rest : BATCH_MOST,
 			.records = (uintptr_t)at,
 		};
 		int handled = 1;
@@ -238,21 +250,23 @@ static void write_batch(int fd, const char *at, const char *end)
 }
 
 /* Returns the number of records, which is 0 if nobody listens. */
-static unsigned int write_records(int fd, uint32_t index, unsigned int count, uint32_t *id)
+static unsigned int write_records(int fd, uint32_t index, unsigned int count, size_t length,
+				  uint32_t *id)
 {
+	size_t room = sizeof(struct record) + (length > PATH_LEAST ? length : PATH_LEAST) + 8;
 	size_t n = sizeof(requests) / sizeof(*requests);
 	char *records, *at;
 	unsigned int i;
 
 	if (!event_enabled())
 		return 0;
-	records = calloc(count ?: 1, sizeof(struct record));
+	records = calloc(count ?: 1, room);
 	if (!records)
 		die("out of memory");
 	for (at = records, i = 0; i < count; i++) {
 		size_t r = (*id)++ % n;
 		uint32_t size = record_fill((struct record *)at, index, *id, requests[r].bytes,
-					    requests[r].path);
+					    requests[r].path, length);
 
 		at += (size + 7) & ~7u;
 	}
@@ -286,26 +300,32 @@ static int lines_read(void)
 
 static void show_usage(void)
 {
-	fputs("Usage: client-c [-n RECORDS] [EVENT]\n\n"
+	fputs("Usage: client-c [-n RECORDS] [-l LENGTH] [EVENT]\n\n"
 	      "Registers the user event EVENT (web_request) and writes RECORDS (6) records of\n"
-	      "it for each line on its input, if the event is enabled. Ends with its input.\n", stderr);
+	      "it for each line on its input, if the event is enabled. Ends with its input.\n"
+	      "Paths are padded to LENGTH bytes, 65000 at most.\n", stderr);
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
 	const char *name = "web_request";
+	unsigned long number, length = 0;
 	unsigned int count = 6, written;
 	uint32_t index, id = 0;
 	int fd, opt, lines, shown = -1;
 	char *end;
 
-	while ((opt = getopt(argc, argv, "n:")) != -1) {
-		if (opt != 'n')
+	while ((opt = getopt(argc, argv, "n:l:")) != -1) {
+		if (opt == '?')
 			show_usage();
-		count = strtoul(optarg, &end, 10);
-		if (end == optarg || *end)
+		number = strtoul(optarg, &end, 10);
+		if (end == optarg || *end || (opt == 'l' && number > PATH_MOST))
 			show_usage();
+		if (opt == 'n')
+			count = number;
+		else
+			length = number;
 	}
 	if (optind < argc)
 		name = argv[optind];
@@ -329,7 +349,7 @@ int main(int argc, char **argv)
 		if (lines < 0)
 			break;
 		while (lines--) {
-			written = write_records(fd, index, count, &id);
+			written = write_records(fd, index, count, length, &id);
 			if (written)
 				printf("wrote %u records\n", written);
 			else

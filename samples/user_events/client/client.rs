@@ -43,10 +43,14 @@ use user_events::{Batch, Event, Payload, Session, ENABLE_BIT};
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 const DATA_FILE: &str = "/sys/kernel/tracing/user_events_data";
-const USAGE: &str = "Usage: client-rust [-n RECORDS] [EVENT]
+const USAGE: &str = "Usage: client-rust [-n RECORDS] [-l LENGTH] [EVENT]
 
 Registers the user event EVENT (web_request) and writes RECORDS (6) records of
-it for each line on its input, if the event is enabled. Ends with its input.";
+it for each line on its input, if the event is enabled. Ends with its input.
+Paths are padded to LENGTH bytes, 65000 at most.";
+
+/// The longest path that a record has room for.
+const PATH_MOST: usize = 65000;
 
 /// The fields of the event, as the kernel wants them described.
 const FIELDS: &str = "u32 id;u32 bytes;__data_loc char[] path";
@@ -148,10 +152,24 @@ fn say(text: &str) -> Result<(), String> {
     writeln!(io::stdout(), "{text}").map_err(|e| format!("cannot write to the output: {e}"))
 }
 
-/// Writes `count` records at once; the number of the last one is in `id`.
+/// The records of a line.
+#[derive(Clone, Copy)]
+struct Records {
+    count: u32,
+    /// Length that a path has at least.
+    length: usize,
+}
+
+/// Writes records at once; the number of the last one is in `id`.
 ///
 /// Returns 0 if the event has no listener.
-fn write_records(event: &Event, batch: &mut Batch, count: u32, id: &mut u32) -> io::Result<u32> {
+fn write_records(
+    event: &Event,
+    batch: &mut Batch,
+    records: Records,
+    id: &mut u32,
+) -> io::Result<u32> {
+    let Records { count, length } = records;
     let mut payload = Payload::new();
 
     if !event.is_enabled() {
@@ -161,14 +179,18 @@ fn write_records(event: &Event, batch: &mut Batch, count: u32, id: &mut u32) -> 
         let (path, bytes) = REQUESTS[*id as usize % REQUESTS.len()];
 
         *id = id.wrapping_add(1);
-        payload.clear().number(*id).number(bytes).text(path);
+        payload
+            .clear()
+            .number(*id)
+            .number(bytes)
+            .text(&format!("{path:-<length$}"));
         batch.push(event, payload.bytes())?;
     }
     batch.flush()?;
     Ok(count)
 }
 
-fn run(name: &str, count: u32) -> Result<(), String> {
+fn run(name: &str, records: Records) -> Result<(), String> {
     let command = format!("{name} {FIELDS}");
     let session = Session::open().map_err(|e| explain_open(&e))?;
     let event = session
@@ -192,7 +214,7 @@ fn run(name: &str, count: u32) -> Result<(), String> {
             break;
         };
         for _ in 0..lines {
-            let written = write_records(&event, &mut batch, count, &mut id);
+            let written = write_records(&event, &mut batch, records, &mut id);
             match written.map_err(|e| explain_write(&e))? {
                 0 => say("nobody listens: nothing written")?,
                 n => say(&format!("wrote {n} records"))?,
@@ -205,26 +227,27 @@ fn run(name: &str, count: u32) -> Result<(), String> {
     say(&format!("unregistered {name}"))
 }
 
-/// Returns the event's name and the number of records, or `None` if the arguments are invalid.
-fn arguments() -> Option<(String, u32)> {
-    let (mut name, mut count) = ("web_request".to_string(), 6);
+/// Returns the event's name and its records, or `None` if the arguments are invalid.
+fn arguments() -> Option<(String, Records)> {
+    let (mut name, mut count, mut length) = ("web_request".to_string(), 6, 0);
     let mut args = env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "-n" => count = args.next()?.parse().ok()?,
+            "-l" => length = args.next()?.parse().ok().filter(|l| *l <= PATH_MOST)?,
             _ if arg.starts_with('-') => return None,
             _ => name = arg,
         }
     }
-    Some((name, count))
+    Some((name, Records { count, length }))
 }
 
 fn main() -> ExitCode {
-    let Some((name, count)) = arguments() else {
+    let Some((name, records)) = arguments() else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    match run(&name, count) {
+    match run(&name, records) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("client-rust: {message}");

@@ -311,13 +311,21 @@ raw_is_taken_of_averages() {
 		same "$(taken $E/num)" $'id\thitcount\ttotal.sum\n1\t1\t8'
 }
 
-# Writers of one element on all processors, and two readers that take what they have counted.
-raw_loses_no_hit_of_a_hot_key() {
-	local sc=events/syscalls/sys_enter_write c='hist:keys=count:vals=count if comm == "dd"' cpu pids=() n=30000 reader
+# Writers of one element on all processors, and two readers that take what they have counted. The
+# writers go on until both have taken something.
+hot_key_is() { # TRIGGER HITS SUM: of a record
+	local sc=events/syscalls/sys_enter_write c=$1 cpu pids=() n=30000 reader rounds
 	need_rust 'it has no hist_raw' || return
 	on $sc "$c" || return
+	rm -f "$tmp"/taken-[12] "$tmp"/rounds-*
 	for cpu in $(seq 0 $(($(nproc) - 1))); do
-		taskset -c "$cpu" dd if=/dev/zero of=/dev/null bs=7 count=$n status=none &
+		(
+			for ((rounds = 0; rounds < 50; rounds++)); do
+				if ((rounds)) && [ -s "$tmp/taken-1" ] && [ -s "$tmp/taken-2" ]; then break; fi
+				taskset -c "$cpu" dd if=/dev/zero of=/dev/null bs=7 count=$n status=none
+			done
+			echo $rounds >"$tmp/rounds-$cpu"
+		) &
 		pids+=($!)
 	done
 	for reader in 1 2; do
@@ -326,8 +334,29 @@ raw_loses_no_hit_of_a_hot_key() {
 	wait
 	taken $sc | sed 1d >>"$tmp/taken-1"
 	on $sc "!$c" || return
-	same "$(awk '{ hits += $2; sum += $3 } END { print hits, sum }' "$tmp"/taken-[12])" "$((n * ${#pids[@]})) $((n * 7 * ${#pids[@]}))" &&
+	n=$((n * ($(cat "$tmp"/rounds-* | paste -sd+))))
+	same "$(awk '{ hits += $2; sum += $3 } END { printf "%d %d\n", hits, sum }' "$tmp"/taken-[12])" "$((n * $2)) $((n * $3))" &&
 		[ -s "$tmp/taken-2" ]
+}
+
+raw_loses_no_hit_of_a_hot_key() { hot_key_is 'hist:keys=count:vals=count if comm == "dd"' 1 7; }
+
+# Each processor has a part of the counts.
+raw_loses_no_hit_of_counts() { hot_key_is 'hist:keys=count if comm == "dd"' 1 0; }
+
+raw_has_stacks_and_symbols() {
+	local e=events/kmem/kmem_cache_free
+	need_rust 'it has no hist_raw' || return
+	on $e hist:keys=common_stacktrace:size=1024 && on $e hist:keys=call_site.sym,common_comm || return
+	sleep 0.01
+	on $e hist:keys=common_stacktrace:size=1024:pause && on $e hist:keys=call_site.sym,common_comm:pause || return
+	cat $e/hist_raw >"$tmp/raw"
+	on $e '!hist:keys=call_site.sym,common_comm' && on $e '!hist:keys=common_stacktrace:size=1024' || return
+	same "$(sed -n '1p;/^$/{n;p}' "$tmp/raw")" $'common_stacktrace\thitcount\ncall_site\tcommon_comm\thitcount' || return
+	# Functions with commas in between, and a number. User-Mode Linux has no stacks.
+	same "$(sed '1d;/^$/,$d' "$tmp/raw" | grep -vE $'^([^\t,]+(,[^\t,]+)*)?\t[0-9]+$')" '' || return
+	same "$(sed '1,/^$/d' "$tmp/raw" | sed 1d | grep -vE $'^[^\t]+\t[^\t]+\t[0-9]+$')" '' || return
+	[[ $(sed -n 2p "$tmp/raw") = $'\t'* ]] || grep -q '+0x[0-9a-f]*/0x[0-9a-f]*,' "$tmp/raw" && [ "$(sed '1,/^$/d' "$tmp/raw" | wc -l)" -gt 1 ]
 }
 
 # Writers on all processors, while a reader takes what they have counted.
@@ -356,7 +385,8 @@ run_tests detect_refused_by_c log2_parts_shown_and_sorted log2_parts_of_negative
 	log2_parts_are_compared statistics_of_values statistics_of_signed_values statistics_of_named_histograms \
 	statistics_are_refused onmin_saves_and_traces quantiles_close_to_exact quantiles_by_other_keys \
 	quantiles_of_what_is_left reuse_is_part_of_the_command reuse_is_refused \
-	raw_is_for_programs raw_is_taken raw_is_taken_of_averages raw_loses_no_hit raw_loses_no_hit_of_a_hot_key
+	raw_is_for_programs raw_is_taken raw_is_taken_of_averages raw_loses_no_hit raw_loses_no_hit_of_a_hot_key \
+	raw_loses_no_hit_of_counts raw_has_stacks_and_symbols
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc

@@ -337,7 +337,7 @@ TEST_F_TIMEOUT(dev, losses__perf, 600)
 /* ftrace alone, with sub-buffers that take all of them. */
 TEST_F_TIMEOUT(dev, losses__ftrace, 600)
 {
-	unsigned char *payload = malloc(BUF_SIZE), *buf = malloc(BUF_SIZE), *record;
+	unsigned char *payload = malloc(BUF_SIZE), *buf = malloc(BUF_SIZE), *record = NULL;
 	int sizes[SIZES_MAX], n = sizes_of(sizes, 65500);
 	struct counts c;
 	int index, raw;

@@ -16,9 +16,10 @@ struct uring {
 	struct io_uring_sqe *sqes;
 };
 
-static inline int uring_open(struct uring *u)
+static inline int uring_open_flags(struct uring *u, uint32_t flags)
 {
 	memset(&u->p, 0, sizeof(u->p));
+	u->p.flags = flags;
 	u->fd = ue_err(syscall(__NR_io_uring_setup, URING_ENTRIES, &u->p));
 	if (u->fd < 0)
 		return u->fd;
@@ -31,6 +32,11 @@ static inline int uring_open(struct uring *u)
 	if (u->sq == MAP_FAILED || u->cq == MAP_FAILED || (void *)u->sqes == MAP_FAILED)
 		return -errno;
 	return 0;
+}
+
+static inline int uring_open(struct uring *u)
+{
+	return uring_open_flags(u, 0);
 }
 
 /* Returns the next entry of the submission queue, zeroed. It is submitted by uring_enter(). */
@@ -48,7 +54,11 @@ static inline struct io_uring_sqe *uring_next(struct uring *u)
 /* Submits @n entries, and waits until they are complete. */
 static inline long uring_enter(struct uring *u, unsigned int n)
 {
-	return ue_err(syscall(__NR_io_uring_enter, u->fd, n, n, IORING_ENTER_GETEVENTS, NULL, 0));
+	uint32_t flags = IORING_ENTER_GETEVENTS;
+
+	if (u->p.flags & IORING_SETUP_SQPOLL)
+		flags |= IORING_ENTER_SQ_WAKEUP;
+	return ue_err(syscall(__NR_io_uring_enter, u->fd, n, n, flags, NULL, 0));
 }
 
 /* Returns the oldest result, which has to be there. */

@@ -124,6 +124,24 @@ TEST_F(dev, io_uring_inline__kinds_of_writes)
 	EXPECT_EQ(0, workers());
 }
 
+/* With a thread of the kernel that looks for submissions, this thread is the submitter. */
+TEST_F(dev, io_uring_inline__polling_thread)
+{
+	uint32_t rec[2] = { self->index, 7 };
+	struct uring u;
+
+	ASSERT_EQ(0, uring_open_flags(&u, IORING_SETUP_SQPOLL));
+	for (int i = 0; i < 8; i++)
+		queue(&u, IORING_OP_WRITE, self->fd, rec, sizeof(rec));
+	ASSERT_EQ(8, uring_enter(&u, 8));
+	for (int i = 0; i < 8; i++)
+		EXPECT_EQ(8, uring_result(&u));
+	EXPECT_EQ(8, ue_records("ur"));
+	EXPECT_EQ(0, own_records());
+	EXPECT_EQ(0, workers());
+	uring_close(&u);
+}
+
 /* They are those of write(), and no worker is needed to find them. */
 TEST_F(dev, io_uring_inline__errors)
 {

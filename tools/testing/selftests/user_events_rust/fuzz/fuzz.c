@@ -491,8 +491,9 @@ static long do_ioctl(const struct op *op)
 {
 	static const unsigned long cmds[] = {
 		DIAG_IOCSREG, DIAG_IOCSUNREG, DIAG_IOCSDEL, DIAG_IOCSREG + 1, 0,
+		[RAW_BATCH] = DIAG_IOCSBATCH,
 	};
-	unsigned long cmd = cmds[op->arg[1] % 5];
+	unsigned long cmd = cmds[op->arg[1] % RAW_KINDS];
 	char *page = (char *)area + PAGES * 4096, *at = page - op->len;
 
 	/* The page after it is not mapped. */

@@ -328,7 +328,8 @@ static inline void put_hist(struct text *t, int ev)
 		for (int i = 0; i < n; i++) {
 			if (i)
 				put(t, ",");
-			put(t, "%s%s", a_field(ev), PICK("", "", ".descending", ".ascending", ".hex"));
+			put(t, "%s%s", a_field(ev), PICK("", "", ".descending", ".ascending", ".hex",
+								 ".min", ".max", ".avg"));
 		}
 	}
 	if (chance(15)) {
@@ -466,7 +467,7 @@ static inline void put_record(struct text *t)
 	}
 }
 
-/* The values of a user_reg or user_unreg, with invalid addresses. */
+/* The values of a user_reg, user_unreg or user_batch, with invalid addresses. */
 static inline void put_ioctl(struct text *t)
 {
 	static const uint32_t sizes[] = { 0, 4, 8, 16, 20, 24, 26, 28, 29, 32, 64, 4096, 4097, ~0u };
@@ -610,7 +611,7 @@ static inline void gen_op(struct op *op)
 		break;
 	case OP_RAW:
 		op->arg[0] = chance(80) ? 0 : rnd(3);
-		op->arg[1] = rnd(5);
+		op->arg[1] = rnd(RAW_KINDS);
 		put_ioctl(&t);
 		break;
 	case OP_INSTANCE:

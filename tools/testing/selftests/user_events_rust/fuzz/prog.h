@@ -30,6 +30,10 @@ enum op_kind {
 	OP_KINDS
 };
 
+/* The commands of OP_RAW; DIAG_IOCSBATCH is not in C. */
+#define RAW_BATCH	5
+#define RAW_KINDS	6
+
 static const struct op_desc {
 	const char *name;
 	unsigned char args;
@@ -104,13 +108,15 @@ static inline bool prog_forks(const struct prog *p)
 	return false;
 }
 
-/* Returns true if a text has what only histograms in Rust take. */
+/* Returns true for what only the implementations in Rust take. */
 static inline bool op_is_beyond(const struct op *op)
 {
 	static const char * const words[] = {
 		"log2=", ".min", ".max", ".avg", "onmin(", "quantiles", "reuse",
 	};
 
+	if (op->kind == OP_RAW && op->arg[1] % RAW_KINDS == RAW_BATCH)
+		return true;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (memmem(op->text, op->len, words[i], strlen(words[i])))
 			return true;
