@@ -23,10 +23,11 @@ run_alone() {
 	flock -n 6 || die "tests are being run in ${OUT#"$TOP/"} already"
 }
 
-# The triggers of the command line that boot_test.sh expects.
+# The triggers and the event of the command line that boot_test.sh expects.
 # shellcheck disable=SC2034
 BOOT_TRIGGERS='trace_trigger=sched_process_exec.hist:keys=pid,sched_process_fork.stacktrace'
 BOOT_TRIGGERS+=',initcall_level.hist:keys=level,initcall_level.hist:keys=level trace_instance=boot_hist'
+BOOT_TRIGGERS+=' trace_event=initcall:initcall_level ftrace_boot_snapshot'
 
 # Boot parameters of rust_trace: the switch of the cases about tp_printk, and an
 # event that is on from the start.
@@ -51,7 +52,10 @@ expect_skips_of() { # KERNEL'S-FOLDER
 	if ! grep -qx CONFIG_FAULT_INJECTION=y "$1/.config"; then
 		EXPECTED_SKIPS+='|no fault injection in this kernel.*|there is no fault injection'
 	fi
-	if grep -qx CONFIG_LOCKDEP=y "$1/.config"; then EXPECTED_SKIPS+='|lockdep adds a check to each event'; fi
+	if ! grep -qx CONFIG_MODULE_FORCE_LOAD=y "$1/.config"; then EXPECTED_SKIPS+='|this kernel loads no module by force'; fi
+	if grep -qx CONFIG_LOCKDEP=y "$1/.config"; then
+		EXPECTED_SKIPS+='|lockdep adds a check to each event|lockdep ends with a module that is loaded by force'
+	fi
 }
 
 # Results: one line per case, "ok N - PART: CASE" or "not ok N - ...", with what

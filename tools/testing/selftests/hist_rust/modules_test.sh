@@ -123,7 +123,32 @@ sample_variables() {
 	done
 }
 
-run_tests synthetic_api:modprobe kprobe_api:modprobe sample_events:modprobe sample_variables:modprobe
+# A module that was loaded by force may be of another kernel: it gets no events, and what names
+# them is refused.
+forced_module() {
+	local e=events/sample-trace c='hist:keys=id:x1=total:onmatch(sample-trace.foo_bar).trace(syn,$x1)'
+	zgrep -qx CONFIG_MODULE_FORCE_LOAD=y /proc/config.gz || skip 'this kernel loads no module by force' || return
+	[ ! -e /proc/lockdep ] || skip 'lockdep ends with a module that is loaded by force' || return
+	load trace-events-sample && same "$(ls -d $e/foo_bar)" $e/foo_bar && synth 'syn u64 total' | q grep ok || return
+	ok num "$c" && drop num && rmmod trace-events-sample && modprobe --force trace-events-sample || return
+	same "$(ls -d $e events/*/foo_bar 2>/dev/null)" '' &&
+		same "$(dmesg | tail -n 20 | grep -o 'trace_events_sample: module has bad taint.*')" \
+			'trace_events_sample: module has bad taint, not creating trace events' || return
+	same "$(put set_event sample-trace:foo_bar)" 'Invalid argument' && same "$(grep sample set_event)" '' || return
+	refused_clean num "$c" 'Invalid argument' \
+		"$(entry num 'Invalid subsystem or event name' "$c" foo_bar)" &&
+		same "$(put $E/num/trigger enable_event:sample-trace:foo_bar)" 'Invalid argument' || return
+	# It has them again when it is loaded as usual.
+	rmmod trace-events-sample && modprobe trace-events-sample || return
+	on $e/foo_bar hist:keys=bar && eventually rows_of_some $e/foo_bar || return
+	: >$e/foo_bar/trigger
+}
+
+rows_of_some() { # EVENTDIR
+	[ "$(sum_of "$1")" -gt 0 ]
+}
+
+run_tests synthetic_api:modprobe kprobe_api:modprobe sample_events:modprobe sample_variables:modprobe forced_module:modprobe
 rc=$?
 unload
 "$UEDRIVE" --reset || rc=1
