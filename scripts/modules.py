@@ -40,7 +40,7 @@ LAYERS = {
 # Larger circles that exist. They may become smaller.
 CIRCLES = {
     'kernel/trace/user_events': [
-        {'dynevent.rs', 'enabler.rs', 'enabler/site.rs', 'event.rs', 'mm.rs', 'probe.rs', 'reaper.rs',
+        {'dynevent.rs', 'enabler.rs', 'enabler/site.rs', 'event.rs', 'mm.rs', 'deliver.rs', 'reaper.rs',
          'registry.rs', 'registry/kept.rs', 'switch.rs'},
         {'exports.rs', 'file.rs', 'init.rs', 'ioctl.rs'},
     ],

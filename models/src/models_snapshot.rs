@@ -28,9 +28,9 @@ use kernel::{
         Mutex, //
     },
     trace::{
+        builtin::snapshot::ConditionalSnapshot,
         event_mutex::Held,
         instance::Array,
-        snapshot::ConditionalSnapshot,
         trigger::Hit, //
     },
 };

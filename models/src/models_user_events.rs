@@ -44,7 +44,7 @@ use kernel::{
         Mutex, //
     },
     trace::{
-        event::Operations,
+        builtin::event::Operations,
         event_mutex::Held, //
     },
 };

@@ -64,7 +64,7 @@ mod patterns {
 
 mod dynevent {
     use super::event::UserEvent;
-    use kernel::trace::dynevent::Kind;
+    use kernel::trace::builtin::dynevent::Kind;
 
     pub(super) static KIND: Kind<UserEvent> = Kind::new();
 }
@@ -85,7 +85,7 @@ mod faults {
     }
 }
 
-mod probe {
+mod deliver {
     use super::event::{
         listens,
         UserEvent, //

@@ -3,8 +3,8 @@
 //! Work that can be asked for in any context, that of an NMI included.
 //!
 //! A workqueue takes locks, so code that may run in an NMI, or in a tracepoint inside of the
-//! scheduler, must not use one. [`Relay`] does it for such code, from an interrupt that comes as
-//! soon as interrupts are enabled.
+//! scheduler, must not use one. [`IrqWorkQueuer`] does it for such code, from an interrupt that
+//! comes as soon as interrupts are enabled.
 //!
 //! C header: [`include/linux/irq_work.h`](srctree/include/linux/irq_work.h)
 
@@ -39,7 +39,7 @@ use crate::{
 /// ```
 /// use kernel::{
 ///     impl_has_work,
-///     irq_work::Relay,
+///     irq_work::IrqWorkQueuer,
 ///     new_work,
 ///     sync::{
 ///         Arc,
@@ -78,7 +78,7 @@ use crate::{
 ///     }),
 ///     GFP_KERNEL,
 /// )?;
-/// let relay = KBox::pin_init(Relay::new(bell.clone()), GFP_KERNEL)?;
+/// let relay = KBox::pin_init(IrqWorkQueuer::new(bell.clone()), GFP_KERNEL)?;
 ///
 /// // In whatever context.
 /// relay.queue();
@@ -87,7 +87,7 @@ use crate::{
 /// # Ok::<(), Error>(())
 /// ```
 #[pin_data(PinnedDrop)]
-pub struct Relay<T> {
+pub struct IrqWorkQueuer<T> {
     item: Arc<T>,
     /// `true` if the interrupt was ever requested.
     asked: Atomic<bool>,
@@ -97,11 +97,11 @@ pub struct Relay<T> {
 
 // SAFETY: An `irq_work` may be queued and waited for by any task; what is shared besides is an
 // `Arc<T>`.
-unsafe impl<T: Send + Sync> Send for Relay<T> {}
+unsafe impl<T: Send + Sync> Send for IrqWorkQueuer<T> {}
 // SAFETY: As above; `irq_work_queue()` may be called at the same time on several CPUs.
-unsafe impl<T: Send + Sync> Sync for Relay<T> {}
+unsafe impl<T: Send + Sync> Sync for IrqWorkQueuer<T> {}
 
-impl<T> Relay<T>
+impl<T> IrqWorkQueuer<T>
 where
     T: WorkItem<Pointer = Arc<T>> + HasWork<T> + Send + Sync + 'static,
 {
@@ -145,7 +145,7 @@ where
 }
 
 #[pinned_drop]
-impl<T> PinnedDrop for Relay<T> {
+impl<T> PinnedDrop for IrqWorkQueuer<T> {
     fn drop(self: Pin<&mut Self>) {
         // C wants interrupts to be enabled for waiting.
         if self.asked.load(Relaxed) {

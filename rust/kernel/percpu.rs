@@ -2,9 +2,9 @@
 
 //! Memory of which every CPU has its own copy.
 //!
-//! [`Counter`] and [`Counters`] count without CPUs getting in each other's way, [`Pads`] is scratch
-//! memory for code that may not allocate and has no room on the stack. Both are made where sleeping
-//! is allowed, and used in any context, that of an NMI included.
+//! [`PerCpuCounter`] and [`Counters`] count without CPUs getting in each other's way, [`Pads`] is
+//! scratch memory for code that may not allocate and has no room on the stack. Both are made where
+//! sleeping is allowed, and used in any context, that of an NMI included.
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
@@ -28,8 +28,8 @@ use core::{
 mod counter;
 
 pub use counter::{
-    Counter,
-    Counters, //
+    Counters,
+    PerCpuCounter, //
 };
 
 /// An array of zeroed words for each possible CPU.

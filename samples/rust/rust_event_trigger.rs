@@ -26,7 +26,10 @@ use kernel::{
         Relaxed, //
     },
     trace::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex::Held,
         instance::ErrorTexts,
         trigger::{
@@ -36,10 +39,10 @@ use kernel::{
             Hit,
             Kind,
             Line,
-            Lists,
             NewTrigger,
             Registration,
-            Trigger, //
+            Trigger,
+            TriggersMut, //
         },
     },
 };
@@ -88,7 +91,11 @@ impl Command for CountCommand {
     }
 
     /// Parses a line: `rust_count [if FILTER]` creates a trigger, `!rust_count` removes it.
-    fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+    fn parse<'h>(
+        file: EventFile<Locked<'h>>,
+        line: Line<'_>,
+        lists: &mut TriggersMut<'h>,
+    ) -> Result {
         if line.remove() {
             file.detach::<Self>(lists, |_| true, |_| ());
             return Ok(());
@@ -111,7 +118,7 @@ impl Command for CountCommand {
         Ok(new.attach(lists)?)
     }
 
-    fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+    fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
         while file.detach::<Self>(lists, |_| true, |_| ()) {}
     }
 

@@ -67,7 +67,7 @@ const MAX_LEN: usize = 4096;
 
 /// The events are there as long as the module is, and the file a little less long.
 struct SynthSample {
-    _file: tracefs::File,
+    _file: tracefs::Entry,
     _generated: Event,
     _empty: Event,
     _created: Event,

@@ -59,8 +59,8 @@ static BYTES: Atomic<u64> = Atomic::new(0);
 
 /// The files are there as long as the module is.
 struct TracefsSample {
-    _notes: tracefs::File,
-    _stat: tracefs::File,
+    _notes: tracefs::Entry,
+    _stat: tracefs::Entry,
 }
 
 impl kernel::Module for TracefsSample {

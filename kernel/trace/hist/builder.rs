@@ -19,9 +19,12 @@ use kernel::{
     str::CString,
     sync::Arc,
     trace::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex::Held,
-        trigger::Lists, //
+        trigger::TriggersMut, //
     },
 };
 
@@ -69,14 +72,14 @@ pub(crate) enum Mode {
 }
 
 /// Creates a histogram on another event, which is described by a command.
-type AutoCreate<'h> = fn(EventFile<'h>, &mut Lists<'h>, &Log<'h>, &[u8]) -> Result;
+type AutoCreate<'h> = fn(EventFile<Locked<'h>>, &mut TriggersMut<'h>, &Log<'h>, &[u8]) -> Result;
 
 /// A description that is being built.
 pub(crate) struct Builder<'a, 'h> {
     /// The event that it is for.
-    pub(crate) file: EventFile<'h>,
+    pub(crate) file: EventFile<Locked<'h>>,
     /// The triggers of all events; auto-created histograms are attached to others.
-    pub(crate) lists: &'a mut Lists<'h>,
+    pub(crate) lists: &'a mut TriggersMut<'h>,
     pub(crate) log: &'a Log<'h>,
     pub(crate) clauses: &'a CommandClauses<'a>,
     /// The handlers and actions of the command.
@@ -97,8 +100,8 @@ pub(crate) struct Builder<'a, 'h> {
 impl<'a, 'h> Builder<'a, 'h> {
     /// A description for `file` that is empty.
     pub(crate) fn new(
-        file: EventFile<'h>,
-        lists: &'a mut Lists<'h>,
+        file: EventFile<Locked<'h>>,
+        lists: &'a mut TriggersMut<'h>,
         log: &'a Log<'h>,
         clauses: &'a CommandClauses<'a>,
         mode: Mode,

@@ -13,11 +13,13 @@ use kernel::{
         UniqueArc, //
     },
     trace::{
-        charge::{
-            Charge,
-            Unaccounted, //
+        builtin::{
+            charge::{
+                Charge,
+                Unaccounted, //
+            },
+            snapshot::ConditionalSnapshot, //
         },
-        snapshot::ConditionalSnapshot,
         synth::EventRef, //
     },
 };

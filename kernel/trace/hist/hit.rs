@@ -57,9 +57,9 @@ use crate::{
 use kernel::{
     sync::atomic::Relaxed,
     trace::{
-        event_text::wake_pollers,
+        builtin::event_seq::wake_pollers,
         trigger::Hit, //
-    }, //
+    },
 };
 
 /// The event of a histogram has happened.

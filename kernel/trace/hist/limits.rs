@@ -2,7 +2,7 @@
 
 //! The limits and sizes of histograms. Those that commands can meet are those of C.
 
-pub(crate) use kernel::trace::context::COMM_LEN;
+pub(crate) use kernel::trace::builtin::context::COMM_LEN;
 
 /// Most keys of a histogram.
 pub(crate) const KEYS_MAX: usize = 3;

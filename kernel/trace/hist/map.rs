@@ -35,7 +35,7 @@
 
 use kernel::{
     new_mutex,
-    percpu::Counter,
+    percpu::PerCpuCounter,
     prelude::*,
     sync::{
         atomic::{
@@ -115,8 +115,8 @@ pub(crate) struct Map {
     elements: Elements,
     /// Number of words of a key, or 0 while the map is closed.
     gate: Atomic<u32>,
-    hits: Counter,
-    drops: Counter,
+    hits: PerCpuCounter,
+    drops: PerCpuCounter,
     /// Number of drops when the map was closed.
     drops_at_close: Atomic<u64>,
     /// Number of drops before the last wipe, which are not counted.
@@ -172,8 +172,8 @@ impl Map {
             seed,
             table: Table::new(slot_bits)?,
             elements: Elements::new(1 << bits, layout, small, reuse.is_some())?,
-            hits: Counter::new()?,
-            drops: Counter::new()?,
+            hits: PerCpuCounter::new()?,
+            drops: PerCpuCounter::new()?,
             drops_at_close: Atomic::new(0),
             drops_before: Atomic::new(0),
             spread: None,

@@ -20,7 +20,10 @@ use kernel::{
         SetOnce, //
     },
     trace::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex::Held,
         instance::{
             Instance,
@@ -79,7 +82,7 @@ pub(crate) struct Idle {
 
 impl Idle {
     /// The event that it is attached to.
-    pub(crate) fn file<'h>(&'h self, held: Held<'h>) -> Option<EventFile<'h>> {
+    pub(crate) fn file<'h>(&'h self, held: Held<'h>) -> Option<EventFile<Locked<'h>>> {
         self.instance
             .get(held)
             .find_file(&self.attached_to.system, &self.attached_to.event)
@@ -117,7 +120,7 @@ fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut List) -> R) -> Option<R> {
 ///   [pinned](kernel::trace::instance::Instance::pin).
 pub(crate) fn add(
     held: Held<'_>,
-    file: EventFile<'_>,
+    file: EventFile<Locked<'_>>,
     hist: &Arc<Histogram>,
     auto_created: bool,
 ) -> Result<u64> {

@@ -17,9 +17,12 @@ use kernel::{
     prelude::*,
     seq_file::SeqFile,
     trace::{
-        event_file::EventFile,
-        event_text::EventText,
-        trigger::Lists, //
+        builtin::event_seq::EventSeqFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
+        trigger::TriggersMut, //
     },
 };
 
@@ -41,10 +44,10 @@ pub(crate) struct Reading {
 }
 
 #[vtable]
-impl EventText for HistFile {
+impl EventSeqFile for HistFile {
     type Text = Reading;
 
-    fn collect<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> Result<Reading> {
+    fn collect<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> Result<Reading> {
         let mut tables = KVec::new();
 
         for trigger in file.triggers::<HistCommand>(lists) {
@@ -75,13 +78,13 @@ impl EventText for HistFile {
         Ok(false)
     }
 
-    fn hits<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> u64 {
+    fn hits<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> u64 {
         hits(file, lists)
     }
 }
 
 /// The number of hits of all histograms of an event.
-fn hits<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> u64 {
+fn hits<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> u64 {
     file.triggers::<HistCommand>(lists)
         .map(|trigger| trigger.data().hist.map.hits())
         .fold(0, u64::wrapping_add)

@@ -22,7 +22,10 @@ use kernel::{
     prelude::*,
     seq_file::SeqFile,
     trace::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex::Held,
         trigger::{
             Command,
@@ -30,8 +33,8 @@ use kernel::{
             Hit,
             Kind,
             Line,
-            Lists,
-            Trigger, //
+            Trigger,
+            TriggersMut, //
         },
     },
 };
@@ -56,11 +59,15 @@ impl Command for HistCommand {
         &HIST_COMMAND
     }
 
-    fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+    fn parse<'h>(
+        file: EventFile<Locked<'h>>,
+        line: Line<'_>,
+        lists: &mut TriggersMut<'h>,
+    ) -> Result {
         execute::execute(file, line, lists)
     }
 
-    fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+    fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
         lifecycle::remove_all(file, lists);
     }
 

@@ -53,7 +53,10 @@ use kernel::{
         Monotonic, //
     },
     trace::{
-        event_file::EventFileRef,
+        event_file::{
+            EventFile,
+            Owned, //
+        },
         probe::{
             Probe,
             Registration, //
@@ -292,7 +295,7 @@ fn in_nmi(probe: &InNmi, reader: &mut UserSliceReader) -> Result {
 }
 
 /// An event that is kept.
-type Kept = Mutex<Option<EventFileRef>>;
+type Kept = Mutex<Option<EventFile<Owned>>>;
 
 /// Keeps the event that is written as `SYSTEM/NAME`, in place of the last one.
 fn keep(kept: &Kept, reader: &mut UserSliceReader) -> Result {
@@ -302,7 +305,7 @@ fn keep(kept: &Kept, reader: &mut UserSliceReader) -> Result {
             let system = CString::try_from_fmt(fmt!("{system}"))?;
             let name = CString::try_from_fmt(fmt!("{name}"))?;
 
-            Some(EventFileRef::get(None, &system, &name)?)
+            Some(EventFile::get(None, &system, &name)?)
         }
         None => None,
     };

@@ -27,7 +27,10 @@ use kernel::{
         Delta, //
     },
     trace::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex::Held,
         probe::{
             detach_all,
@@ -48,11 +51,11 @@ use kernel::{
             Hit,
             Kind,
             Line,
-            Lists,
             NewTrigger,
             Registration,
-            Trigger, //
-        }, //
+            Trigger,
+            TriggersMut, //
+        },
     },
     tracepoint::declare_trace, //
 };
@@ -143,7 +146,11 @@ impl Command for Nothing {
         &COMMAND
     }
 
-    fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+    fn parse<'h>(
+        file: EventFile<Locked<'h>>,
+        line: Line<'_>,
+        lists: &mut TriggersMut<'h>,
+    ) -> Result {
         if line.remove() {
             file.detach::<Self>(lists, |_| true, |()| ());
             return Ok(());
@@ -151,7 +158,7 @@ impl Command for Nothing {
         Ok(NewTrigger::<Self>::new(file, ())?.attach(lists)?)
     }
 
-    fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+    fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
         while file.detach::<Self>(lists, |_| true, |()| ()) {}
     }
 
@@ -185,7 +192,7 @@ struct ModuleTest {
     #[pin]
     probed: File<()>,
     _dir: Dir,
-    _file: tracefs::File,
+    _file: tracefs::Entry,
     _command: Registration,
     lingered: (),
 }

@@ -15,7 +15,7 @@ use super::{
         UserBatch,
         UserRecord, //
     },
-    probe::SHORT, //
+    deliver::SHORT, //
 };
 use core::mem::MaybeUninit;
 use kernel::{

@@ -14,7 +14,7 @@
 //! the tracepoint held. A reader sees numbers of about the same time.
 
 use kernel::{
-    percpu::Counter,
+    percpu::PerCpuCounter,
     prelude::*,
     seq_file::SeqFile,
     seq_print,
@@ -25,11 +25,11 @@ use kernel::{
         },
         SetOnce, //
     },
-    trace::file::Refusal, //
+    trace::event_file::Refusal, //
 };
 
 #[cfg(CONFIG_PERF_EVENTS)]
-use kernel::trace::perf::Sent;
+use kernel::trace::builtin::perf::Sent;
 
 /// The reason for which perf has not got a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,11 +130,11 @@ pub(crate) struct Counts {
 /// Those of records that have a listener.
 struct OfListeners {
     /// Writes that have succeeded.
-    written: Counter,
+    written: PerCpuCounter,
     /// Records in instances.
-    ftrace: Counter,
+    ftrace: PerCpuCounter,
     /// Records for perf.
-    perf: Counter,
+    perf: PerCpuCounter,
     ftrace_lost: [Atomic<u64>; 4],
     perf_lost: [Atomic<u64>; 4],
 }
@@ -156,9 +156,9 @@ impl Counts {
     pub(crate) fn allocate(&self) -> Result {
         if self.of_listeners.as_ref().is_none() {
             let counters = OfListeners {
-                written: Counter::new()?,
-                ftrace: Counter::new()?,
-                perf: Counter::new()?,
+                written: PerCpuCounter::new()?,
+                ftrace: PerCpuCounter::new()?,
+                perf: PerCpuCounter::new()?,
                 ftrace_lost: [const { Atomic::new(0) }; 4],
                 perf_lost: [const { Atomic::new(0) }; 4],
             };
@@ -186,7 +186,8 @@ impl Counts {
     pub(crate) fn show(&self, m: &SeqFile) {
         let print = |n: u64| seq_print!(m, "\t{}", n);
         let counting = self.of_listeners();
-        let sum = |of: fn(&OfListeners) -> &Counter| counting.0.map_or(0, |all| of(all).sum());
+        let sum =
+            |of: fn(&OfListeners) -> &PerCpuCounter| counting.0.map_or(0, |all| of(all).sum());
         let print_lost = |of: fn(&OfListeners) -> &[Atomic<u64>; 4]| {
             for lane in 0..4 {
                 let lost = counting.0.and_then(|all| of(all).get(lane));

@@ -5,6 +5,7 @@
 //! All callbacks but `create` run with `event_mutex` held.
 
 use super::{
+    canonical_fields,
     defs::{
         MULTI_SYSTEM,
         PREFIX,
@@ -15,9 +16,8 @@ use super::{
     print_fmt::Declaration,
     registry::{
         self,
-        Wanted, //
+        RegisterFlags, //
     },
-    signature, //
 };
 use kernel::{
     prelude::*,
@@ -25,7 +25,7 @@ use kernel::{
     seq_print,
     sync::ArcBorrow,
     trace::{
-        dynevent::{
+        builtin::dynevent::{
             Args,
             Kind,
             Operations, //
@@ -44,7 +44,7 @@ impl Operations for UserEvent {
         let text = command.to_bytes().strip_prefix(PREFIX).ok_or(ECANCELED)?;
         let start = text.iter().position(|b| !is_space(*b));
         let text = start.and_then(|at| text.get(at..)).unwrap_or_default();
-        let wanted = Wanted {
+        let wanted = RegisterFlags {
             persist: true,
             multi: false,
         };
@@ -81,6 +81,6 @@ impl Operations for UserEvent {
         // Either name of a system means events of both.
         &**self.name() == event.to_bytes()
             && system.is_none_or(|name| [SYSTEM, MULTI_SYSTEM].contains(&name))
-            && (args.is_empty() || signature::matches(self.signature(), args))
+            && (args.is_empty() || canonical_fields::matches(self.signature(), args))
     }
 }

@@ -19,11 +19,11 @@ use super::{
         MULTI_SYSTEM,
         SYSTEM, //
     },
+    deliver,
     dynevent,
     enabler::Sites,
     parse::Layout,
     patterns,
-    probe,
     registry,
     switch::Switch,
     validate::Validator, //
@@ -52,12 +52,14 @@ use kernel::{
         SpinLock, //
     },
     trace::{
-        dynevent::Kind,
-        event::{
-            Class,
-            Definition,
-            Event,
-            Operations, //
+        builtin::{
+            dynevent::Kind,
+            event::{
+                Class,
+                Definition,
+                Event,
+                Operations, //
+            },
         },
         event_mutex::Held,
         impl_has_event, //
@@ -215,7 +217,7 @@ impl UserEvent {
         BStr::from_bytes(name.get(..usize::from(self.name_len)).unwrap_or(name))
     }
 
-    /// The fields as canonical text, see [`super::signature`].
+    /// The fields as canonical text, see [`super::canonical_fields`].
     pub(crate) fn signature(&self) -> &CStr {
         self.event.note()
     }
@@ -329,7 +331,7 @@ impl UserEvent {
 
     /// Brings `status` and the enabled words in line with the attached probes.
     fn refresh(&self, held: Held<'_>) {
-        self.status.store(probe::listeners(self), Relaxed);
+        self.status.store(deliver::listeners(self), Relaxed);
         Switch::run(self, held);
     }
 }

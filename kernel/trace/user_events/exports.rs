@@ -35,9 +35,9 @@ use kernel::{
         Arc,
         ArcBorrow, //
     },
-    trace::instance::{
-        file::Operations,
-        InstanceId, //
+    trace::{
+        builtin::instance_file::Operations,
+        instance::InstanceId, //
     },
 };
 

@@ -8,17 +8,17 @@
 use super::{
     append_vec::AppendVec,
     batch::Writer,
-    event::{
-        EventUse,
-        UserEvent, //
-    },
-    ioctl,
-    probe::{
+    deliver::{
         self,
         Buffer,
         Long,
         SHORT, //
     },
+    event::{
+        EventUse,
+        UserEvent, //
+    },
+    ioctl,
     seed,
     table::OpenTable, //
 };
@@ -211,7 +211,7 @@ impl DataFile {
         let index = head.last_chunk().ok_or(EFAULT)?;
         let event = self.listened(*index, payload.len())?;
 
-        count_failure(event, probe::deliver(event, record))
+        count_failure(event, deliver::deliver(event, record))
     }
 
     /// Writes a record without sleeping.
@@ -260,7 +260,7 @@ impl DataFile {
         } else if got != total {
             Err(absent)
         } else {
-            probe::deliver(event, record)
+            deliver::deliver(event, record)
         };
 
         count_failure(event, result)
@@ -284,12 +284,12 @@ fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
 
     for _ in 0..TRIES {
         // Not more than a listener could take.
-        let readable = iov.len().min(probe::longest_payload(event));
+        let readable = iov.len().min(deliver::longest_payload(event));
 
         if !iov.fault_in_readable(readable) {
             return Err(EFAULT);
         }
-        match probe::deliver_long(event, iov, has_no_memory)? {
+        match deliver::deliver_long(event, iov, has_no_memory)? {
             Long::Written => return Ok(()),
             Long::Absent => (),
             Long::WantsBuffer => match buffer_for(iov.len(), GFP_KERNEL) {
@@ -310,8 +310,8 @@ fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
 /// The payload is read before a listener is asked: triggers that need no record run then, and a
 /// record that is tried again would have them run again.
 fn write_long_nowait(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
-    if iov.len() > probe::longest_payload(event) {
-        return match probe::deliver_long(event, iov, false)? {
+    if iov.len() > deliver::longest_payload(event) {
+        return match deliver::deliver_long(event, iov, false)? {
             Long::Written => Ok(()),
             _ => Err(EAGAIN),
         };
@@ -335,7 +335,7 @@ fn buffer_for(len: usize, flags: Flags) -> Result<KVVec<u64>> {
 ///
 /// # Errors
 ///
-/// `absent` if fewer bytes were read. Otherwise those of [`probe::deliver`].
+/// `absent` if fewer bytes were read. Otherwise those of [`deliver::deliver`].
 fn write_buffered(
     event: &UserEvent,
     len: usize,
@@ -352,7 +352,7 @@ fn write_buffered(
     if read(payload) != len {
         return Err(absent);
     }
-    probe::deliver(event, record)
+    deliver::deliver(event, record)
 }
 
 impl Writer for DataFile {
@@ -427,6 +427,6 @@ impl FileOps for DataFile {
 }
 
 /// Creates the file.
-pub(crate) fn create() -> Result<tracefs::File> {
+pub(crate) fn create() -> Result<tracefs::Entry> {
     tracefs::create_file::<DataFile>(c"user_events_data", 0o640)
 }

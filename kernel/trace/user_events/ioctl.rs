@@ -17,7 +17,7 @@ use super::{
     mm::MmState,
     registry::{
         self,
-        Wanted, //
+        RegisterFlags, //
     },
 };
 use kernel::{
@@ -133,7 +133,7 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
 
     let name_args = usize::try_from(reg.name_args()).map_err(|_| EFAULT)?;
     let text = strndup_user(UserPtr::from_addr(name_args), MAX_EVENT_DESC)?;
-    let wanted = Wanted {
+    let wanted = RegisterFlags {
         persist: reg.is_persist(),
         multi: reg.is_multi_format(),
     };

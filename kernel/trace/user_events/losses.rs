@@ -35,6 +35,6 @@ impl Show for Losses {
 }
 
 /// Creates the file.
-pub(crate) fn create() -> Result<tracefs::File> {
+pub(crate) fn create() -> Result<tracefs::Entry> {
     tracefs::create_seq_file::<Losses>(c"user_events_losses", 0o440)
 }

@@ -18,7 +18,7 @@
 //!
 //! The process that creates an event is charged for the histograms that lines add to it. It may be
 //! slowed down, or wait for memory, as its memory cgroup says. No other task waits for that: with
-//! `event_mutex` held charges do not wait ([`kernel::trace::charge`]). A line that is refused
+//! `event_mutex` held charges do not wait ([`kernel::trace::builtin::charge`]). A line that is refused
 //! memory is applied again after the process has waited ([`Late`]).
 
 mod kept;
@@ -53,27 +53,32 @@ use kernel::{
         SetOnce, //
     },
     trace::{
-        charge::{
-            Charge,
-            Unaccounted, //
+        builtin::{
+            charge::{
+                Charge,
+                Unaccounted, //
+            },
+            event::{
+                Class,
+                Event,
+                Operations, //
+            },
+            instance_file::InstanceFile, //
         },
-        event::{
-            Class,
-            Event,
-            Operations, //
+        event_file::{
+            EventFile,
+            Locked, //
         },
-        event_file::EventFile,
         event_mutex,
         instance::{
             self,
-            file::InstanceFile,
             InstanceId,
             InstanceRef, //
         },
         trigger::{
             is_command,
             Execution,
-            Lists, //
+            TriggersMut, //
         },
     },
 };
@@ -216,7 +221,7 @@ impl Late {
     }
 
     /// Adds a line.
-    fn push(&mut self, line: Arc<Line>, file: EventFile<'_>, missing: usize) {
+    fn push(&mut self, line: Arc<Line>, file: EventFile<Locked<'_>>, missing: usize) {
         if self.lines.push(line.clone(), GFP_KERNEL).is_err() {
             line.fail(file.name(), ENOMEM);
         }
@@ -419,7 +424,7 @@ impl Line {
     }
 
     /// Enables an event or adds the trigger to it. One that has the trigger is left as it is.
-    fn apply<'h>(&self, file: EventFile<'h>, lists: &mut Lists<'h>) {
+    fn apply<'h>(&self, file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
         if let Err(e) = self.try_apply(file, lists) {
             self.fail(file.name(), e);
         }
@@ -428,7 +433,7 @@ impl Line {
     /// As `apply`, but a failure is not counted.
     ///
     /// Only the first failure has a message in `error_log`, which does not have room for many.
-    fn try_apply<'h>(&self, file: EventFile<'h>, lists: &mut Lists<'h>) -> Result {
+    fn try_apply<'h>(&self, file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) -> Result {
         let how = Execution {
             remove: false,
             quiet: self.failed.lock().count != 0,
@@ -449,7 +454,12 @@ impl Line {
     }
 
     /// Reverts `apply`.
-    fn revert<'h>(&self, file: EventFile<'h>, quiet: bool, lists: &mut Lists<'h>) -> Result {
+    fn revert<'h>(
+        &self,
+        file: EventFile<Locked<'h>>,
+        quiet: bool,
+        lists: &mut TriggersMut<'h>,
+    ) -> Result {
         let how = Execution {
             remove: true,
             // One that has failed for an event may fail for it again.
@@ -589,7 +599,7 @@ fn for_each_match<T: Subject>(
     instance: &InstanceRef,
     pattern: &Pattern,
     guard: &mut event_mutex::Guard,
-    mut f: impl for<'h> FnMut(&CStr, EventFile<'h>, &mut Lists<'h>),
+    mut f: impl for<'h> FnMut(&CStr, EventFile<Locked<'h>>, &mut TriggersMut<'h>),
 ) {
     instance.with_triggers(guard, |instance, lists| {
         for class in T::classes() {

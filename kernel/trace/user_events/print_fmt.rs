@@ -80,8 +80,8 @@ impl Text {
     }
 }
 
-/// Shows a [signature](super::signature) as after the name of the event in `dynamic_events`: a
-/// blank and the fields, or nothing if the event has no fields.
+/// Shows a [signature](super::canonical_fields) as after the name of the event in `dynamic_events`:
+/// a blank and the fields, or nothing if the event has no fields.
 pub(crate) struct Declaration<'a>(pub(crate) &'a CStr);
 
 impl Display for Declaration<'_> {

@@ -30,6 +30,7 @@ use self::{
     kept::restore, //
 };
 use super::{
+    canonical_fields,
     defs::MULTI_SUFFIX_MAX,
     event::{
         Description,
@@ -42,8 +43,7 @@ use super::{
         self,
         Subject, //
     },
-    print_fmt,
-    signature, //
+    print_fmt, //
 };
 use kernel::{
     capability::perfmon_capable,
@@ -72,7 +72,7 @@ use kernel::{
     sysctl,
     time::msecs_to_jiffies,
     trace::{
-        event::{
+        builtin::event::{
             Class,
             Event, //
         },
@@ -265,7 +265,7 @@ impl WorkItem<SWEEP> for Registry {
 
 /// The options of a registration for its event.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct RegisterFlags {
     /// `USER_EVENT_REG_PERSIST`: it shall stay until it is deleted.
     pub(crate) persist: bool,
     /// `USER_EVENT_REG_MULTI_FORMAT`: other events may have the same name.
@@ -311,7 +311,7 @@ impl Registry {
     /// has lost its last use and the work item has not come to it yet.
     ///
     /// Sleeps; takes `event_mutex` if the event has to be made.
-    pub(crate) fn find_or_create(&self, command: &[u8], wanted: Wanted) -> Result<EventUse> {
+    pub(crate) fn find_or_create(&self, command: &[u8], wanted: RegisterFlags) -> Result<EventUse> {
         let mut tries = kept::TRIES;
 
         loop {
@@ -325,7 +325,7 @@ impl Registry {
         }
     }
 
-    fn find_or_make(&self, command: &[u8], wanted: Wanted) -> Result<EventUse> {
+    fn find_or_make(&self, command: &[u8], wanted: RegisterFlags) -> Result<EventUse> {
         let (name, args) = parse::split(command)?;
         if wanted.persist && !perfmon_capable() {
             return Err(EPERM);
@@ -334,7 +334,7 @@ impl Registry {
 
         // The fields tell events of several formats apart, so these are looked up by them.
         let formats = if wanted.multi {
-            Some(signature::of_args(args)?)
+            Some(canonical_fields::of_args(args)?)
         } else {
             None
         };
@@ -345,7 +345,7 @@ impl Registry {
         let added = {
             let events = self.events.lock();
             let found = events.find(&order, |event| {
-                wanted.multi || signature::is_of(event.signature(), args)
+                wanted.multi || canonical_fields::is_of(event.signature(), args)
             })?;
 
             if let Some(event) = found {
@@ -393,8 +393,8 @@ impl Registry {
         Event::register(event.as_arc_borrow(), guard.held())?;
         // The first use is taken before another task can find the event and drop its own.
         let event = EventUse::new(event);
-        // No other task can find the event without its listeners, but for those that the task has to
-        // wait for memory for.
+        // No other task can find the event without its listeners, but for those that the task has
+        // to wait for memory for.
         let late = patterns::apply(&*event, &mut guard);
         self.events.lock().insert(node);
         self.changes.notify();
@@ -419,7 +419,7 @@ impl Registry {
                 unique = self.unique_name(name)?;
                 (&unique[..], true, signature)
             }
-            None => (name, false, signature::of_args(args)?),
+            None => (name, false, canonical_fields::of_args(args)?),
         };
 
         UserEvent::new(Description {

@@ -57,6 +57,6 @@ impl Show for Status {
 }
 
 /// Creates the file.
-pub(crate) fn create() -> Result<tracefs::File> {
+pub(crate) fn create() -> Result<tracefs::Entry> {
     tracefs::create_seq_file::<Status>(c"user_events_status", 0o440)
 }

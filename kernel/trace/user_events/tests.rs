@@ -3,11 +3,11 @@
 //! KUnit tests of what is a function of bytes: the texts, the layout of records, the arithmetic of
 //! enable bits, the table, the list of sites.
 
+mod canonical_fields;
 mod defs;
 mod layout;
 mod parse;
 mod patterns;
-mod signature;
 mod switch;
 mod table;
 mod text;

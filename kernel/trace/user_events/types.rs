@@ -17,7 +17,7 @@ use super::{
 };
 use kernel::{
     prelude::*,
-    trace::field::FilterKind, //
+    trace::builtin::field::FilterKind, //
 };
 
 /// The prefix of a `struct` type; a tag follows, and a size after the name of the field.

@@ -50,8 +50,10 @@ use kernel::{
 
 mod append_vec;
 mod batch;
+mod canonical_fields;
 mod counts;
 mod defs;
+mod deliver;
 mod dynevent;
 mod enabler;
 mod event;
@@ -66,10 +68,8 @@ mod num;
 mod parse;
 mod patterns;
 mod print_fmt;
-mod probe;
 mod reaper;
 mod registry;
-mod signature;
 mod status;
 mod switch;
 mod table;

@@ -15,9 +15,9 @@ use crate::{
     },
 };
 
-pub struct Relay<T>(Arc<T>);
+pub struct IrqWorkQueuer<T>(Arc<T>);
 
-impl<T: WorkItem<Pointer = Arc<T>> + HasWork<T> + 'static> Relay<T> {
+impl<T: WorkItem<Pointer = Arc<T>> + HasWork<T> + 'static> IrqWorkQueuer<T> {
     pub fn new(item: Arc<T>) -> impl Init<Self> {
         value(Self(item))
     }

@@ -14,9 +14,9 @@ use crate::{
     },
 };
 
-pub struct Counter([Atomic<u64>; CPUS]);
+pub struct PerCpuCounter([Atomic<u64>; CPUS]);
 
-impl Counter {
+impl PerCpuCounter {
     pub fn new() -> Result<Self> {
         Ok(Self([const { Atomic::new(0) }; CPUS]))
     }
@@ -39,12 +39,12 @@ impl Counter {
     }
 }
 
-pub struct Counters(Vec<Counter>);
+pub struct Counters(Vec<PerCpuCounter>);
 
 impl Counters {
     pub fn new(len: usize) -> Result<Self> {
         (0..len)
-            .map(|_| Counter::new())
+            .map(|_| PerCpuCounter::new())
             .collect::<Result<_>>()
             .map(Self)
     }
@@ -65,6 +65,6 @@ impl Counters {
 
     #[track_caller]
     pub fn reset(&self) {
-        self.0.iter().for_each(Counter::reset);
+        self.0.iter().for_each(PerCpuCounter::reset);
     }
 }

@@ -41,9 +41,9 @@ impl<T> PerCpuArray<T> {
 /// # Examples
 ///
 /// ```
-/// use kernel::percpu::Counter;
+/// use kernel::percpu::PerCpuCounter;
 ///
-/// let counter = Counter::new()?;
+/// let counter = PerCpuCounter::new()?;
 /// assert_eq!(counter.sum(), 0);
 ///
 /// counter.add(1);
@@ -57,11 +57,11 @@ impl<T> PerCpuArray<T> {
 /// assert_eq!(counter.sum(), 0);
 /// # Ok::<(), Error>(())
 /// ```
-pub struct Counter {
+pub struct PerCpuCounter {
     parts: PerCpuArray<usize>,
 }
 
-impl Counter {
+impl PerCpuCounter {
     /// Creates a counter of 0. May sleep.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl Counter {
 
 /// An array of counters, each with a part for each CPU.
 ///
-/// As many [`Counter`]s in less memory: a `usize` each and CPU.
+/// As many [`PerCpuCounter`]s in less memory: a `usize` each and CPU.
 ///
 /// # Examples
 ///
@@ -172,7 +172,7 @@ impl Counters {
     pub fn add(&self, index: usize, n: usize) {
         if index < self.len {
             // SAFETY: By the type invariant this is a per-CPU pointer to a `usize` in the array.
-            // Accesses are those of `Counter::add`.
+            // Accesses are those of `PerCpuCounter::add`.
             unsafe { bindings::this_cpu_add_usize(self.parts.as_ptr().wrapping_add(index), n) };
         }
     }
@@ -185,14 +185,14 @@ impl Counters {
         }
         self.parts.of_all_cpus().fold(0usize, |sum, parts| {
             // SAFETY: By the type invariant this points into the array of a CPU, which is only
-            // accessed as that of a `Counter` is.
+            // accessed as that of a `PerCpuCounter` is.
             let part = unsafe { Atomic::from_ptr(parts.wrapping_add(index)) };
 
             sum.wrapping_add(part.load(Relaxed))
         }) as u64
     }
 
-    /// Sets all counts to 0. Additions at the same time are as for [`Counter::reset`].
+    /// Sets all counts to 0. Additions at the same time are as for [`PerCpuCounter::reset`].
     pub fn reset(&self) {
         for parts in self.parts.of_all_cpus() {
             for index in 0..self.len {

@@ -8,10 +8,8 @@
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
-use crate::{
-    bindings,
-    types::NotThreadSafe, //
-};
+use super::raw;
+use crate::types::NotThreadSafe;
 use core::marker::PhantomData;
 
 /// Holds `event_mutex` until it is dropped.
@@ -35,7 +33,7 @@ pub struct Guard(NotThreadSafe);
 /// needs_it(guard.held());
 /// ```
 pub fn lock() -> Guard {
-    acquire();
+    raw::event_mutex_lock();
     // INVARIANT: Just locked.
     Guard(NotThreadSafe)
 }
@@ -52,7 +50,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         // SAFETY: By the invariant of `Guard` the current task has it locked.
-        unsafe { release() };
+        unsafe { raw::event_mutex_unlock() };
     }
 }
 
@@ -72,31 +70,8 @@ impl<'a> Held<'a> {
     /// The current task must hold `event_mutex` during `'a`.
     #[inline]
     pub unsafe fn assume() -> Self {
-        assert_held();
+        raw::event_mutex_assert_held();
         // INVARIANT: By the safety requirements, the current task holds `event_mutex` during `'a`.
         Held(PhantomData)
     }
-}
-
-// `event_mutex` is not exported, so what modules may get inlined must not name it.
-
-#[inline(never)]
-fn acquire() {
-    // SAFETY: `event_mutex` is a static mutex that is initialised at build time.
-    unsafe { bindings::mutex_lock(&raw mut bindings::event_mutex) };
-}
-
-/// # Safety
-///
-/// The current task must have locked `event_mutex`.
-#[inline(never)]
-unsafe fn release() {
-    // SAFETY: The caller has locked it.
-    unsafe { bindings::mutex_unlock(&raw mut bindings::event_mutex) };
-}
-
-#[inline(never)]
-fn assert_held() {
-    // SAFETY: `event_mutex` is a static mutex that is initialised at build time.
-    unsafe { bindings::mutex_assert_is_held(&raw mut bindings::event_mutex) };
 }

@@ -8,26 +8,29 @@
 //! An [`Instance`] is a handle for code that has `event_mutex` held, without which an instance can
 //! go away. What needs one for longer has an [`InstanceRef`], which keeps user space from removing
 //! it, and which is also found, or made, by its name. What can only be done with the top level is
-//! in [`top`], and what each instance has a file for in [`mod@file`].
+//! in [`top`]. [`builtin::instance_file`](super::builtin::instance_file) has files of instances.
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
 use super::{
-    event::removal::Permission,
-    event_file::EventFile,
-    event_mutex::Held, //
+    event_file::{
+        EventFile,
+        Locked, //
+    },
+    event_mutex::Held,
+    raw, //
 };
 use crate::{
     bindings,
     error::to_result,
     fmt,
-    prelude::*, //
+    prelude::*,
+    trace::removal::UnregisterScope, //
 };
 use core::ptr::NonNull;
 
 mod error_texts;
 mod events;
-pub mod file;
 pub mod top;
 
 pub use self::{
@@ -69,15 +72,18 @@ impl<'h> Instance<'h> {
     /// Finds an event by its system and name.
     ///
     /// Events that have no `enable` file are found as well. But none is in code that could
-    /// [unregister](super::event::Event::unregister) it, as that would leave the handle behind: so
-    /// call this in the callbacks of [triggers](super::trigger) and of [texts](super::event_text).
-    pub fn find_file(self, system: &CStr, event: &CStr) -> Option<EventFile<'h>> {
-        if !Permission::is_none(self.held) {
+    /// [unregister](super::builtin::event::Event::unregister) it, as that would leave the handle
+    /// behind: so call this in the callbacks of [triggers](super::trigger) and of
+    /// [texts](super::builtin::event_seq).
+    pub fn find_file(self, system: &CStr, event: &CStr) -> Option<EventFile<Locked<'h>>> {
+        if !UnregisterScope::is_none(self.held) {
             return None;
         }
         // SAFETY: By the type invariant the instance is there, and `event_mutex`, which a handle is
-        // evidence of, keeps the list of its files.
-        let file = unsafe { find_file(self.ptr, system, event) };
+        // evidence of, keeps the list of its files. C only compares the strings.
+        let file = unsafe {
+            raw::__find_event_file(self.as_raw(), system.as_char_ptr(), event.as_char_ptr())
+        };
 
         // SAFETY: The file is in the list of the instance, which is there during `'h`; files leave
         // it with `event_mutex` held only, and nothing that holds it now can have them do so.
@@ -93,7 +99,7 @@ impl<'h> Instance<'h> {
     /// - `EBUSY` if there are too many references, as some were leaked.
     pub fn pin(self) -> Result<InstanceRef> {
         // SAFETY: By the type invariant the instance is there.
-        to_result(unsafe { get(self.ptr) })?;
+        to_result(unsafe { raw::tracing_check_open_get_tr(self.as_raw()) })?;
         // SAFETY: This is the reference that was just taken.
         unsafe { InstanceRef::from_raw(self.ptr) }.ok_or(EBUSY)
     }
@@ -108,19 +114,19 @@ impl<'h> Instance<'h> {
     /// `EINVAL` if there is no clock of this name.
     pub fn set_clock(self, name: &CStr) -> Result {
         // SAFETY: By the type invariant the instance is there.
-        to_result(unsafe { set_clock(self.ptr, name) })
+        to_result(unsafe { raw::tracing_set_clock(self.as_raw(), name.as_char_ptr()) })
     }
 
     /// Returns `true` if this is the clock of the time stamps of records.
     pub fn clock_is(self, name: &CStr) -> bool {
         // SAFETY: By the type invariant the instance is there.
-        unsafe { clock_is(self.ptr, name) }
+        unsafe { raw::tracing_clock_is(self.as_raw(), name.as_char_ptr()) }
     }
 
     /// Returns `true` if the clock counts nanoseconds.
     pub fn clock_in_ns(self) -> bool {
         // SAFETY: By the type invariant the instance is there.
-        unsafe { clock_in_ns(self.ptr.as_ptr()) }
+        unsafe { raw::trace_clock_in_ns(self.as_raw()) }
     }
 
     /// Has records written straight to the ring buffer, so that they have the time stamp that they
@@ -131,14 +137,14 @@ impl<'h> Instance<'h> {
     /// [`enable_filter_buffering`](Self::enable_filter_buffering).
     pub fn disable_filter_buffering(self) {
         // SAFETY: By the type invariant the instance is there.
-        unsafe { change_filter_buffering(self.ptr, true) };
+        unsafe { raw::trace_filter_buffering_off(self.as_raw(), true) };
     }
 
     /// Undoes one [`disable_filter_buffering`](Self::disable_filter_buffering). Sleeps: takes
     /// `trace_types_lock`.
     pub fn enable_filter_buffering(self) {
         // SAFETY: By the type invariant the instance is there.
-        unsafe { change_filter_buffering(self.ptr, false) };
+        unsafe { raw::trace_filter_buffering_off(self.as_raw(), false) };
     }
 
     /// Adds an entry to the `error_log` of the instance. Sleeps.
@@ -170,8 +176,8 @@ impl<'h> Instance<'h> {
 ///
 /// The drop sleeps: it takes `trace_types_lock`. It can be dropped with `event_mutex` held; but not
 /// in [`trigger::Command::detached`](super::trigger::Command::detached) and
-/// [`event::Operations::detached`](super::event::Operations::detached), which C calls with both
-/// locks held when it removes an instance.
+/// [`event::Operations::detached`](super::builtin::event::Operations::detached), which C calls with
+/// both locks held when it removes an instance.
 ///
 /// # Invariants
 ///
@@ -192,13 +198,22 @@ impl InstanceRef {
     /// # Safety
     ///
     /// `ptr` must be an instance of which the caller passes a reference.
-    #[inline(never)]
-    unsafe fn from_raw(ptr: NonNull<bindings::trace_array>) -> Option<Self> {
+    pub(super) unsafe fn from_raw(ptr: NonNull<bindings::trace_array>) -> Option<Self> {
         // INVARIANT: By the safety requirements, the caller passes a reference to the instance.
         let instance = Self { ptr };
 
         // SAFETY: By the type invariant the instance is there.
         (!unsafe { bindings::trace_array_refs_leaked(ptr.as_ptr()) }).then_some(instance)
+    }
+
+    /// Takes over a reference.
+    ///
+    /// # Safety
+    ///
+    /// `ptr` must be an instance of which the caller passes a reference.
+    pub(super) unsafe fn assume(ptr: NonNull<bindings::trace_array>) -> Self {
+        // INVARIANT: By the safety requirements, the caller passes a reference to the instance.
+        Self { ptr }
     }
 
     /// Returns the instance of this name, and creates it if necessary. Sleeps: takes `event_mutex`.
@@ -238,21 +253,20 @@ impl InstanceRef {
     /// - `ENOENT` if there is none of this name.
     /// - `ENODEV` if there is no top one (yet).
     /// - `EBUSY` if there are too many references, as some were leaked.
-    #[inline(never)]
     pub(super) fn find(name: Option<&CStr>) -> Result<Self> {
         let Some(name) = name else {
             // SAFETY: The function has no requirements.
-            let top = NonNull::new(unsafe { bindings::top_trace_array() }).ok_or(ENODEV)?;
+            let top = NonNull::new(unsafe { raw::top_trace_array() }).ok_or(ENODEV)?;
 
             // The permissions of user space are not checked, as for other instances.
             //
             // SAFETY: C looks for an instance at this address.
-            to_result(unsafe { bindings::trace_array_get(top.as_ptr()) })?;
+            to_result(unsafe { raw::trace_array_get(top.as_ptr()) })?;
             // SAFETY: This is the reference that was just taken.
             return unsafe { Self::from_raw(top) }.ok_or(EBUSY);
         };
         // SAFETY: It is a string, which C only compares.
-        let ptr = unsafe { bindings::trace_array_find_get(name.as_char_ptr()) };
+        let ptr = unsafe { raw::trace_array_find_get(name.as_char_ptr()) };
 
         let ptr = NonNull::new(ptr).ok_or(ENOENT)?;
 
@@ -304,7 +318,6 @@ impl InstanceRef {
     /// instance.destroy()?;
     /// # Ok::<(), Error>(())
     /// ```
-    #[inline(never)]
     pub fn set_events(&self, text: &CStr, on: bool) -> Result {
         let mut copy = KVec::new();
 
@@ -312,7 +325,7 @@ impl InstanceRef {
         // SAFETY: By the type invariant the instance is there. The copy is a string, which C takes
         // to parts in place.
         to_result(unsafe {
-            bindings::ftrace_set_clr_event(self.ptr.as_ptr(), copy.as_mut_ptr().cast(), on.into())
+            raw::ftrace_set_clr_event(self.ptr.as_ptr(), copy.as_mut_ptr().cast(), on.into())
         })
     }
 
@@ -353,7 +366,6 @@ impl InstanceRef {
         self.print_from(this_address(), text)
     }
 
-    #[inline(never)]
     fn print_from(&self, address: usize, text: fmt::Arguments<'_>) -> usize {
         // SAFETY: By the type invariant the instance is there. The format takes the arguments that
         // it is given the address of, which are borrowed for longer than this call.
@@ -378,14 +390,13 @@ impl InstanceRef {
     /// - `EBUSY` if it has another reference or an open file, or its tracer is in use; and for the
     ///   top instance.
     /// - `ENODEV` if it is not there any more.
-    #[inline(never)]
     pub fn destroy(self) -> Result {
         let ptr = self.ptr.as_ptr();
 
         // C would remove that one as well: it counts the references to it from 0.
         //
         // SAFETY: The function has no requirements.
-        if ptr == unsafe { bindings::top_trace_array() } {
+        if ptr == unsafe { raw::top_trace_array() } {
             return Err(EBUSY);
         }
         drop(self);
@@ -470,67 +481,11 @@ fn this_address() -> usize {
     }
 }
 
-// The symbols that the following functions use are not exported, so they must not be inlined into
-// modules.
-
-/// # Safety
-///
-/// `event_mutex` must be held, and `instance` be there.
-#[inline(never)]
-unsafe fn find_file(
-    instance: NonNull<bindings::trace_array>,
-    system: &CStr,
-    event: &CStr,
-) -> *mut bindings::trace_event_file {
-    // SAFETY: By the safety requirements, `event_mutex` is held and `instance` exists; C only
-    // compares the strings.
-    unsafe {
-        bindings::__find_event_file(instance.as_ptr(), system.as_char_ptr(), event.as_char_ptr())
-    }
-}
-
-/// # Safety
-///
-/// `instance` must be there.
-#[inline(never)]
-unsafe fn get(instance: NonNull<bindings::trace_array>) -> c_int {
-    // SAFETY: By the safety requirements, `instance` exists.
-    unsafe { bindings::tracing_check_open_get_tr(instance.as_ptr()) }
-}
-
-/// # Safety
-///
-/// `instance` must be there.
-#[inline(never)]
-unsafe fn set_clock(instance: NonNull<bindings::trace_array>, name: &CStr) -> c_int {
-    // SAFETY: By the safety requirements, `instance` exists; C only compares the string.
-    unsafe { bindings::tracing_set_clock(instance.as_ptr(), name.as_char_ptr()) }
-}
-
-/// # Safety
-///
-/// `instance` must be there.
-#[inline(never)]
-unsafe fn clock_is(instance: NonNull<bindings::trace_array>, name: &CStr) -> bool {
-    // SAFETY: By the safety requirements, `instance` exists; C only compares the string.
-    unsafe { bindings::tracing_clock_is(instance.as_ptr(), name.as_char_ptr()) }
-}
-
-/// # Safety
-///
-/// `instance` must be there.
-#[inline(never)]
-pub(super) unsafe fn clock_in_ns(instance: *mut bindings::trace_array) -> bool {
-    // SAFETY: By the safety requirements, `instance` exists.
-    unsafe { bindings::trace_clock_in_ns(instance) }
-}
-
 /// The time by the clock of an instance. Any context.
 ///
 /// # Safety
 ///
 /// `instance` must be there.
-#[inline(never)]
 pub(super) unsafe fn now(instance: *mut bindings::trace_array) -> u64 {
     // SAFETY: By the safety requirements, `instance` exists. An instance has a buffer.
     unsafe { bindings::ring_buffer_time_stamp((*instance).array_buffer.buffer) }
@@ -538,18 +493,8 @@ pub(super) unsafe fn now(instance: *mut bindings::trace_array) -> u64 {
 
 /// # Safety
 ///
-/// `instance` must be there.
-#[inline(never)]
-unsafe fn change_filter_buffering(instance: NonNull<bindings::trace_array>, off: bool) {
-    // SAFETY: By the safety requirements, `instance` exists.
-    unsafe { bindings::trace_filter_buffering_off(instance.as_ptr(), off) };
-}
-
-/// # Safety
-///
 /// `instance` must be there, and `texts` be the table of an [`ErrorTexts`] with more than `index`
 /// strings, which is there as long as the code of the caller.
-#[inline(never)]
 unsafe fn log_error(
     instance: NonNull<bindings::trace_array>,
     location: &CStr,
@@ -562,10 +507,10 @@ unsafe fn log_error(
     // `index` strings.
     let (texts, index) = unsafe { error_texts::lasting(texts, index) };
 
-    // SAFETY: The caller promises an instance. C copies the first two strings, and keeps the
-    // pointer to the table, which it does not write to and which lasts.
+    // SAFETY: By the safety requirements, the instance exists. C copies the first two strings, and
+    // keeps the pointer to the table, which it does not write to and which lasts.
     unsafe {
-        bindings::tracing_log_err(
+        raw::tracing_log_err(
             instance.as_ptr(),
             location.as_char_ptr(),
             command.as_char_ptr(),

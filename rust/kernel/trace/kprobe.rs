@@ -33,17 +33,20 @@
 mod tests;
 
 use super::{
-    dynevent::cmd::{
-        is_name,
-        Command, //
+    event_file::{
+        EventFile,
+        Owned, //
     },
-    event_file::EventFileRef,
     instance::top, //
 };
 use crate::{
     bindings,
     prelude::*,
-    str::CString, //
+    str::CString,
+    trace::dynevent_cmd::{
+        is_name,
+        Command, //
+    },
 };
 
 /// The system of these events.
@@ -114,7 +117,7 @@ impl Builder {
 
     /// Creates the event. Sleeps: takes `dyn_event_ops_mutex`, and `event_mutex` inside of it. So
     /// neither of the two must be held, nor this be called in
-    /// [`dynevent::Operations::create`](super::dynevent::Operations::create).
+    /// [`dynevent::Operations::create`](super::builtin::dynevent::Operations::create).
     ///
     /// # Errors
     ///
@@ -129,7 +132,7 @@ impl Builder {
     pub fn create(self) -> Result<Event> {
         let Self { command, name, .. } = self;
 
-        match EventFileRef::get(None, SYSTEM, &name) {
+        match EventFile::get(None, SYSTEM, &name) {
             Ok(_) => return Err(EEXIST),
             // There is none.
             Err(e) if e == EINVAL => {}
@@ -141,7 +144,7 @@ impl Builder {
             deleted: false,
         };
         // Should that fail, as it was deleted concurrently, the owner is dropped.
-        let file = EventFileRef::get(None, SYSTEM, &owner.name)?;
+        let file = EventFile::get(None, SYSTEM, &owner.name)?;
 
         Ok(Event { file, owner })
     }
@@ -158,7 +161,7 @@ impl Builder {
 pub struct Event {
     // It keeps others from deleting the event, which then could be another one of this name. It is
     // dropped before the event is deleted: fields are dropped in their order.
-    file: EventFileRef,
+    file: EventFile<Owned>,
     owner: Owner,
 }
 
@@ -169,7 +172,7 @@ impl Event {
     }
 
     /// The event in the top instance.
-    pub fn file(&self) -> &EventFileRef {
+    pub fn file(&self) -> &EventFile<Owned> {
         &self.file
     }
 
@@ -177,7 +180,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// As for [`EventFileRef::set_enabled`].
+    /// As for [`EventFile::set_enabled`].
     pub fn set_enabled(&self, on: bool) -> Result {
         self.file.set_enabled(on)
     }
@@ -188,8 +191,8 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// - `EBUSY` if it is enabled, or it has another reference: an [`EventFileRef`], perf, a
-    ///   trigger.
+    /// - `EBUSY` if it is enabled, or it has another reference: an
+    ///   [`EventFile<Owned>`](kernel::trace::event_file::EventFile), perf, a trigger.
     /// - `ENOENT` if it was deleted concurrently.
     /// - `ENOMEM`.
     pub fn delete(self) -> Result<(), NotDeleted> {
@@ -202,7 +205,7 @@ impl Event {
             return Ok(());
         };
 
-        match EventFileRef::get(None, SYSTEM, &owner.name) {
+        match EventFile::get(None, SYSTEM, &owner.name) {
             Ok(file) if error != ENOENT => Err(NotDeleted {
                 error,
                 event: Some(Self { file, owner }),

@@ -14,15 +14,13 @@
 //! hits that are counted, histograms, and interrupts can be more together than the ring buffer has
 //! levels. Then it refuses a record, as it does if it is full.
 
-use crate::{
-    bindings,
-    types::NotThreadSafe, //
-};
+use super::raw;
+use crate::types::NotThreadSafe;
 
 /// The kind of nesting that is counted.
 #[derive(Clone, Copy)]
 #[repr(u32)]
-pub(super) enum What {
+pub(super) enum NestingKind {
     /// Synthetic events that kernel code generates.
     #[cfg_attr(not(CONFIG_SYNTH_EVENTS), expect(dead_code))]
     Records,
@@ -35,10 +33,10 @@ pub(super) enum What {
 /// Three records leave half of the levels of the ring buffer for what the events cause and for
 /// interrupts. Hits are one in each context that can be interrupted, or as many of which one causes
 /// the next.
-const fn most(what: What) -> u32 {
+const fn most(what: NestingKind) -> u32 {
     match what {
-        What::Records => 3,
-        What::Hits => 4,
+        NestingKind::Records => 3,
+        NestingKind::Hits => 4,
     }
 }
 
@@ -47,26 +45,26 @@ const fn most(what: What) -> u32 {
 /// # Invariants
 ///
 /// It was counted on this CPU, and preemption has been off since.
-pub(super) struct Level {
-    what: What,
+pub(super) struct NestingGuard {
+    what: NestingKind,
     _not_sent: NotThreadSafe,
 }
 
-impl Level {
+impl NestingGuard {
     /// Enters one level. Returns `None` if the nesting is too deep. Any context.
     ///
     /// # Safety
     ///
     /// Preemption must be off, and stay so until this is dropped.
-    #[inline(never)]
-    pub(super) unsafe fn enter(what: What) -> Option<Self> {
+    #[inline]
+    pub(super) unsafe fn enter(what: NestingKind) -> Option<Self> {
         // CAST: The variants are small numbers.
         //
-        // SAFETY: Preemption is off, the caller promises.
-        if !unsafe { bindings::trace_nesting_enter(what as u32, most(what)) } {
+        // SAFETY: By the safety requirements, preemption is off.
+        if !unsafe { raw::trace_nesting_enter(what as u32, most(what)) } {
             return None;
         }
-        // INVARIANT: Just counted; the caller promises the rest.
+        // INVARIANT: Just counted; the rest is a safety requirement.
         Some(Self {
             what,
             _not_sent: NotThreadSafe,
@@ -74,10 +72,10 @@ impl Level {
     }
 }
 
-impl Drop for Level {
-    #[inline(never)]
+impl Drop for NestingGuard {
+    #[inline]
     fn drop(&mut self) {
         // SAFETY: By the type invariant it was counted on this CPU.
-        unsafe { bindings::trace_nesting_leave(self.what as u32) };
+        unsafe { raw::trace_nesting_leave(self.what as u32) };
     }
 }

@@ -4,6 +4,8 @@
 //!
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
 
+#[cfg(CONFIG_MODULES)]
+use super::raw;
 use super::{
     module_ref::ModuleRef,
     tracepoint::{
@@ -52,7 +54,7 @@ pub unsafe trait Event: 'static {
     /// - `ENOENT` if there is none.
     /// - `EEXIST` if there are several of its name.
     /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
-    fn tracepoint() -> Result<Found>;
+    fn tracepoint() -> Result<TracepointRef>;
 
     /// The function that hits a `P`.
     fn function<P: Probe<Self>>() -> *const ()
@@ -136,20 +138,20 @@ where
 /// # Invariants
 ///
 /// `tracepoint` is there as long as this.
-pub struct Found {
+pub struct TracepointRef {
     tracepoint: &'static Tracepoint,
     /// The reference that keeps the module of the tracepoint loaded. `None` if that module is the
     /// caller's.
     module: Option<ModuleRef>,
 }
 
-impl PartialEq for Found {
+impl PartialEq for TracepointRef {
     fn eq(&self, other: &Self) -> bool {
         core::ptr::eq(self.tracepoint, other.tracepoint)
     }
 }
 
-impl Found {
+impl TracepointRef {
     /// A tracepoint that is there as long as the code which asks.
     #[doc(hidden)]
     pub fn own(tracepoint: &'static Tracepoint) -> Self {
@@ -226,7 +228,7 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// `probe`; or it was, and who has changed that is about to wait for it.
 #[pin_data(PinnedDrop)]
 pub struct Registration<E: Event, P> {
-    tracepoint: Found,
+    tracepoint: TracepointRef,
     function: *const (),
     probe: P,
     attached: bool,
@@ -340,7 +342,7 @@ impl<E: Event, P> Attached for Registration<E, P> {
         let this = unsafe { self.get_unchecked_mut() };
 
         if this.attached {
-            // INVARIANT: The caller promises to wait.
+            // INVARIANT: The safety requirements include to wait.
             this.attached = false;
             this.tracepoint.tracepoint.remove_probe(
                 this.function.cast_mut().cast(),
@@ -404,8 +406,7 @@ pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Attached>
 /// - `ENOENT` if there is none.
 /// - `EEXIST` if the kernel proper has several, or has none and several modules have one.
 /// - `ENODEV` if the module is still being initialised or on its way out.
-#[inline(never)]
-pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<Found> {
+pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<TracepointRef> {
     let mut search = Search {
         name,
         owner: owner.as_ptr(),
@@ -419,7 +420,7 @@ pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<Found> {
     if search.found == Err(ENOENT) {
         // SAFETY: C calls the function with each tracepoint of modules, with these kept, before it
         // returns.
-        unsafe { bindings::for_each_module_tracepoint(Some(look_in_module), data) };
+        unsafe { raw::for_each_module_tracepoint(Some(look_in_module), data) };
     }
     search.found
 }
@@ -430,7 +431,6 @@ pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<Found> {
 ///
 /// - `ENOENT` if there is none.
 /// - `EEXIST` if there are several, which may have different prototypes.
-#[inline(never)]
 pub(super) fn find_built_in(name: &CStr) -> Result<&'static Tracepoint> {
     let mut search = Search {
         name,
@@ -447,7 +447,7 @@ pub(super) fn find_built_in(name: &CStr) -> Result<&'static Tracepoint> {
 struct Search<'a> {
     name: &'a CStr,
     owner: *mut bindings::module,
-    found: Result<Found>,
+    found: Result<TracepointRef>,
 }
 
 impl Search<'_> {
@@ -469,7 +469,7 @@ impl Search<'_> {
             return;
         }
         // SAFETY: It is there as long as its module, which is kept below or by the owner.
-        let mut found = Found::own(unsafe { Tracepoint::from_raw(tracepoint) });
+        let mut found = TracepointRef::own(unsafe { Tracepoint::from_raw(tracepoint) });
 
         if module != self.owner {
             // SAFETY: By the safety requirements, `module` is null or not freed concurrently.

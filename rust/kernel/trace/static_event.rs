@@ -68,7 +68,7 @@ pub use self::{
 };
 #[cfg(CONFIG_PERF_EVENTS)]
 pub use super::perf::Event as PerfEvent;
-pub use super::probe::Found;
+pub use super::probe::TracepointRef;
 pub use super::tracepoint::{
     CallGuard,
     FaultableGuard,
@@ -81,15 +81,6 @@ pub use super::tracepoint_str::{
     TracepointStr, //
 };
 pub use crate::{
-    bindings::{
-        perf_event as RawPerfEvent,
-        print_line_t as RawPrintLine,
-        trace_entry as Header,
-        trace_event as RawEvent,
-        trace_event_call as RawCall,
-        trace_event_printf,
-        trace_iterator as RawIterator, //
-    },
     error::Result,
     ffi::{
         c_int,
@@ -104,18 +95,18 @@ pub use crate::{
 ///
 /// `tracepoint` must be the address of a static, of the kernel proper or of a module that the code
 /// which asks depends on.
-pub unsafe fn linked(tracepoint: *mut crate::bindings::tracepoint) -> Found {
-    // SAFETY: The caller promises a static. A module stays loaded as long as one that depends on it
-    // is.
-    Found::own(unsafe { Tracepoint::from_raw(tracepoint) })
+pub unsafe fn linked(tracepoint: *mut crate::bindings::tracepoint) -> TracepointRef {
+    // SAFETY: By the safety requirements, the tracepoint is a static. A module stays loaded as long
+    // as one that depends on it is.
+    TracepointRef::own(unsafe { Tracepoint::from_raw(tracepoint) })
 }
 
 /// Finds a tracepoint of the kernel proper by its name, of which there must be one.
-pub fn find_built_in(name: &CStr) -> crate::error::Result<Found> {
-    super::probe::find_built_in(name).map(Found::own)
+pub fn find_built_in(name: &CStr) -> crate::error::Result<TracepointRef> {
+    super::probe::find_built_in(name).map(TracepointRef::own)
 }
 
 /// Finds a tracepoint by its name, for code of `owner`.
-pub fn find(name: &CStr, owner: &'static crate::ThisModule) -> crate::error::Result<Found> {
+pub fn find(name: &CStr, owner: &'static crate::ThisModule) -> crate::error::Result<TracepointRef> {
     super::probe::find(name, owner)
 }

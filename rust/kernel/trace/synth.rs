@@ -58,9 +58,12 @@ mod tests;
 
 use self::record::Records;
 use super::{
-    event_file::EventFile,
+    event_file::{
+        EventFile,
+        Locked, //
+    },
     event_mutex::Held,
-    file::File,
+    raw,
     static_event::cpu_is_online,
     tracepoint::{
         CallGuard,
@@ -219,7 +222,7 @@ impl EventRef {
     /// references are counted.
     pub fn find(name: &CStr, held: Held<'_>) -> Option<Self> {
         // SAFETY: `held` is evidence that `event_mutex` is held.
-        let event = NonNull::new(unsafe { find(name) })?;
+        let event = NonNull::new(unsafe { raw::find_synth_event(name.as_char_ptr()) })?;
 
         // SAFETY: It is in the list of events.
         unsafe { Self::new(event, held) }
@@ -227,9 +230,9 @@ impl EventRef {
 
     /// The event that a file is of, if it is a synthetic one. `None` also if too many references
     /// are counted.
-    pub fn of_file(file: EventFile<'_>, held: Held<'_>) -> Option<Self> {
+    pub fn of_file(file: EventFile<Locked<'_>>, held: Held<'_>) -> Option<Self> {
         // SAFETY: `event_mutex` is held, and the event of a file is valid then.
-        let event = NonNull::new(unsafe { find_call(file.call()) })?;
+        let event = NonNull::new(unsafe { raw::find_synth_event_call(file.call()) })?;
 
         // SAFETY: It is in the list of events.
         unsafe { Self::new(event, held) }
@@ -476,8 +479,8 @@ impl<'h> Field<'h> {
 ///
 /// `event` must be a registered event during `'a`.
 unsafe fn fields<'a>(event: *const bindings::synth_event) -> &'a [*mut bindings::synth_field] {
-    // SAFETY: The caller promises a valid event, which does not change in this respect. CAST: The
-    // number is small.
+    // SAFETY: By the safety requirements, the event is valid. It does not change in this
+    // respect. CAST: The number is small.
     unsafe {
         let n = (*event).n_fields as usize;
 
@@ -513,8 +516,8 @@ unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64], records: Option<&Reco
     for probe in unsafe { tracepoint.probes_unguarded() } {
         if let Some(records) = records.filter(|records| records.are_made_by(probe.func)) {
             // SAFETY: It is the probe of the event for an instance, whose data is its file, which C
-            // keeps until its readers are gone. The caller promises the rest.
-            unsafe { records.write(File::from_raw(probe.data.cast()), words) };
+            // keeps until its readers are gone. The rest is a safety requirement.
+            unsafe { records.write(EventFile::from_probe(probe.data.cast()), words) };
             continue;
         }
         // SAFETY: All probes of the tracepoint of a synthetic event have this type: those of its
@@ -529,25 +532,4 @@ unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64], records: Option<&Reco
             );
         }
     }
-}
-
-// The symbols that the following functions use are not exported, so they must not be inlined into
-// modules.
-
-/// # Safety
-///
-/// `event_mutex` must be held.
-#[inline(never)]
-unsafe fn find(name: &CStr) -> *mut bindings::synth_event {
-    // SAFETY: By the safety requirements, `event_mutex` is held. C only compares the string.
-    unsafe { bindings::find_synth_event(name.as_char_ptr()) }
-}
-
-/// # Safety
-///
-/// `event_mutex` must be held, and `call` be a registered event.
-#[inline(never)]
-unsafe fn find_call(call: *mut bindings::trace_event_call) -> *mut bindings::synth_event {
-    // SAFETY: By the safety requirements, `event_mutex` is held, and `call` is a registered event.
-    unsafe { bindings::find_synth_event_call(call) }
 }

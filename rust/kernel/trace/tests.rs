@@ -3,28 +3,10 @@
 //! KUnit tests of the life of an event.
 
 use super::{
-    dynevent::{
-        self,
-        Args,
-        Kind, //
-    },
-    event::{
-        self,
-        Class,
-        Definition,
-        Event,
-        HasEvent,
-        Listener, //
-    },
     event_mutex::{
         self,
         Held, //
     },
-    field::{
-        FieldDef,
-        FilterKind, //
-    },
-    ring_buffer::Slot,
     tracepoint::ReadGuard,
     HEADER_SIZE, //
 };
@@ -45,6 +27,26 @@ use crate::{
         },
         Arc,
         ArcBorrow, //
+    },
+    trace::builtin::{
+        dynevent::{
+            self,
+            Args,
+            Kind, //
+        },
+        event::{
+            self,
+            Class,
+            Definition,
+            Event,
+            HasEvent,
+            Listener, //
+        },
+        field::{
+            FieldDef,
+            FilterKind, //
+        },
+        ring_buffer::ReservationStorage, //
     },
 };
 
@@ -545,7 +547,7 @@ mod suite {
         enable(c"write", true)?;
         {
             let guard = ReadGuard::new();
-            let mut slot = Slot::new();
+            let mut slot = ReservationStorage::new();
 
             for listener in event.event.listeners(&guard) {
                 let Listener::File(file) = listener else {

@@ -28,6 +28,7 @@ use self::{
     late_open::Openable,
     seq::SeqVTable, //
 };
+use super::raw;
 use crate::{
     bindings,
     prelude::*, //
@@ -42,21 +43,21 @@ use core::ptr::NonNull;
 ///
 /// `dentry` is a file that was made by `tracefs_create_file()` and was not removed.
 #[must_use = "the file is removed if this is dropped"]
-pub struct File {
+pub struct Entry {
     dentry: NonNull<bindings::dentry>,
     /// Permits opening a file of a module, until the module is unloaded.
     _openable: Option<Openable>,
 }
 
 // SAFETY: A file can be removed by any thread.
-unsafe impl Send for File {}
+unsafe impl Send for Entry {}
 // SAFETY: There is nothing to do with a shared reference.
-unsafe impl Sync for File {}
+unsafe impl Sync for Entry {}
 
-impl Drop for File {
+impl Drop for Entry {
     fn drop(&mut self) {
         // SAFETY: By the type invariant it was made and not removed.
-        unsafe { remove(self.dentry) };
+        unsafe { raw::tracefs_remove(self.dentry.as_ptr()) };
     }
 }
 
@@ -68,27 +69,27 @@ impl Drop for File {
 ///
 /// - `ENODEV` if it cannot be made: there is one of this name, or the kernel is locked down.
 /// - `ENOMEM`.
-pub fn create_file<T: FileOps>(name: &CStr, mode: u16) -> Result<File> {
+pub fn create_file<T: FileOps>(name: &CStr, mode: u16) -> Result<Entry> {
     // SAFETY: The operations take no data. They are constants in the code of the module that owns
     // them.
     unsafe { create(name, mode, FileVTable::<T>::get()) }
 }
 
 /// Creates a file that shows the text of `T`. Sleeps. See [`create_file`].
-pub fn create_seq_file<T: Show>(name: &CStr, mode: u16) -> Result<File> {
+pub fn create_seq_file<T: Show>(name: &CStr, mode: u16) -> Result<Entry> {
     // SAFETY: The operations take no data. They are constants in the code of the module that owns
     // them.
     unsafe { create(name, mode, SeqVTable::<T>::get()) }
 }
 
-// The symbols that the following functions use are not all exported, so they must not be inlined
-// into modules.
-
 /// # Safety
 ///
 /// `fops` must suit a file without data, and be valid as long as their owner, or permanently.
-#[inline(never)]
-unsafe fn create(name: &CStr, mode: u16, fops: &'static bindings::file_operations) -> Result<File> {
+unsafe fn create(
+    name: &CStr,
+    mode: u16,
+    fops: &'static bindings::file_operations,
+) -> Result<Entry> {
     // Built-in code is never unloaded.
     let openable = if fops.owner.is_null() {
         None
@@ -116,19 +117,9 @@ unsafe fn create(name: &CStr, mode: u16, fops: &'static bindings::file_operation
 
     // INVARIANT: It was just made.
     NonNull::new(dentry)
-        .map(|dentry| File {
+        .map(|dentry| Entry {
             dentry,
             _openable: openable,
         })
         .ok_or(ENODEV)
-}
-
-/// # Safety
-///
-/// `dentry` must have been made by `tracefs_create_file()`, and is not used any more afterwards.
-#[inline(never)]
-unsafe fn remove(dentry: NonNull<bindings::dentry>) {
-    // SAFETY: By the safety requirements, `tracefs_create_file()` has created `dentry`, which is
-    // not used afterwards.
-    unsafe { bindings::tracefs_remove(dentry.as_ptr()) };
 }

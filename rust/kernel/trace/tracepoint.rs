@@ -336,7 +336,7 @@ impl Tracepoint {
         if funcs.is_null() {
             return None;
         }
-        // SAFETY: The caller promises that the array is kept. It has one probe at least.
+        // SAFETY: By the safety requirements, the array is kept. It has one probe at least.
         Some(unsafe { (*funcs).data })
     }
 

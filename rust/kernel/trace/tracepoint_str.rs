@@ -5,12 +5,13 @@
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
 
 #[cfg(CONFIG_EVENT_TRACING)]
-use super::static_event::{
-    Argument,
-    Scalar, //
+use super::{
+    raw,
+    static_event::{
+        Argument,
+        Scalar, //
+    },
 };
-#[cfg(CONFIG_EVENT_TRACING)]
-use crate::bindings;
 use crate::prelude::*;
 
 /// A string that tools find by its address in the file `printk_formats` of tracefs.
@@ -49,10 +50,9 @@ impl TracepointStr {
 
     /// The string of a record, which may say anything.
     #[cfg(CONFIG_EVENT_TRACING)]
-    #[inline(never)]
     fn look_up(address: *const c_char) -> Self {
         // SAFETY: C compares the address with those of the section.
-        if unsafe { bindings::trace_is_tracepoint_string(address) } {
+        if unsafe { raw::trace_is_tracepoint_string(address) } {
             // INVARIANT: It is one of them.
             Self(address)
         } else {

@@ -23,8 +23,8 @@
 //! # The life of a trigger
 //!
 //! 1. [`NewTrigger`]: not shared yet.
-//! 2. Attached: it is in the list of its event and is hit. [`Lists`] returns references to it, and
-//!    prevents detaching it while they exist.
+//! 2. Attached: it is in the list of its event and is hit. [`TriggersMut`] returns references to
+//!    it, and prevents detaching it while they exist.
 //! 3. Detached, by [`EventFile::detach`] or by C as the instance is removed: it is not in the list,
 //!    but a CPU that entered before may still use it.
 //! 4. Freed, when no CPU can be using it any more. A kernel thread does this, later than the call
@@ -57,7 +57,7 @@
 //!             Hit,
 //!             Kind,
 //!             Line,
-//!             Lists,
+//!             TriggersMut,
 //!             NewTrigger,
 //!             Trigger, //
 //!         },
@@ -78,18 +78,11 @@
 //!         &COUNT
 //!     }
 //!
-//!     fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
-//!         if line.remove() {
-//!             file.detach::<Self>(lists, |_| true, |_| ());
-//!             return Ok(());
-//!         }
-//!         if line.params().is_some() {
-//!             return Err(EINVAL);
-//!         }
-//!         if file.triggers::<Self>(lists).next().is_some() {
-//!             return Err(EEXIST);
-//!         }
-//!         let new = NewTrigger::<Self>::new(file, Count { hits: Atomic::new(0) })?;
+//!     fn parse<'h>(file: EventFile<Locked<'h>>, line: Line<'_>, lists: &mut TriggersMut<'h>) ->
+//!     Result { if line.remove() { file.detach::<Self>(lists, |_| true, |_| ()); return Ok(()); }
+//!     if line.params().is_some() { return Err(EINVAL); } if
+//!     file.triggers::<Self>(lists).next().is_some() { return Err(EEXIST); } let new =
+//!     NewTrigger::<Self>::new(file, Count { hits: Atomic::new(0) })?;
 //!
 //!         Ok(new.attach(lists)?)
 //!     }
@@ -102,7 +95,7 @@
 //!         seq_print!(m, "count: {}\n", trigger.data().hits.load(Relaxed));
 //!     }
 //!
-//!     fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+//!     fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
 //!         while file.detach::<Self>(lists, |_| true, |_| ()) {}
 //!     }
 //!
@@ -143,19 +136,21 @@ pub use self::{
     hit::Hit,
     list::{
         Iter,
-        Lists, //
+        TriggersMut, //
     },
     registration::Registration,
     switch::Switch, //
 };
 
 use super::{
-    event::removal::Permission,
-    event_file::EventFile,
+    event_file::{
+        EventFile,
+        Locked, //
+    },
     event_mutex::Held,
     nesting::{
-        Level,
-        What, //
+        NestingGuard,
+        NestingKind, //
     },
     tracepoint::ProbeGuard, //
 };
@@ -165,6 +160,7 @@ use crate::{
     prelude::*,
     seq_file::SeqFile,
     str::as_char_ptr_in_const_context,
+    trace::removal::UnregisterScope,
     types::Opaque, //
 };
 use core::{
@@ -191,11 +187,15 @@ pub trait Command: Sized + 'static {
     /// Executes a line that was written to the `trigger` file of an event.
     ///
     /// An error is returned to its writer. May sleep.
-    fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result;
+    fn parse<'h>(
+        file: EventFile<Locked<'h>>,
+        line: Line<'_>,
+        lists: &mut TriggersMut<'h>,
+    ) -> Result;
 
     /// Removes all triggers of this command from an event that can be removed: its `trigger` file
     /// was opened with `O_TRUNC`. May sleep.
-    fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>);
+    fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>);
 
     /// The event has happened.
     ///
@@ -367,9 +367,10 @@ impl<T: Command> CommandOps<T> {
     ) -> c_int {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
-        let _permission = Permission::none(held);
-        // SAFETY: C calls nothing else about triggers concurrently, so no other `Lists` exists.
-        let mut lists = unsafe { Lists::new(held) };
+        let _permission = UnregisterScope::none(held);
+        // SAFETY: C calls nothing else about triggers concurrently, so no other `TriggersMut`
+        // exists.
+        let mut lists = unsafe { TriggersMut::new(held) };
         // SAFETY: By the safety requirements, `file` is in the list of its instance. It is not
         // removed from it while `event_mutex` is held and events cannot be unregistered.
         let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file), held) };
@@ -394,9 +395,10 @@ impl<T: Command> CommandOps<T> {
     unsafe extern "C" fn remove_all(file: *mut bindings::trace_event_file) {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
-        let _permission = Permission::none(held);
-        // SAFETY: C calls nothing else about triggers concurrently, so no other `Lists` exists.
-        let mut lists = unsafe { Lists::new(held) };
+        let _permission = UnregisterScope::none(held);
+        // SAFETY: C calls nothing else about triggers concurrently, so no other `TriggersMut`
+        // exists.
+        let mut lists = unsafe { TriggersMut::new(held) };
         // SAFETY: By the safety requirements, `file` is in the list of its instance. It is not
         // removed from it while `event_mutex` is held and events cannot be unregistered.
         let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file), held) };
@@ -444,7 +446,7 @@ impl<T: Command> CommandOps<T> {
             return;
         }
         // SAFETY: Where there is a record preemption is disabled, until after this returns.
-        if let Some(_level) = unsafe { Level::enter(What::Hits) } {
+        if let Some(_level) = unsafe { NestingGuard::enter(NestingKind::Hits) } {
             // SAFETY: The safety requirements are those of `hit_record`.
             unsafe { Self::hit_record(data, buffer, record, event) };
         }
@@ -462,7 +464,7 @@ impl<T: Command> CommandOps<T> {
         // System calls and uprobes are hit with preemption enabled. It is dropped after the level.
         let _guard = ProbeGuard::new();
         // SAFETY: The guard has disabled preemption until after this returns.
-        let Some(_level) = (unsafe { Level::enter(What::Hits) }) else {
+        let Some(_level) = (unsafe { NestingGuard::enter(NestingKind::Hits) }) else {
             return;
         };
         // SAFETY: By the safety requirements, `data` is that of a `Trigger<T>`. The fields read
@@ -485,9 +487,9 @@ impl<T: Command> CommandOps<T> {
     ) -> c_int {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
-        let _permission = Permission::none(held);
+        let _permission = UnregisterScope::none(held);
         // SAFETY: By the safety requirements, `data` is that of a `Trigger<T>` in a list. It is not
-        // detached, as that takes a `Lists`.
+        // detached, as that takes a `TriggersMut`.
         let trigger = unsafe { Trigger::<T>::from_c(data) };
         // SAFETY: By the safety requirements, `m` is a valid `seq_file` of this thread.
         let m = unsafe { SeqFile::from_raw(m) };
@@ -503,11 +505,11 @@ impl<T: Command> CommandOps<T> {
     unsafe fn detached(data: *mut bindings::event_trigger_data) {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
-        let _permission = Permission::none(held);
+        let _permission = UnregisterScope::none(held);
 
         // SAFETY: By the safety requirements, `data` is that of a `Trigger<T>` that was just
         // removed from its list, with its reference. It is not detached again, as that takes a
-        // `Lists`.
+        // `TriggersMut`.
         unsafe { data::retire::<T>(data, held, |data| T::detached(data, held)) };
     }
 }
@@ -521,7 +523,6 @@ const UNLINKED: bindings::list_head = bindings::list_head {
 /// Waits until no CPU can be in a hit that began before the call. Sleeps.
 ///
 /// After that a trigger that was detached before is no longer used.
-#[inline(never)]
 pub fn synchronize() {
     // SAFETY: There are no requirements.
     unsafe { bindings::tracepoint_synchronize_unregister() };

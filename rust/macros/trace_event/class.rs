@@ -420,8 +420,8 @@ pub(super) fn class(class: &Class, of_c: bool) -> Result<TokenStream> {
         .collect::<Result<Vec<_>>>()?;
     let count = descriptions.len() + 1;
     let write = write(class);
-    let file_probe = probe(class, &c_args, "probe", "ToFile");
-    let perf_probe = probe(class, &c_args, "perf", "ToPerf");
+    let file_probe = probe(class, &c_args, "probe", "FileSink");
+    let perf_probe = probe(class, &c_args, "perf", "PerfSink");
     let print = print::output(&class.name, class, &class.body.print)?;
 
     Ok(quote! {
@@ -429,7 +429,7 @@ pub(super) fn class(class: &Class, of_c: bool) -> Result<TokenStream> {
         #[repr(C)]
         #[allow(dead_code)]
         struct #record {
-            __header: #root::Header,
+            __header: ::kernel::bindings::trace_entry,
             #(#members,)*
             __data: [u8; 0],
         }

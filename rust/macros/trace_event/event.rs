@@ -105,7 +105,7 @@ pub(super) fn implementation(
             type Args<'a> = #tuple;
 
             #[inline]
-            fn tracepoint() -> ::kernel::error::Result<#root::Found> {
+            fn tracepoint() -> ::kernel::error::Result<#root::TracepointRef> {
                 #tracepoint
             }
 

@@ -431,10 +431,10 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
 
         #hidden
         unsafe extern "C" fn #output(
-            iter: *mut #root::RawIterator,
+            iter: *mut ::kernel::bindings::trace_iterator,
             _flags: #root::c_int,
-            event: *mut #root::RawEvent,
-        ) -> #root::RawPrintLine {
+            event: *mut ::kernel::bindings::trace_event,
+        ) -> ::kernel::bindings::print_line_t {
             // What the declaration has is evaluated in a function that is not unsafe. Its casts are
             // also in C's print format, where they are needed.
             #[allow(clippy::unnecessary_cast)]
@@ -447,7 +447,11 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
                 // conversion takes, and strings, arrays and socket addresses are in the record or
                 // static, with all that the conversion looks at.
                 unsafe {
-                    #root::trace_event_printf(iter, #root::c_str(#literal) #(, #values)*)
+                    ::kernel::bindings::trace_event_printf(
+                        iter,
+                        #root::c_str(#literal)
+                        #(, #values)*
+                    )
                 };
             }
 

@@ -17,8 +17,11 @@ use kernel::{
     prelude::*,
     sync::Arc,
     trace::{
-        event_file::EventFile,
-        snapshot::ConditionalSnapshot,
+        builtin::snapshot::ConditionalSnapshot,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         synth::{
             self,
             EventRef, //
@@ -357,7 +360,11 @@ impl<'a, 'h> Builder<'a, 'h> {
     }
 
     /// Returns the command of an auto-created histogram, or `None` without a histogram to copy.
-    fn auto_command(&self, file: EventFile<'h>, field: Span<'_>) -> Result<Option<TextBuf>> {
+    fn auto_command(
+        &self,
+        file: EventFile<Locked<'h>>,
+        field: Span<'_>,
+    ) -> Result<Option<TextBuf>> {
         let mut triggers = file.triggers::<HistCommand>(self.lists);
         let Some(like) =
             triggers.find(|trigger| self.spec.has_keys_like(&trigger.data().hist.spec))

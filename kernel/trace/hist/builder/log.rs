@@ -6,7 +6,10 @@ use kernel::{
     prelude::*,
     str::CString,
     trace::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         instance::Instance, //
     },
 };
@@ -41,7 +44,7 @@ pub(crate) struct Log<'h> {
 
 impl<'h> Log<'h> {
     /// The log for a command of the event `file`, of which `params` is what follows `hist:`.
-    pub(crate) fn new(file: EventFile<'h>, params: &[u8]) -> Result<Self> {
+    pub(crate) fn new(file: EventFile<Locked<'h>>, params: &[u8]) -> Result<Self> {
         Ok(Self {
             instance: file.instance(),
             location: joined(&[

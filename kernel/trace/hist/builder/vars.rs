@@ -9,7 +9,10 @@
 use kernel::{
     prelude::*,
     sync::Arc,
-    trace::event_file::EventFile, //
+    trace::event_file::{
+        EventFile,
+        Locked, //
+    },
 };
 
 use super::Builder;
@@ -102,7 +105,7 @@ impl FoundVar {
 /// Returns the first histogram of the event that defines a variable of this name, and its index.
 fn file_var(
     builder: &Builder<'_, '_>,
-    file: EventFile<'_>,
+    file: EventFile<Locked<'_>>,
     name: &[u8],
 ) -> Option<(Arc<Histogram>, usize)> {
     file.triggers::<HistCommand>(builder.lists)
@@ -175,7 +178,7 @@ impl<'h> Builder<'_, 'h> {
     }
 
     /// The event of this name in the instance.
-    pub(super) fn event(&self, (system, event): EventName<'_>) -> Option<EventFile<'h>> {
+    pub(super) fn event(&self, (system, event): EventName<'_>) -> Option<EventFile<Locked<'h>>> {
         // A name that does not fit in memory is not that of an event.
         let system = system.to_c_string().ok()?;
         let event = event.to_c_string().ok()?;

@@ -8,7 +8,7 @@
 use kernel::{
     prelude::*,
     str::CString,
-    trace::dynevent::is_space, //
+    trace::builtin::dynevent::is_space, //
 };
 
 use crate::text_buf::c_string;

@@ -9,7 +9,7 @@ use crate::{
 use kernel::{
     prelude::*,
     trace::{
-        context,
+        builtin::context,
         trigger::Hit, //
     },
 };

@@ -17,7 +17,7 @@ use kernel::{
         __GFP_NOWARN, //
     },
     impl_has_work,
-    irq_work::Relay,
+    irq_work::IrqWorkQueuer,
     new_work,
     prelude::*,
     sync::{
@@ -63,7 +63,7 @@ pub(super) struct KeyArena {
     extension: Arc<Extension>,
     /// The place of the next key, counted over both parts.
     next: Atomic<usize>,
-    relay: Pin<KBox<Relay<Extension>>>,
+    relay: Pin<KBox<IrqWorkQueuer<Extension>>>,
 }
 
 /// It was requested, and is not allocated yet.
@@ -119,7 +119,7 @@ impl KeyArena {
         Ok(Self {
             own,
             early,
-            relay: KBox::pin_init(Relay::new(extension.clone()), GFP_KERNEL)?,
+            relay: KBox::pin_init(IrqWorkQueuer::new(extension.clone()), GFP_KERNEL)?,
             extension,
             next: Atomic::new(0),
         })
@@ -202,7 +202,7 @@ impl KeyArena {
 
 impl Extension {
     /// Requests this part if it is not there.
-    fn request(&self, relay: &Relay<Self>) {
+    fn request(&self, relay: &IrqWorkQueuer<Self>) {
         if self.words.as_ref().is_some() {
             return;
         }

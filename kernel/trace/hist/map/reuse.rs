@@ -26,7 +26,7 @@
 //! was. If the lock was taken first, nothing of this waits for anybody, and each loop has a bound.
 
 use kernel::{
-    percpu::Counter,
+    percpu::PerCpuCounter,
     prelude::*,
     sync::{
         atomic::{
@@ -91,9 +91,9 @@ pub(super) struct Reuse {
     /// The next bucket to take an element from.
     hand: Atomic<u32>,
     /// Number of keys that have lost their element.
-    reused: Counter,
+    reused: PerCpuCounter,
     /// Number of those with a variable that was still to be taken.
-    lost: Counter,
+    lost: PerCpuCounter,
 }
 
 /// An element in use, with the word of its lock before its key was compared.
@@ -193,8 +193,8 @@ impl Reuse {
             awaited: Atomic::new(0),
             pinned: Atomic::new(0),
             hand: Atomic::new(0),
-            reused: Counter::new()?,
-            lost: Counter::new()?,
+            reused: PerCpuCounter::new()?,
+            lost: PerCpuCounter::new()?,
         })
     }
 

@@ -23,7 +23,7 @@ use kernel::{
             Write, //
         },
     },
-    trace::snapshot, //
+    trace::builtin::snapshot, //
 };
 
 /// Number of attempts to read during a write.

@@ -4,7 +4,7 @@
 
 use kernel::{
     prelude::*,
-    trace::symbol, //
+    trace::builtin::symbol, //
 };
 
 use crate::{

@@ -10,13 +10,16 @@ use kernel::{
     prelude::*,
     sync::Arc,
     trace::{
+        builtin::{
+            event_seq::EventSeqFile,
+            symbol, //
+        },
         event_file::{
             EventFile,
-            FieldKind as RecordKind, //
+            FieldKind as RecordKind,
+            Locked, //
         },
-        event_text::EventText,
-        symbol,
-        trigger::Lists, //
+        trigger::TriggersMut, //
     },
 };
 
@@ -69,10 +72,10 @@ const DIV_SHIFT_MAX: u64 = 1 << 20;
 pub(crate) struct DebugFile;
 
 #[vtable]
-impl EventText for DebugFile {
+impl EventSeqFile for DebugFile {
     type Text = KVec<TextBuf>;
 
-    fn collect<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> Result<Self::Text> {
+    fn collect<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> Result<Self::Text> {
         let mut texts = KVec::new();
 
         for trigger in file.triggers::<HistCommand>(lists) {

@@ -44,9 +44,12 @@ use kernel::{
     seq_file::SeqFile,
     sync::Arc,
     trace::{
-        event_file::EventFile,
-        event_text::EventText,
-        trigger::Lists, //
+        builtin::event_seq::EventSeqFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
+        trigger::TriggersMut, //
     },
 };
 
@@ -83,10 +86,10 @@ pub(crate) struct RawColumns {
 }
 
 #[vtable]
-impl EventText for RawFile {
+impl EventSeqFile for RawFile {
     type Text = RawReading;
 
-    fn collect<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> Result<RawReading> {
+    fn collect<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> Result<RawReading> {
         let mut tables = KVec::new();
 
         for trigger in file.triggers::<HistCommand>(lists) {
@@ -135,7 +138,7 @@ impl EventText for RawFile {
         Ok(false)
     }
 
-    fn hits<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> u64 {
+    fn hits<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> u64 {
         hits(file, lists)
     }
 }

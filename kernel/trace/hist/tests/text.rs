@@ -4,7 +4,7 @@
 
 use kernel::{
     prelude::*,
-    trace::dynevent::is_space, //
+    trace::builtin::dynevent::is_space, //
 };
 
 #[kunit_tests(hist_text)]

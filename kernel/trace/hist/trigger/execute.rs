@@ -10,12 +10,15 @@ use kernel::{
         UniqueArc, //
     },
     trace::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         trigger::{
             Filter,
             Line,
-            Lists,
-            Trigger, //
+            Trigger,
+            TriggersMut, //
         },
     },
 };
@@ -57,7 +60,11 @@ const IF: &[u8] = b"if";
 const BEHIND_IF_MIN: usize = 2;
 
 /// Parses and executes a line.
-pub(super) fn execute<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+pub(super) fn execute<'h>(
+    file: EventFile<Locked<'h>>,
+    line: Line<'_>,
+    lists: &mut TriggersMut<'h>,
+) -> Result {
     let params = line.params().ok_or(EINVAL)?.to_bytes();
     let log = Log::new(file, params)?;
     let text = Span::new(params, PARAMS_AT);
@@ -83,8 +90,8 @@ pub(super) fn execute<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists
 /// Creates a histogram that an action of another one needs, and attaches it. `command` is what
 /// follows `hist:`.
 fn auto_create<'h>(
-    file: EventFile<'h>,
-    lists: &mut Lists<'h>,
+    file: EventFile<Locked<'h>>,
+    lists: &mut TriggersMut<'h>,
     log: &Log<'h>,
     command: &[u8],
 ) -> Result {
@@ -97,8 +104,8 @@ fn auto_create<'h>(
 
 /// Parses a line, and builds the description of the histogram that it means, without the actions.
 fn with_builder<'h>(
-    file: EventFile<'h>,
-    lists: &mut Lists<'h>,
+    file: EventFile<Locked<'h>>,
+    lists: &mut TriggersMut<'h>,
     log: &Log<'h>,
     text: Span<'_>,
     mode: Mode,

@@ -10,14 +10,17 @@ use kernel::{
     prelude::*,
     sync::Arc,
     trace::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex::Held,
         synth::EventRef,
         trigger::{
             synchronize,
             Filter,
-            Lists,
-            NewTrigger, //
+            NewTrigger,
+            TriggersMut, //
         },
     },
 };
@@ -44,8 +47,8 @@ pub(super) struct AttachOptions<'h> {
 
 /// Attaches a histogram to an event. On error everything except the histogram is rolled back.
 pub(super) fn attach<'h>(
-    file: EventFile<'h>,
-    lists: &mut Lists<'h>,
+    file: EventFile<Locked<'h>>,
+    lists: &mut TriggersMut<'h>,
     hist: &Arc<Histogram>,
     options: AttachOptions<'h>,
 ) -> Result {
@@ -66,7 +69,7 @@ pub(super) fn attach<'h>(
 }
 
 fn new_trigger<'h>(
-    file: EventFile<'h>,
+    file: EventFile<Locked<'h>>,
     data: TriggerData,
     options: AttachOptions<'h>,
 ) -> Result<NewTrigger<'h, HistCommand>> {
@@ -80,7 +83,7 @@ fn new_trigger<'h>(
 }
 
 /// Detaches the trigger with this number.
-pub(super) fn detach<'h>(file: EventFile<'h>, lists: &mut Lists<'h>, id: u64) {
+pub(super) fn detach<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>, id: u64) {
     if let Some(hist) = take(file, lists, |data| data.id == id) {
         if !registry::is_attached(lists.held(), &hist) {
             release_resources(&hist.effects, lists);
@@ -89,7 +92,7 @@ pub(super) fn detach<'h>(file: EventFile<'h>, lists: &mut Lists<'h>, id: u64) {
 }
 
 /// Detaches all triggers of an event, if nothing refers to the variables of their histograms.
-pub(super) fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+pub(super) fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
     let held = lists.held();
 
     if file
@@ -130,8 +133,8 @@ pub(super) fn detached(data: &TriggerData, held: Held<'_>) {
 
 /// Takes the first trigger for which `pred` is true off the event. Returns its histogram.
 fn take(
-    file: EventFile<'_>,
-    lists: &mut Lists<'_>,
+    file: EventFile<Locked<'_>>,
+    lists: &mut TriggersMut<'_>,
     pred: impl Fn(&TriggerData) -> bool,
 ) -> Option<Arc<Histogram>> {
     let mut taken = None;
@@ -158,7 +161,7 @@ fn take(
 /// any more. No trigger has the histograms any more, or ever had. Sleeps.
 pub(super) fn release_resources<'a>(
     effects: impl IntoIterator<Item = &'a Effect, IntoIter: Clone>,
-    lists: &mut Lists<'_>,
+    lists: &mut TriggersMut<'_>,
 ) {
     let held = lists.held();
 

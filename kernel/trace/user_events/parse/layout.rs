@@ -18,7 +18,7 @@ use super::{
 };
 use kernel::{
     prelude::*,
-    trace::field::FieldDef, //
+    trace::builtin::field::FieldDef, //
 };
 
 /// Length of the shortest field, with its semicolon: `u8 a;`.

@@ -30,6 +30,7 @@
 
 use super::{
     super::{
+        deliver,
         event::{
             listens,
             EventUse,
@@ -37,8 +38,7 @@ use super::{
             KEPT, //
         },
         parse,
-        patterns,
-        probe, //
+        patterns, //
     },
     get,
     reap_later,
@@ -160,8 +160,8 @@ impl Registry {
         oldest.is_some_and(|event| self.remove_oldest(event))
     }
 
-    /// Removes some unused events for the work item, with which tasks that create events compete for
-    /// `event_mutex`. Returns `true` if there were any.
+    /// Removes some unused events for the work item, with which tasks that create events compete
+    /// for `event_mutex`. Returns `true` if there were any.
     fn reap_some(&self) -> bool {
         let mut is_any = false;
         let mut is_refused = false;
@@ -323,7 +323,7 @@ impl Registry {
             if event.uses() != listeners
                 || event.is_persistent()
                 || event.trace().is_referenced()
-                || probe::listeners(event) & !listens::FTRACE != 0
+                || deliver::listeners(event) & !listens::FTRACE != 0
             {
                 return false;
             }

@@ -19,7 +19,7 @@ mod tests {
     };
     use kernel::{
         str::CString,
-        trace::field::FilterKind, //
+        trace::builtin::field::FilterKind, //
     };
 
     /// Size, sign and elements of a field of this type, if it is the only one.

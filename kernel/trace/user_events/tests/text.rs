@@ -8,6 +8,7 @@ use kernel::prelude::*;
 mod tests {
     use super::*;
     use crate::{
+        canonical_fields::of_args,
         num::{
             hex,
             parse_u32,
@@ -15,7 +16,6 @@ mod tests {
         },
         parse::fields,
         print_fmt,
-        signature::of_args,
         tests::{
             c_string,
             row, //

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events of an instance that are kept.
+//! References to events of an instance.
 
-use super::EventFile;
+use super::{
+    EventFile,
+    Locked,
+    ENABLED, //
+};
 use crate::{
     bindings,
     error::to_result,
     prelude::*,
-    sync::atomic::{
-        Atomic,
-        Relaxed, //
-    },
     trace::{
         event_mutex::{
             self,
             Held, //
         },
-        instance::InstanceRef, //
-    }, //
+        instance::InstanceRef,
+        raw, //
+    },
 };
 use core::ptr::NonNull;
 
-/// A reference to an event in a trace instance: as long as it exists, neither the event nor the
-/// instance can be removed.
+/// The access of a reference: as long as it exists, neither the event nor the instance can be
+/// removed.
 ///
 /// Meanwhile removing either of them fails with `EBUSY`, and the module of the event cannot be
 /// unloaded.
@@ -32,34 +33,33 @@ use core::ptr::NonNull;
 /// # Examples
 ///
 /// ```
-/// use kernel::trace::event_file::EventFileRef;
+/// use kernel::trace::event_file::EventFile;
 ///
-/// let file = EventFileRef::get(None, c"sched", c"sched_switch")?;
+/// let file = EventFile::get(None, c"sched", c"sched_switch")?;
 ///
 /// file.set_enabled(true)?;
 /// assert!(file.is_enabled());
 /// file.set_enabled(false)?;
 ///
-/// assert_eq!(EventFileRef::get(None, c"sched", c"no_such_event").err(), Some(EINVAL));
-/// assert_eq!(EventFileRef::get(Some(c"no_such"), c"sched", c"sched_switch").err(), Some(ENOENT));
+/// assert_eq!(EventFile::get(None, c"sched", c"no_such_event").err(), Some(EINVAL));
+/// assert_eq!(EventFile::get(Some(c"no_such"), c"sched", c"sched_switch").err(), Some(ENOENT));
 /// # Ok::<(), Error>(())
 /// ```
 ///
 /// # Invariants
 ///
-/// `ptr` is a file in the list of the instance, and a reference is held to its event, which is this
-/// one's.
-pub struct EventFileRef {
-    ptr: NonNull<bindings::trace_event_file>,
+/// `event` is an event to which a reference is held, which is this one's.
+pub struct Owned {
+    event: NonNull<bindings::trace_event_call>,
     _instance: InstanceRef,
 }
 
 // SAFETY: The references are not tied to the thread that took them.
-unsafe impl Send for EventFileRef {}
+unsafe impl Send for EventFile<Owned> {}
 // SAFETY: What can be done with a shared reference is locked, or needs `event_mutex`.
-unsafe impl Sync for EventFileRef {}
+unsafe impl Sync for EventFile<Owned> {}
 
-impl EventFileRef {
+impl EventFile<Owned> {
     /// Finds an event by its system and name, in the instance of this name or in the top one.
     /// Sleeps: takes `event_mutex`.
     ///
@@ -71,15 +71,17 @@ impl EventFileRef {
     ///   initialised: if that fails the module goes, whatever its references are. Also if there are
     ///   too many references to the event or the instance, as some were leaked.
     /// - `ENODEV` if there is no top instance yet.
-    #[inline(never)]
     pub fn get(instance: Option<&CStr>, system: &CStr, event: &CStr) -> Result<Self> {
         let instance = InstanceRef::find(instance)?;
         let guard = event_mutex::lock();
         // SAFETY: The instance is kept, and `event_mutex` is held.
         let ptr = unsafe { find(&instance, system, event) }.ok_or(EINVAL)?;
 
-        // SAFETY: It was found in the list with `event_mutex` held, which still is.
-        if !unsafe { bindings::trace_event_get((*ptr.as_ptr()).event_call) } {
+        // SAFETY: It was found in the list with `event_mutex` held, which still is. C sets the
+        // pointer once.
+        let event = unsafe { (*ptr.as_ptr()).event_call };
+        // SAFETY: The event of the file is there as well.
+        if !unsafe { raw::trace_event_get(event) } {
             return Err(EBUSY);
         }
         drop(guard);
@@ -87,17 +89,16 @@ impl EventFileRef {
         // event and the instance are there.
         Ok(Self {
             ptr,
-            _instance: instance,
+            access: Owned {
+                // SAFETY: A file has an event.
+                event: unsafe { NonNull::new_unchecked(event) },
+                _instance: instance,
+            },
         })
     }
 
-    #[inline]
-    pub(in crate::trace) fn as_raw(&self) -> *mut bindings::trace_event_file {
-        self.ptr.as_ptr()
-    }
-
     /// The handle, to use with `event_mutex` held.
-    pub fn file<'h>(&'h self, held: Held<'h>) -> EventFile<'h> {
+    pub fn file<'h>(&'h self, held: Held<'h>) -> EventFile<Locked<'h>> {
         // SAFETY: By the type invariant it is in the list as long as `self`.
         unsafe { EventFile::from_raw(self.ptr, held) }
     }
@@ -117,40 +118,32 @@ impl EventFileRef {
     /// records. A hint: it can change at any time.
     #[inline]
     pub fn is_enabled(&self) -> bool {
-        // SAFETY: By the type invariant the file is there; C changes the flags bit by bit with
-        // atomic operations.
-        let flags = unsafe { Atomic::<usize>::from_ptr((&raw mut (*self.as_raw()).flags).cast()) };
-
-        flags.load(Relaxed) & ENABLED != 0
+        self.flags() & ENABLED != 0
     }
 }
 
-// CAST: It is a small number.
-const ENABLED: usize = bindings::EVENT_FILE_FL_ENABLED as usize;
-
-impl Drop for EventFileRef {
-    #[inline(never)]
+impl Drop for Owned {
     fn drop(&mut self) {
         let _guard = event_mutex::lock();
 
         // SAFETY: By the type invariant there is a reference, which is dropped here. The one to the
         // instance is dropped after that.
-        unsafe { bindings::trace_event_put_ref((*self.as_raw()).event_call) };
+        unsafe { raw::trace_event_put_ref(self.event.as_ptr()) };
     }
 }
 
 /// # Safety
 ///
 /// `event_mutex` must be held.
-#[inline(never)]
 unsafe fn find(
     instance: &InstanceRef,
     system: &CStr,
     event: &CStr,
 ) -> Option<NonNull<bindings::trace_event_file>> {
-    // SAFETY: The instance is kept, and the caller promises the mutex. C only compares the strings.
+    // SAFETY: The instance is kept. By the safety requirements, `event_mutex` is held. C only
+    // compares the strings.
     NonNull::new(unsafe {
-        bindings::find_event_file(instance.as_raw(), system.as_char_ptr(), event.as_char_ptr())
+        raw::find_event_file(instance.as_raw(), system.as_char_ptr(), event.as_char_ptr())
     })
 }
 
@@ -158,11 +151,10 @@ unsafe fn find(
 ///
 /// # Safety
 ///
-/// `file` must be kept, as the invariant of [`EventFileRef`] says.
-#[inline(never)]
+/// `file` must be kept, as the invariant of [`Owned`] says.
 unsafe fn set_enabled(file: NonNull<bindings::trace_event_file>, on: bool) -> Result {
     let file = file.as_ptr();
-    // SAFETY: By the caller's promise the event is there.
+    // SAFETY: By the safety requirements, the event is there.
     let call = unsafe { (*file).event_call };
     // The mutex keeps others from binding a custom event, which changes what has the name.
     let guard = event_mutex::lock();
@@ -170,7 +162,7 @@ unsafe fn set_enabled(file: NonNull<bindings::trace_event_file>, on: bool) -> Re
     let name = unsafe { bindings::trace_event_name(call) };
 
     drop(guard);
-    // SAFETY: By the caller's promise the event and its instance are there, and the names are
+    // SAFETY: By the safety requirements, the event and its instance are there, and the names are
     // strings that are there as long as the event. C only compares them.
     to_result(unsafe {
         bindings::trace_array_set_clr_event((*file).tr, (*(*call).class).system, name, on)

@@ -2,7 +2,9 @@
 
 //! Tests of references to events and instances.
 
-use super::EventFileRef;
+use super::EventFile;
+#[cfg(CONFIG_SYNTH_EVENTS)]
+use super::Owned;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 use crate::error::to_result;
 use crate::{
@@ -27,7 +29,7 @@ const NAME: &CStr = c"rust_instance_test";
 /// Has the records of an event filtered, so that they are first written to a page aside; no longer
 /// with `0`.
 #[cfg(CONFIG_SYNTH_EVENTS)]
-pub(in crate::trace) fn set_filter(file: &EventFileRef, filter: &CStr) -> Result {
+pub(in crate::trace) fn set_filter(file: &EventFile<Owned>, filter: &CStr) -> Result {
     let mut text = KVec::new();
     text.extend_from_slice(filter.to_bytes_with_nul(), GFP_KERNEL)?;
     let _guard = event_mutex::lock();
@@ -47,9 +49,9 @@ mod references {
 
         assert!(made == found);
         // It has the events of these systems.
-        assert!(EventFileRef::get(Some(NAME), c"sched", c"sched_switch").is_ok());
+        assert!(EventFile::get(Some(NAME), c"sched", c"sched_switch").is_ok());
         assert_eq!(
-            EventFileRef::get(Some(NAME), c"timer", c"timer_start").err(),
+            EventFile::get(Some(NAME), c"timer", c"timer_start").err(),
             Some(EINVAL)
         );
         // And stays as long as there is a reference.
@@ -60,8 +62,8 @@ mod references {
     #[test]
     fn events_of_an_instance() -> Result {
         let instance = InstanceRef::get_by_name(NAME, Some(c"sched")).ok_or(ENOMEM)?;
-        let switch = EventFileRef::get(Some(NAME), c"sched", c"sched_switch")?;
-        let waking = EventFileRef::get(Some(NAME), c"sched", c"sched_waking")?;
+        let switch = EventFile::get(Some(NAME), c"sched", c"sched_switch")?;
+        let waking = EventFile::get(Some(NAME), c"sched", c"sched_waking")?;
 
         instance.set_event(Some(c"sched"), Some(c"sched_switch"), true)?;
         assert!(switch.is_enabled() && !waking.is_enabled());
@@ -88,7 +90,7 @@ mod references {
 
     #[test]
     fn the_top_instance() -> Result {
-        let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
+        let file = EventFile::get(None, c"sched", c"sched_process_exec")?;
 
         top::set_event(Some(c"sched"), Some(c"sched_process_exec"), true)?;
         assert!(file.is_enabled());
@@ -100,7 +102,7 @@ mod references {
 
     #[test]
     fn on_and_off() -> Result {
-        let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
+        let file = EventFile::get(None, c"sched", c"sched_process_exec")?;
         // SAFETY: The file is kept, and its instance has a buffer.
         let buffer = unsafe { (*(*file.as_raw()).tr).array_buffer.buffer };
         // SAFETY: The buffer is permanent.
@@ -117,7 +119,7 @@ mod references {
     #[test]
     #[cfg(CONFIG_TRACER_SNAPSHOT)]
     fn snapshots() -> Result {
-        let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
+        let file = EventFile::get(None, c"sched", c"sched_process_exec")?;
         // SAFETY: The file is kept, and its instance is permanent.
         let buffer = || unsafe { (*(*file.as_raw()).tr).array_buffer.buffer };
         let before = buffer();
@@ -134,8 +136,8 @@ mod references {
     #[test]
     fn texts_in_an_instance() -> Result {
         let made = InstanceRef::get_by_name(NAME, Some(c"sched")).ok_or(ENOMEM)?;
-        let file = EventFileRef::get(Some(NAME), c"sched", c"sched_switch")?;
-        let top = EventFileRef::get(None, c"sched", c"sched_switch")?;
+        let file = EventFile::get(Some(NAME), c"sched", c"sched_switch")?;
+        let top = EventFile::get(None, c"sched", c"sched_switch")?;
         let top = top.file(event_mutex::lock().held()).instance().pin()?;
 
         // Not to where everybody looks.

@@ -5,6 +5,8 @@
 //! C keeps a pointer to a table of them, which it follows when the log is read. A table in a module
 //! can be gone then, so a copy is used in place of it.
 
+#[cfg(CONFIG_MODULES)]
+use crate::trace::raw;
 use crate::{
     prelude::*,
     str::CString,
@@ -118,7 +120,7 @@ pub(super) unsafe fn lasting(texts: *const *const c_char, index: u8) -> (*const 
 #[cfg(CONFIG_MODULES)]
 fn is_in_module(address: usize) -> bool {
     // SAFETY: The function has no requirements.
-    unsafe { crate::bindings::is_module_address(address) }
+    unsafe { raw::is_module_address(address) }
 }
 
 #[cfg(not(CONFIG_MODULES))]

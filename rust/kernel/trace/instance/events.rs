@@ -9,15 +9,19 @@ use super::{
 use crate::{
     bindings,
     trace::{
-        event::{
-            removal::Permission,
+        builtin::event::{
             Class,
             Event,
             Operations, //
         },
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex,
-        trigger::Lists, //
+        raw,
+        removal::UnregisterScope,
+        trigger::TriggersMut, //
     },
 };
 use core::{
@@ -54,13 +58,13 @@ impl InstanceRef {
     pub fn with_triggers<R>(
         &self,
         guard: &mut event_mutex::Guard,
-        f: impl for<'h> FnOnce(Instance<'h>, &mut Lists<'h>) -> R,
+        f: impl for<'h> FnOnce(Instance<'h>, &mut TriggersMut<'h>) -> R,
     ) -> R {
         let held = guard.held();
-        let _permission = Permission::none(held);
+        let _permission = UnregisterScope::none(held);
         // SAFETY: A callback of a trigger, which could have one, is called with `event_mutex` held,
         // so it has no guard. The guard is borrowed exclusively as long as this exists.
-        let mut lists = unsafe { Lists::new(held) };
+        let mut lists = unsafe { TriggersMut::new(held) };
 
         f(self.get(held), &mut lists)
     }
@@ -85,12 +89,12 @@ impl InstanceRef {
 /// ```
 pub fn for_each(
     guard: &mut event_mutex::Guard,
-    mut f: impl for<'h> FnMut(Instance<'h>, &mut Lists<'h>),
+    mut f: impl for<'h> FnMut(Instance<'h>, &mut TriggersMut<'h>),
 ) {
     let held = guard.held();
-    let _permission = Permission::none(held);
+    let _permission = UnregisterScope::none(held);
     // SAFETY: As in `with_triggers`.
-    let mut lists = unsafe { Lists::new(held) };
+    let mut lists = unsafe { TriggersMut::new(held) };
     let mut next = None;
 
     loop {
@@ -109,8 +113,8 @@ pub fn for_each(
 impl<'h> Instance<'h> {
     /// Finds the file of an event. `None` if the instance does not have the system of the event, or
     /// outside of the functions and callbacks in which no event can be unregistered.
-    pub fn file_of<T>(self, event: &Event<T>) -> Option<EventFile<'h>> {
-        if !Permission::is_none(self.held) {
+    pub fn file_of<T>(self, event: &Event<T>) -> Option<EventFile<Locked<'h>>> {
+        if !UnregisterScope::is_none(self.held) {
             return None;
         }
         let mut next = None;
@@ -135,9 +139,9 @@ impl<'h> Instance<'h> {
     pub fn for_each_of<T: Operations>(
         self,
         class: &'static Class<T>,
-        mut f: impl FnMut(&T, EventFile<'h>),
+        mut f: impl FnMut(&T, EventFile<Locked<'h>>),
     ) {
-        if !Permission::is_none(self.held) {
+        if !UnregisterScope::is_none(self.held) {
             return;
         }
         let mut next = None;
@@ -168,11 +172,10 @@ impl<'h> Instance<'h> {
 /// # Safety
 ///
 /// `event_mutex` must be held, and must have been since `before` was returned.
-#[inline(never)]
 unsafe fn next_instance(
     before: Option<NonNull<bindings::trace_array>>,
 ) -> Option<NonNull<bindings::trace_array>> {
-    let head = &raw mut bindings::ftrace_trace_arrays;
+    let head = raw::trace_arrays();
     // SAFETY: By the safety requirements, `before` is in the list, which does not change.
     let next = unsafe {
         match before {
@@ -196,7 +199,6 @@ unsafe fn next_instance(
 ///
 /// The instance must be there, and the list must not have changed since `before` was returned
 /// except at its start.
-#[inline(never)]
 unsafe fn next_file(
     instance: Instance<'_>,
     before: Option<NonNull<bindings::trace_event_file>>,

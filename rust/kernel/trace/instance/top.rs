@@ -5,6 +5,8 @@
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h).
 
+#[cfg(CONFIG_TRACER_SNAPSHOT)]
+use super::super::raw;
 use crate::{
     bindings,
     error::to_result,
@@ -69,10 +71,9 @@ pub fn snapshot() {
 ///
 /// `ENOMEM`; C warns then.
 #[cfg(CONFIG_TRACER_SNAPSHOT)]
-#[inline(never)]
 pub fn alloc_snapshot() -> Result {
     // SAFETY: There are no requirements but a context that can sleep.
-    to_result(unsafe { bindings::tracing_alloc_snapshot() })
+    to_result(unsafe { raw::tracing_alloc_snapshot() })
 }
 
 /// [Takes a snapshot](snapshot), after allocating the buffers if they do not exist. Sleeps. Without

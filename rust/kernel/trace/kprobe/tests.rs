@@ -12,8 +12,8 @@ use super::{
 use crate::{
     prelude::*,
     trace::{
-        dynevent::cmd::Command,
-        event_file::EventFileRef, //
+        dynevent_cmd::Command,
+        event_file::EventFile, //
     },
 };
 
@@ -28,7 +28,7 @@ fn deleted(event: Event) -> Result {
 }
 
 fn is_there(name: &CStr) -> bool {
-    EventFileRef::get(None, c"kprobes", name).is_ok()
+    EventFile::get(None, c"kprobes", name).is_ok()
 }
 
 #[macros::kunit_tests(rust_kernel_trace_kprobe)]

@@ -8,6 +8,7 @@ use crate::{
     bindings,
     error::to_result,
     prelude::*,
+    trace::raw,
     types::Opaque, //
 };
 use core::marker::PhantomData;
@@ -56,7 +57,9 @@ impl ModuleTracepoints<'_> {
 
         // SAFETY: By the type invariant the module is there and the lock is held. The closure is
         // only used before this returns.
-        unsafe { for_each(self.module, look::<F>, (&raw mut f).cast()) };
+        unsafe {
+            raw::for_each_tracepoint_in_module(self.module, Some(look::<F>), (&raw mut f).cast())
+        };
     }
 
     /// Returns `true` if the module has a tracepoint of this name.
@@ -66,22 +69,6 @@ impl ModuleTracepoints<'_> {
         self.for_each(|other| found |= other == name);
         found
     }
-}
-
-// Not exported, so it must not get inlined into modules.
-/// # Safety
-///
-/// `module` must be there, and the lock of the list of modules with tracepoints be held. It must be
-/// possible to call `f` with each of its tracepoints, and `data`.
-#[inline(never)]
-unsafe fn for_each(
-    module: *mut bindings::module,
-    f: unsafe extern "C" fn(*mut bindings::tracepoint, *mut bindings::module, *mut c_void),
-    data: *mut c_void,
-) {
-    // SAFETY: By the safety requirements, `module` exists, the lock of the list is held, and `f`
-    // can be called with each of its tracepoints and `data`.
-    unsafe { bindings::for_each_tracepoint_in_module(module, Some(f), data) };
 }
 
 /// Calls `F` for each module that has tracepoints, on loading and on unloading. Creating the watch

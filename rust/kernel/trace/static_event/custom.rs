@@ -37,7 +37,6 @@ impl Call {
     ///
     /// `name` must be the name that this was made with. The class must have been made as `custom`,
     /// and the probes of the class have the prototype of the tracepoint.
-    #[inline(never)]
     pub unsafe fn bind(&'static self, name: &CStr) -> Result {
         let tracepoint = probe::find_built_in(name)?;
         let call = self.0.get();
@@ -79,15 +78,15 @@ pub(super) unsafe extern "C" fn register(
         // There is nothing to do for the others.
         _ => return 0,
     };
-    // SAFETY: The caller promises an event, whose module is that of the call, and the mutex.
+    // SAFETY: By the safety requirements, the call is that of an event with this module, and
+    // `event_mutex` is held.
     let (flags, module) = unsafe { ((*call).flags, bindings::trace_event_module(call)) };
 
     if attach {
         if flags & CUSTOM != 0 {
             return ENODEV.to_errno();
         }
-        // SAFETY: C does not unload the module of an event without `event_mutex`, which the caller
-        // promises to be held.
+        // SAFETY: C does not unload the module of an event without `event_mutex`, which is held.
         let Some(module) = (unsafe { ModuleRef::get_raw(module) }) else {
             return ENODEV.to_errno();
         };

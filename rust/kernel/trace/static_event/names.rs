@@ -105,7 +105,7 @@ pub(super) unsafe fn print_flags(
     #[cfg(not(CONFIG_64BIT))]
     use bindings::trace_print_flags_seq_u64 as print;
 
-    // SAFETY: The caller promises the buffer. A `Name` is what C has.
+    // SAFETY: By the safety requirements, the buffer is valid. A `Name` is what C has.
     unsafe {
         print(
             seq,

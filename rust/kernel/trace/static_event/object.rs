@@ -8,14 +8,14 @@
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`include/trace/trace_events.h`](srctree/include/trace/trace_events.h).
 
-#[cfg(CONFIG_PERF_EVENTS)]
-use super::super::perf;
 use super::{
     super::tracepoint::Tracepoint,
     custom,
     print::Functions,
     scalar::Scalar, //
 };
+#[cfg(CONFIG_PERF_EVENTS)]
+use crate::trace::perf;
 use crate::{
     bindings,
     prelude::*,

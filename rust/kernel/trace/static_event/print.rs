@@ -196,7 +196,7 @@ impl<'a, const END: usize> Line<'a, END> {
         if prepared != bindings::print_line_t::TRACE_TYPE_HANDLED {
             return Err(prepared);
         }
-        // SAFETY: The caller promises a valid iterator.
+        // SAFETY: By the safety requirements, the iterator is valid.
         let (entry, len) = unsafe { ((*iter).ent.cast::<u8>(), (*iter).ent_size) };
         let len = usize::try_from(len).unwrap_or(0);
 

@@ -8,25 +8,27 @@
 //! C headers: [`include/trace/trace_events.h`](srctree/include/trace/trace_events.h),
 //! [`include/trace/perf.h`](srctree/include/trace/perf.h).
 
-#[cfg(CONFIG_PERF_EVENTS)]
-use super::super::perf;
 use super::{
     super::{
-        file::File,
-        ring_buffer::{
-            Reservation,
-            Slot, //
+        event_file::{
+            EventFile,
+            Listening, //
         },
         tracepoint::ProbeGuard, //
     },
     source::Bits,
     Scalar, //
 };
+#[cfg(CONFIG_PERF_EVENTS)]
+use crate::trace::builtin::perf;
 use crate::{
-    bindings,
-    fmt,
+    bindings, fmt,
     prelude::*,
-    task::Task, //
+    task::Task,
+    trace::builtin::ring_buffer::{
+        Reservation,
+        ReservationStorage, //
+    },
 };
 use core::{
     fmt::Write,
@@ -52,15 +54,15 @@ pub unsafe trait Target {
     /// Reserves `len` bytes, of which [`HEADER_SIZE`](super::super::HEADER_SIZE) are the header's.
     ///
     /// `slot` is for what a target has to keep meanwhile.
-    fn reserve<'s>(self, len: usize, slot: &'s mut Slot) -> Option<Self::Room<'s>>
+    fn reserve<'s>(self, len: usize, slot: &'s mut ReservationStorage) -> Option<Self::Room<'s>>
     where
         Self: 's;
 }
 
 /// Room for what a target has to keep while a record is written.
 #[inline(always)]
-pub fn slot() -> Slot {
-    Slot::new()
+pub fn slot() -> ReservationStorage {
+    ReservationStorage::new()
 }
 
 /// A record that is being written.
@@ -95,9 +97,9 @@ pub fn perf_task<'a>(task: impl Into<Option<&'a Task>>) -> Option<&'a Task> {
 /// # Invariants
 ///
 /// During `'g` this is in a probe, with a [`ProbeGuard`].
-pub struct ToFile<'g>(&'g File);
+pub struct FileSink<'g>(EventFile<Listening<'g>>);
 
-impl<'g> ToFile<'g> {
+impl<'g> FileSink<'g> {
     /// `None` if no record is wanted.
     ///
     /// # Safety
@@ -106,9 +108,9 @@ impl<'g> ToFile<'g> {
     /// be calling the probe.
     #[inline(always)]
     pub unsafe fn new(data: *mut c_void, _guard: &'g ProbeGuard) -> Option<Self> {
-        // SAFETY: The caller promises a file, which C keeps until its readers are gone; the
-        // tracepoint is one and the guard has preemption disabled.
-        let file = unsafe { File::from_raw(data.cast()) };
+        // SAFETY: By the safety requirements, `data` is a file, which C keeps until its readers are
+        // gone; the tracepoint is one and the guard has preemption disabled.
+        let file = unsafe { EventFile::from_probe(data.cast()) };
 
         // INVARIANT: By the safety requirements, `data` is the `trace_event_file` of the probe, and
         // the guard shows that the tracepoint is calling it.
@@ -117,14 +119,14 @@ impl<'g> ToFile<'g> {
 }
 
 // SAFETY: A reservation in the ring buffer is for its writer alone until it is committed.
-unsafe impl<'g> Target for ToFile<'g> {
+unsafe impl<'g> Target for FileSink<'g> {
     type Room<'s>
         = Reservation<'s>
     where
         Self: 's;
 
     #[inline(always)]
-    fn reserve<'s>(self, len: usize, slot: &'s mut Slot) -> Option<Reservation<'s>>
+    fn reserve<'s>(self, len: usize, slot: &'s mut ReservationStorage) -> Option<Reservation<'s>>
     where
         Self: 's,
     {
@@ -153,10 +155,10 @@ unsafe impl Room for Reservation<'_> {
 ///
 /// During `'g` this is in a probe, with a [`ProbeGuard`].
 #[cfg(CONFIG_PERF_EVENTS)]
-pub struct ToPerf<'g>(perf::Listener<'g>);
+pub struct PerfSink<'g>(perf::Listener<'g>);
 
 #[cfg(CONFIG_PERF_EVENTS)]
-impl<'g> ToPerf<'g> {
+impl<'g> PerfSink<'g> {
     /// `None` if no perf event and no BPF program wants a record on this CPU.
     ///
     /// # Safety
@@ -165,8 +167,9 @@ impl<'g> ToPerf<'g> {
     /// be calling the probe.
     #[inline(always)]
     pub unsafe fn new(data: *mut c_void, _guard: &'g ProbeGuard) -> Option<Self> {
-        // SAFETY: The caller promises the call of an event that perf is attached to, and that the
-        // tracepoint is one of the readers which perf waits for; the guard has preemption disabled.
+        // SAFETY: By the safety requirements, this is the call of an event that perf is attached
+        // to, and that the tracepoint is one of the readers which perf waits for; the guard has
+        // preemption disabled.
         let listener = unsafe { perf::Listener::new(data.cast()) };
 
         // INVARIANT: By the safety requirements, `data` is the `trace_event_call` of the probe, and
@@ -191,28 +194,32 @@ impl<'g> ToPerf<'g> {
 
 #[cfg(CONFIG_PERF_EVENTS)]
 // SAFETY: The buffer of the context is for its writer alone until it is committed.
-unsafe impl<'g> Target for ToPerf<'g> {
+unsafe impl<'g> Target for PerfSink<'g> {
     type Room<'s>
-        = PerfRoom<'g>
+        = PerfReservation<'g>
     where
         Self: 's;
 
     #[inline(always)]
-    fn reserve<'s>(self, len: usize, _slot: &'s mut Slot) -> Option<PerfRoom<'g>>
+    fn reserve<'s>(
+        self,
+        len: usize,
+        _slot: &'s mut ReservationStorage,
+    ) -> Option<PerfReservation<'g>>
     where
         Self: 's,
     {
-        Some(PerfRoom(self.0.reserve_sample(len)?))
+        Some(PerfReservation(self.0.reserve_sample(len)?))
     }
 }
 
 /// A record for perf that is being written.
 #[cfg(CONFIG_PERF_EVENTS)]
-pub struct PerfRoom<'g>(perf::Reservation<'g>);
+pub struct PerfReservation<'g>(perf::Reservation<'g>);
 
 #[cfg(CONFIG_PERF_EVENTS)]
 // SAFETY: By the invariant of `Reservation` there are `len` bytes at the record.
-unsafe impl Room for PerfRoom<'_> {
+unsafe impl Room for PerfReservation<'_> {
     #[inline(always)]
     fn base(&mut self) -> *mut u8 {
         self.0.as_mut_ptr()
@@ -283,7 +290,7 @@ impl<R> Layout<R> {
     pub fn reserve<'s, T: Target + 's>(
         self,
         target: T,
-        slot: &'s mut Slot,
+        slot: &'s mut ReservationStorage,
     ) -> Option<Entry<R, T::Room<'s>>> {
         let len = size_of::<R>().saturating_add(self.end.wrapping_sub(self.start));
 
@@ -338,8 +345,8 @@ impl<R, M: Room> Entry<R, M> {
     /// The record must have a field of this type and offset.
     #[inline(always)]
     pub unsafe fn put<T: Copy>(&mut self, offset: usize, value: T) {
-        // SAFETY: By the type invariant and as the caller promises this is in the record. A record
-        // need not be aligned for its fields.
+        // SAFETY: By the type invariant and the safety requirements, this is in the record. A
+        // record need not be aligned for its fields.
         unsafe { self.base.add(offset).cast::<T>().write_unaligned(value) };
     }
 
@@ -353,7 +360,7 @@ impl<R, M: Room> Entry<R, M> {
     pub unsafe fn put_chars(&mut self, offset: usize, len: usize, string: &[u8]) {
         let used = string.len().min(len.saturating_sub(1));
 
-        // SAFETY: By the type invariant and as the caller promises this is in the record.
+        // SAFETY: By the type invariant and the safety requirements, this is in the record.
         unsafe {
             let field = self.base.add(offset);
             ptr::copy_nonoverlapping(string.as_ptr(), field, used);
@@ -388,7 +395,7 @@ impl<R, M: Room> Entry<R, M> {
     pub unsafe fn put_data<T: Copy>(&mut self, span: Span, source: &[T]) {
         let len = size_of_val(source);
 
-        // SAFETY: By the type invariant and as the caller promises this is in the record.
+        // SAFETY: By the type invariant and the safety requirements, this is in the record.
         unsafe {
             let data = self.base.add(span.start);
             ptr::copy_nonoverlapping(source.as_ptr().cast::<u8>(), data, len);
@@ -410,7 +417,7 @@ impl<R, M: Room> Entry<R, M> {
         let mut source = source.fuse();
 
         for i in 0..count {
-            // SAFETY: By the type invariant and as the caller promises this is in the record.
+            // SAFETY: By the type invariant and the safety requirements, this is in the record.
             unsafe {
                 let element = self.base.add(span.start).cast::<T::Bits>().add(i);
                 match source.next() {
@@ -429,7 +436,7 @@ impl<R, M: Room> Entry<R, M> {
     /// size of `bits`.
     #[inline(always)]
     pub unsafe fn put_bits(&mut self, span: Span, bits: Bits<'_>) {
-        // SAFETY: By the type invariant and as the caller promises this is in the record.
+        // SAFETY: By the type invariant and the safety requirements, this is in the record.
         let data = unsafe { self.base.add(span.start) };
 
         for (i, word) in bits.words().enumerate() {
@@ -445,7 +452,7 @@ impl<R, M: Room> Entry<R, M> {
     /// `span` must be one of the layout that this was reserved for.
     #[inline(always)]
     pub unsafe fn put_text(&mut self, span: Span, text: fmt::Arguments<'_>) {
-        // SAFETY: By the type invariant and as the caller promises this is in the record. It is
+        // SAFETY: By the type invariant and the safety requirements, this is in the record. It is
         // initialised before there is a reference.
         let room = unsafe {
             let data = self.base.add(span.start);

@@ -8,9 +8,6 @@ use super::{
     Argument,
     Call,
     Piece,
-    RawEvent,
-    RawIterator,
-    RawPrintLine,
     Room,
     Scalar,
     Target,
@@ -31,13 +28,13 @@ use crate::{
         Delta, //
     },
     trace::{
+        builtin::ring_buffer::ReservationStorage,
         probe::{
             detach_all,
             Attached,
             Event,
             Registration, //
         },
-        ring_buffer::Slot,
         trace_event,
         tracepoint_string, //
     },
@@ -133,7 +130,7 @@ unsafe impl Target for Memory<'_> {
     where
         Self: 's;
 
-    fn reserve<'s>(self, len: usize, _slot: &'s mut Slot) -> Option<Self>
+    fn reserve<'s>(self, len: usize, _slot: &'s mut ReservationStorage) -> Option<Self>
     where
         Self: 's,
     {
@@ -156,12 +153,16 @@ unsafe impl Room for Memory<'_> {
 ///
 /// `record` must be a whole record of `event`, and `output` its function.
 unsafe fn printed(
-    output: unsafe extern "C" fn(*mut RawIterator, c_int, *mut RawEvent) -> RawPrintLine,
+    output: unsafe extern "C" fn(
+        *mut bindings::trace_iterator,
+        c_int,
+        *mut bindings::trace_event,
+    ) -> bindings::print_line_t,
     event: &Call,
     record: &mut [u8],
     size: c_int,
 ) -> Result<KVec<u8>> {
-    let iter = KBox::<RawIterator>::init(pin_init::init_zeroed::<RawIterator>(), GFP_KERNEL)?;
+    let iter = KBox::<bindings::trace_iterator>::init(pin_init::init_zeroed(), GFP_KERNEL)?;
     let iter = KBox::into_raw(iter);
     let call: *const bindings::trace_event_call = core::ptr::from_ref(event).cast();
 

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     prelude::*,
     trace::{
-        dynevent::cmd::is_name,
+        dynevent_cmd::is_name,
         event_mutex::{
             self,
             Held, //
@@ -308,28 +308,9 @@ pub const fn check_declared(name: &CStr, fields: &[(Type, &CStr)]) {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// What is not given, or is of another kind, is an error of the compiler:
-///
-/// ```ignore,compile_fail
-/// event.emit(&Seen { pid: 1, comm: c"init" })?;
-/// event.emit(&Seen { pid: c"1", comm: c"init", times: 3 })?;
-/// ```
-///
-/// So is a string of a size that there is not, a name that C does not accept, and more than 64
-/// fields:
-///
-/// ```ignore,compile_fail
-/// synth_event! {
-///     struct Long: c"rust_example_long" {
-///         text: FixedString<257>,
-///     }
-/// }
-/// synth_event! {
-///     struct Named: c"rust-example" {
-///         id: u64,
-///     }
-/// }
-/// ```
+/// A value that is missing, or is of another type, is an error of the compiler. So is a
+/// `FixedString<257>` or any other size that C does not have, a name that C does not accept such as
+/// `c"rust-example"`, and more than 64 fields.
 #[macro_export]
 #[expect(
     clippy::crate_in_macro_def,

@@ -19,8 +19,11 @@ use crate::{
     module::this_module,
     prelude::*,
     trace::{
-        dynevent::cmd::Command,
-        event_file::EventFileRef,
+        dynevent_cmd::Command,
+        event_file::{
+            EventFile,
+            Owned, //
+        },
         event_mutex,
         instance::InstanceRef, //
     },
@@ -101,7 +104,7 @@ pub(super) fn records(
     Ok(count)
 }
 
-fn count(file: &EventFileRef) -> u64 {
+fn count(file: &EventFile<Owned>) -> u64 {
     // SAFETY: The file is kept, and its instance has a buffer.
     unsafe {
         let instance = (*file.as_raw()).tr;
@@ -577,7 +580,7 @@ mod events {
         probe.word(c"do_sys_openat2")?;
         probe.run()?;
 
-        let file = EventFileRef::get(None, c"synthetic", c"rust_test_probe");
+        let file = EventFile::get(None, c"synthetic", c"rust_test_probe");
         let tracer = Tracer::open(None, c"rust_test_probe").err();
         let found = file.is_ok();
         drop(file);

@@ -17,8 +17,11 @@ use crate::{
     bindings,
     prelude::*,
     trace::{
-        file::File,
-        ring_buffer::Slot, //
+        builtin::ring_buffer::ReservationStorage,
+        event_file::{
+            EventFile,
+            Listening, //
+        },
     },
 };
 use core::ptr;
@@ -49,8 +52,8 @@ impl Records {
     ///
     /// `event` must be a registered event.
     pub(super) unsafe fn new(event: *const bindings::synth_event) -> Option<Self> {
-        // SAFETY: The caller promises a registered event, which has a class. None of this changes.
-        // CAST: The number is small.
+        // SAFETY: By the safety requirements, the event is registered. It has a class. None
+        // of this changes. CAST: The number is small.
         let (probe, n_words, fields) = unsafe {
             (
                 (*(*event).call.class).probe,
@@ -100,12 +103,12 @@ impl Records {
     /// address of [`TEXT_WORDS`] words, which do not change, for a string. Preemption must be
     /// disabled.
     #[inline(never)]
-    pub(super) unsafe fn write(&self, file: &File, words: &[u64]) {
+    pub(super) unsafe fn write(&self, file: EventFile<Listening<'_>>, words: &[u64]) {
         if !file.wants_record() {
             return;
         }
         let _nested = file.nest();
-        let mut slot = Slot::new();
+        let mut slot = ReservationStorage::new();
 
         // SAFETY: Preemption is disabled.
         let Some(mut room) = (unsafe { file.reserve_unguarded(self.len, &mut slot) }) else {
@@ -132,7 +135,7 @@ impl Records {
                 // CAST: It is an address.
                 let text = ptr::with_exposed_provenance::<[u64; TEXT_WORDS]>(*word as usize);
 
-                // SAFETY: By the type invariant the field is a string; the caller promises that
+                // SAFETY: By the type invariant the field is a string; by the safety requirements,
                 // this is its address then.
                 copy_string(to, unsafe { &*text });
                 room = rest;

@@ -18,7 +18,8 @@ use crate::{
     trace::{
         event_file::{
             tests::set_filter,
-            EventFileRef, //
+            EventFile,
+            Owned, //
         },
         instance::InstanceRef,
         tracepoint::ReadGuard,
@@ -28,7 +29,7 @@ use crate::{
 use core::ptr::null_mut;
 
 /// The payload of the next record on this CPU, which is taken from the buffer.
-fn next_payload(file: &EventFileRef, payload: &mut [u8]) -> Result {
+fn next_payload(file: &EventFile<Owned>, payload: &mut [u8]) -> Result {
     // SAFETY: The file is kept, and its instance has a buffer; a consumed record is not overwritten
     // until another one is consumed, which only this test could do. It has a header.
     unsafe {

@@ -8,7 +8,6 @@ use super::{
     builder::Made,
     call,
     fields,
-    find_call,
     Field,
     ValueKind,
     MAX_FIELDS,
@@ -20,12 +19,16 @@ use crate::{
     prelude::*,
     sync::Arc,
     trace::{
-        event_file::EventFileRef,
+        event_file::{
+            EventFile,
+            Owned, //
+        },
         event_mutex,
         nesting::{
-            Level,
-            What, //
+            NestingGuard,
+            NestingKind, //
         },
+        raw,
         tracepoint::{
             ReadGuard,
             Tracepoint, //
@@ -256,11 +259,11 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
     let words = words.get_mut(..args.len()).ok_or(EINVAL)?;
     let guard = ReadGuard::new();
     // SAFETY: The guard, which has preemption off, is dropped later.
-    let level = unsafe { Level::enter(What::Records) }.ok_or(EBUSY)?;
+    let level = unsafe { NestingGuard::enter(NestingKind::Records) }.ok_or(EBUSY)?;
 
     // SAFETY: The number of values is that of the fields, and each has the form that C expects for
     // its field: numbers, and addresses of strings, which are borrowed for longer than this call.
-    // The guard is such a section. The caller promises the rest.
+    // The guard is such a section. The rest is a safety requirement.
     unsafe { call(tracepoint, words, None) };
     drop(level);
     drop(guard);
@@ -283,7 +286,7 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
 /// `file` is a file of `event`, whose fields `shapes` are those of.
 pub struct Tracer {
     // The reference is dropped before the event is deleted: fields are dropped in their order.
-    file: EventFileRef,
+    file: EventFile<Owned>,
     event: NonNull<bindings::synth_event>,
     shapes: Shapes,
     _made: Option<Arc<Made>>,
@@ -300,18 +303,18 @@ impl Tracer {
     ///
     /// # Errors
     ///
-    /// - As for [`EventFileRef::get`].
+    /// - As for [`EventFile::get`].
     /// - `EINVAL` if it is no synthetic event: others can be in the same system.
     /// - `ENOTSUPP` if it has a stack trace, which C would take for a number.
     pub fn open(instance: Option<&CStr>, name: &CStr) -> Result<Self> {
-        Self::of(EventFileRef::get(instance, SYSTEM, name)?, None)
+        Self::of(EventFile::get(instance, SYSTEM, name)?, None)
     }
 
-    pub(super) fn of(file: EventFileRef, made: Option<Arc<Made>>) -> Result<Self> {
+    pub(super) fn of(file: EventFile<Owned>, made: Option<Arc<Made>>) -> Result<Self> {
         let (event, shapes) = {
             let guard = event_mutex::lock();
             // SAFETY: `event_mutex` is held, and the event of a file that is kept is valid.
-            let event = unsafe { find_call(file.file(guard.held()).call()) };
+            let event = unsafe { raw::find_synth_event_call(file.file(guard.held()).call()) };
             let event = NonNull::new(event).ok_or(EINVAL)?;
 
             // SAFETY: It is registered.
@@ -331,7 +334,7 @@ impl Tracer {
     }
 
     /// The event in its instance, to enable it there.
-    pub fn file(&self) -> &EventFileRef {
+    pub fn file(&self) -> &EventFile<Owned> {
         &self.file
     }
 
@@ -359,7 +362,7 @@ impl Tracer {
         // C calls triggers, which must not be freed concurrently.
         let guard = ReadGuard::new();
         // SAFETY: The guard, which has preemption off, is dropped later.
-        let level = unsafe { Level::enter(What::Records) }.ok_or(EBUSY)?;
+        let level = unsafe { NestingGuard::enter(NestingKind::Records) }.ok_or(EBUSY)?;
         // SAFETY: By the type invariant it is a file of a synthetic event, which is kept. The
         // number of values is that of the fields, and each has the form that C expects for its
         // field: numbers, and addresses of strings, which are borrowed for longer than this call.
@@ -436,7 +439,7 @@ struct Record<'t> {
     tracer: &'t Tracer,
     state: Option<bindings::synth_event_trace_state>,
     // Dropped before the guard that has preemption off.
-    _level: Option<Level>,
+    _level: Option<NestingGuard>,
     /// Keeps triggers, and the CPU that the record is on.
     _guard: ReadGuard,
 }
@@ -453,7 +456,7 @@ impl<'t> Record<'t> {
             });
         }
         // SAFETY: The guard, which has preemption off, is dropped later, also as a field.
-        let level = unsafe { Level::enter(What::Records) }.ok_or(EBUSY)?;
+        let level = unsafe { NestingGuard::enter(NestingKind::Records) }.ok_or(EBUSY)?;
         let mut state = bindings::synth_event_trace_state::default();
 
         // SAFETY: By the invariant of `Tracer` it is a file of a synthetic event, which is kept.
@@ -520,19 +523,8 @@ impl Drop for Record<'_> {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The other way of giving values is another type, so the two cannot be mixed:
-///
-/// ```ignore,compile_fail
-/// let mut record = tracer.in_order()?;
-/// record.set(c"id", 7u32)?;
-/// ```
-///
-/// Nor can a record be moved to another thread:
-///
-/// ```ignore,compile_fail
-/// fn send<T: Send>(_: T) {}
-/// send(tracer.in_order()?);
-/// ```
+/// The other way of giving values is another type, so the two cannot be mixed. A record cannot be
+/// moved to another thread.
 #[must_use = "the record is committed if this is dropped"]
 pub struct InOrder<'t> {
     record: Record<'t>,

@@ -119,8 +119,8 @@ impl<T: FileOps> FileVTable<T> {
     ///
     /// `file` must be a file with these operations that is being opened.
     unsafe extern "C" fn open(_inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: The caller promises a valid file, and a file that is being opened is in no
-        // `fdget_pos` region.
+        // SAFETY: By the safety requirements, the file is valid, and a file that is being opened
+        // is in no `fdget_pos` region.
         let data = match T::open(unsafe { fs::File::from_raw_file(file) }) {
             Ok(data) => data,
             Err(e) => return e.to_errno(),

@@ -14,7 +14,10 @@
 use crate::{
     bindings,
     prelude::*,
-    trace::module_ref::ModuleRef, //
+    trace::{
+        module_ref::ModuleRef,
+        raw, //
+    },
 };
 use core::{
     cell::UnsafeCell,
@@ -58,8 +61,7 @@ struct Locked;
 
 impl Locked {
     fn new() -> Self {
-        // SAFETY: It is a static mutex that is initialised at build time.
-        unsafe { bindings::mutex_lock(&raw mut bindings::trace_types_lock) };
+        raw::trace_types_lock();
         // INVARIANT: Just locked.
         Self
     }
@@ -82,7 +84,7 @@ impl Locked {
 impl Drop for Locked {
     fn drop(&mut self) {
         // SAFETY: By the type invariant the current task has it locked.
-        unsafe { bindings::mutex_unlock(&raw mut bindings::trace_types_lock) };
+        unsafe { raw::trace_types_unlock() };
     }
 }
 

@@ -117,7 +117,7 @@ impl<T: Show> SeqVTable<T> {
     ///
     /// `file` must be a file with these operations that is being opened.
     unsafe extern "C" fn open(_inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: The caller promises a valid file; `show` takes no data.
+        // SAFETY: By the safety requirements, the file is valid; `show` takes no data.
         let ret = unsafe { bindings::single_open(file, Some(Self::show), core::ptr::null_mut()) };
 
         if ret == 0 {

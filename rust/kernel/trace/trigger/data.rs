@@ -6,7 +6,10 @@
 use super::super::synth::EventRef;
 use super::{
     super::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex::Held,
         module_ref::ModuleRef, //
     },
@@ -16,7 +19,7 @@ use super::{
     },
     list::{
         self,
-        Lists, //
+        TriggersMut, //
     },
     synchronize,
     Command,
@@ -31,6 +34,7 @@ use crate::{
         Atomic,
         Relaxed, //
     },
+    trace::raw,
     types::Opaque, //
 };
 use core::{
@@ -45,7 +49,7 @@ enum EventRef {}
 
 #[cfg(not(CONFIG_SYNTH_EVENTS))]
 impl EventRef {
-    fn of_file(_file: EventFile<'_>, _held: Held<'_>) -> Option<Self> {
+    fn of_file(_file: EventFile<Locked<'_>>, _held: Held<'_>) -> Option<Self> {
         None
     }
 
@@ -83,7 +87,7 @@ pub struct Trigger<T: Command> {
 /// # Errors
 ///
 /// `ENODEV` if the module is being removed.
-fn pin_module(file: EventFile<'_>) -> Result<ModuleRef> {
+fn pin_module(file: EventFile<Locked<'_>>) -> Result<ModuleRef> {
     // SAFETY: The event of a file is valid.
     let module = unsafe { bindings::trace_event_module(file.call()) };
 
@@ -112,8 +116,8 @@ impl<T: Command> Trigger<T> {
     /// `raw` must be that of a `Trigger<T>` which is not freed during `'a`.
     #[inline]
     pub(super) unsafe fn from_c<'a>(raw: *mut bindings::event_trigger_data) -> &'a Self {
-        // SAFETY: By the type invariant `raw` is first; the caller promises the rest. What changes
-        // during `'a` is in cells.
+        // SAFETY: By the type invariant `raw` is first; the rest is a safety requirement. What
+        // changes during `'a` is in cells.
         unsafe { &*raw.cast() }
     }
 
@@ -177,7 +181,7 @@ impl<T: Command> Trigger<T> {
     ///
     /// `raw` must be that of a `Trigger<T>` which is no longer used, except for C's part of it.
     unsafe fn drop_data(raw: *mut bindings::event_trigger_data) {
-        // SAFETY: By the type invariant `raw` is first; the caller promises the rest.
+        // SAFETY: By the type invariant `raw` is first; the rest is a safety requirement.
         unsafe {
             filter::free(raw);
             core::ptr::drop_in_place(&raw mut (*raw.cast::<Self>()).data);
@@ -194,7 +198,7 @@ const COUNTED: c_int = bindings::EVENT_TRIGGER_FL_COUNT as c_int;
 ///
 /// `raw` must be that of a `Trigger` of any command which is not freed during `'a`.
 unsafe fn remaining<'a>(raw: *mut bindings::event_trigger_data) -> &'a Atomic<usize> {
-    // SAFETY: The caller promises that it is there, and by the invariant of `Trigger` it is only
+    // SAFETY: By the safety requirements, it is there, and by the invariant of `Trigger` it is only
     // accessed with atomic operations. CAST: An `unsigned long` is a `usize`.
     unsafe { Atomic::from_ptr((&raw mut (*raw).count).cast()) }
 }
@@ -237,11 +241,11 @@ pub(super) unsafe extern "C" fn count(
 /// reference the caller passes, and `event_mutex` be held.
 #[inline(never)]
 pub(super) unsafe extern "C" fn detached(raw: *mut bindings::event_trigger_data) {
-    // SAFETY: A trigger begins with this, and the caller promises that it is there.
+    // SAFETY: A trigger begins with this, and by the safety requirements, it is there.
     let owner = unsafe { &(*raw.cast::<Head>()).owner };
     let module = owner.module.again();
 
-    // SAFETY: The function is that of this trigger; the caller promises the rest.
+    // SAFETY: The function is that of this trigger; the rest is a safety requirement.
     unsafe { (owner.detached)(raw) };
     drop(module);
 }
@@ -257,10 +261,10 @@ pub(super) unsafe extern "C" fn detached(raw: *mut bindings::event_trigger_data)
 /// of it.
 #[inline(never)]
 unsafe extern "C" fn free_data(raw: *mut bindings::event_trigger_data) {
-    // SAFETY: A trigger begins with this, and the caller promises that it is not used.
+    // SAFETY: A trigger begins with this, and by the safety requirements, it is not used.
     let owner = unsafe { (&raw const (*raw.cast::<Head>()).owner).read() };
 
-    // SAFETY: The function is that of this trigger; the caller promises the rest.
+    // SAFETY: The function is that of this trigger; the rest is a safety requirement.
     unsafe { (owner.drop_data)(raw) };
     drop(owner);
 }
@@ -276,7 +280,7 @@ pub(super) unsafe fn retire<T: Command>(
     held: Held<'_>,
     gone: impl FnOnce(&T::Data),
 ) {
-    // SAFETY: By the caller's promise it is not freed before this function does so.
+    // SAFETY: By the safety requirements, it is not freed before this function does so.
     let trigger = unsafe { Trigger::<T>::from_c(raw) };
 
     gone(trigger.data());
@@ -287,7 +291,7 @@ pub(super) unsafe fn retire<T: Command>(
     // SAFETY: As above.
     drop(unsafe { (*trigger.module.get()).take() });
     // SAFETY: Nobody else frees it, and hits that use it are waited for.
-    unsafe { free(raw) };
+    unsafe { raw::trigger_data_free(raw) };
 }
 
 /// A trigger that is not attached and not shared yet.
@@ -299,7 +303,7 @@ pub(super) unsafe fn retire<T: Command>(
 /// `trigger` was made for `file`, and is in no list.
 pub struct NewTrigger<'h, T: Command> {
     trigger: ManuallyDrop<KBox<Trigger<T>>>,
-    file: EventFile<'h>,
+    file: EventFile<Locked<'h>>,
 }
 
 /// The error of [`NewTrigger::attach`].
@@ -327,7 +331,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     ///   removed.
     /// - `EOPNOTSUPP` if it is called `hist` and that of a module.
     /// - `ENOMEM`.
-    pub fn new(file: EventFile<'h>, data: T::Data) -> Result<Self> {
+    pub fn new(file: EventFile<Locked<'h>>, data: T::Data) -> Result<Self> {
         let module = this_module::<T::OwnerModule>();
 
         if T::ops().is_hist() && !module.as_ptr().is_null() {
@@ -371,7 +375,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     }
 
     /// Returns the event that the trigger was created for.
-    pub fn file(&self) -> EventFile<'h> {
+    pub fn file(&self) -> EventFile<Locked<'h>> {
         self.file
     }
 
@@ -417,7 +421,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     /// - `EEXIST` if the trigger is hit afterwards ([`Kind::Post`](super::Kind::Post)), and the
     ///   event has such a one already.
     /// - What has kept the event from being enabled.
-    pub fn attach(self, lists: &mut Lists<'_>) -> Result<(), NotAttached<'h, T>> {
+    pub fn attach(self, lists: &mut TriggersMut<'_>) -> Result<(), NotAttached<'h, T>> {
         let held = lists.held();
         let file = self.file;
 
@@ -501,16 +505,4 @@ impl<T: Command> Drop for NewTrigger<'_, T> {
             ManuallyDrop::drop(&mut self.trigger);
         }
     }
-}
-
-/// Not exported, so it must not get inlined into modules.
-///
-/// # Safety
-///
-/// `raw` must be complete, in no list, and only be in use by hits. It is given up.
-#[inline(never)]
-unsafe fn free(raw: *mut bindings::event_trigger_data) {
-    // SAFETY: By the safety requirements, `raw` is complete, in no list, and only used by hits, for
-    // which C waits.
-    unsafe { bindings::trigger_data_free(raw) };
 }

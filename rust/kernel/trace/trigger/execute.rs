@@ -6,16 +6,20 @@
 
 use super::{
     super::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex::Held, //
     },
     list,
-    Lists, //
+    TriggersMut, //
 };
 use crate::{
     bindings,
     error::to_result,
-    prelude::*, //
+    prelude::*,
+    trace::raw, //
 };
 
 /// Returns `true` if a line begins with the name of a command. Sleeps.
@@ -28,10 +32,9 @@ use crate::{
 /// assert!(is_command(c"traceoff:1 if common_pid == 1"));
 /// assert!(!is_command(c"trace"));
 /// ```
-#[inline(never)]
 pub fn is_command(line: &CStr) -> bool {
     // SAFETY: It is a string, which C only reads.
-    unsafe { bindings::trigger_is_command(line.as_char_ptr()) }
+    unsafe { raw::trigger_is_command(line.as_char_ptr()) }
 }
 
 /// The execution of a line, see [`EventFile::execute`].
@@ -43,7 +46,7 @@ pub struct Execution {
     pub quiet: bool,
 }
 
-impl EventFile<'_> {
+impl EventFile<Locked<'_>> {
     /// Executes a line as if it were written to the file `trigger`.
     ///
     /// A trigger that is added is marked, see [`has_other_triggers`](Self::has_other_triggers).
@@ -51,8 +54,7 @@ impl EventFile<'_> {
     /// # Errors
     ///
     /// Those of the command; `EINVAL` if there is none of this name, `ENOMEM`.
-    #[inline(never)]
-    pub fn execute(self, line: &CStr, how: Execution, lists: &mut Lists<'_>) -> Result {
+    pub fn execute(self, line: &CStr, how: Execution, lists: &mut TriggersMut<'_>) -> Result {
         let line = line.to_bytes_with_nul();
         let mut copy = KVec::with_capacity(line.len().saturating_add(1), GFP_KERNEL)?;
 
@@ -66,9 +68,7 @@ impl EventFile<'_> {
         // SAFETY: By the type invariant the file is there, and `event_mutex` is held. As the lists
         // of triggers are borrowed exclusively, there is no reference to one that the command
         // detaches. The copy is a string, which C takes apart in place and does not keep.
-        to_result(unsafe {
-            bindings::trigger_process_regex(self.as_raw(), copy.as_mut_ptr().cast())
-        })?;
+        to_result(unsafe { raw::trigger_process_regex(self.as_raw(), copy.as_mut_ptr().cast()) })?;
         if !how.remove {
             list::mark_new(self, before, lists);
         }
@@ -82,18 +82,13 @@ struct Muted<'h>(Held<'h>);
 impl<'h> Muted<'h> {
     fn new(held: Held<'h>) -> Self {
         // SAFETY: There are no requirements.
-        Self::set(unsafe { bindings::get_current() });
+        raw::mute_error_log(unsafe { bindings::get_current() }, held);
         Self(held)
-    }
-
-    fn set(task: *mut bindings::task_struct) {
-        // SAFETY: It is a static, which is written with `event_mutex` held and read in one piece.
-        unsafe { core::ptr::write_volatile(&raw mut bindings::tracing_err_log_muted, task) };
     }
 }
 
 impl Drop for Muted<'_> {
     fn drop(&mut self) {
-        Self::set(core::ptr::null_mut());
+        raw::mute_error_log(core::ptr::null_mut(), self.0);
     }
 }

@@ -2,11 +2,15 @@
 
 //! Filters: which records a trigger is hit with.
 
-use super::super::event_file::EventFile;
+use super::super::event_file::{
+    EventFile,
+    Locked, //
+};
 use crate::{
     bindings,
     error::to_result,
     prelude::*,
+    trace::raw,
     types::Opaque, //
 };
 
@@ -18,7 +22,7 @@ use crate::{
 /// - `raw.filter_str` is a string.
 pub struct Filter<'h> {
     raw: KBox<Opaque<bindings::event_trigger_data>>,
-    file: EventFile<'h>,
+    file: EventFile<Locked<'h>>,
 }
 
 impl<'h> Filter<'h> {
@@ -29,7 +33,7 @@ impl<'h> Filter<'h> {
     /// - `EINVAL` if there is something wrong with the text. What that is gets added to the
     ///   `error_log` of the instance, unless it is about the `if`.
     /// - `ENOMEM`.
-    pub fn new(file: EventFile<'h>, text: &CStr) -> Result<Self> {
+    pub fn new(file: EventFile<Locked<'h>>, text: &CStr) -> Result<Self> {
         // C cuts the string in pieces.
         let mut copy = KVec::new();
         copy.extend_from_slice(text.to_bytes_with_nul(), GFP_KERNEL)?;
@@ -41,7 +45,9 @@ impl<'h> Filter<'h> {
         };
 
         // SAFETY: The file is valid. The copy is a string that can be written to.
-        to_result(unsafe { make(copy.as_mut_ptr().cast(), filter.raw.get(), file.as_raw()) })?;
+        to_result(unsafe {
+            raw::set_trigger_filter(copy.as_mut_ptr().cast(), filter.raw.get(), file.as_raw())
+        })?;
         Ok(filter)
     }
 
@@ -51,7 +57,7 @@ impl<'h> Filter<'h> {
         unsafe { CStr::from_char_ptr((*self.raw.get()).filter_str) }
     }
 
-    pub(super) fn file(&self) -> EventFile<'h> {
+    pub(super) fn file(&self) -> EventFile<Locked<'h>> {
         self.file
     }
 
@@ -80,34 +86,16 @@ impl Drop for Filter<'_> {
     }
 }
 
-// The symbols that the following functions use are not exported, so they must not be inlined into
-// modules.
-
-/// # Safety
-///
-/// `text` must be a string that can be written to, `raw` valid and ours alone, and `file` valid.
-#[inline(never)]
-unsafe fn make(
-    text: *mut c_char,
-    raw: *mut bindings::event_trigger_data,
-    file: *mut bindings::trace_event_file,
-) -> c_int {
-    // SAFETY: By the safety requirements, `text` is a writeable string, `raw` is valid and
-    // exclusive, and `file` is valid.
-    unsafe { bindings::set_trigger_filter(text, raw, file) }
-}
-
 /// Frees the filter of a trigger, at once.
 ///
 /// # Safety
 ///
 /// `raw` must be valid, and not be used by other code.
-#[inline(never)]
 pub(super) unsafe fn free(raw: *mut bindings::event_trigger_data) {
     // SAFETY: By the safety requirements, `raw` is valid and exclusive. C has allocated both, or
     // they are null.
     unsafe {
-        bindings::free_event_filter((*raw).filter);
+        raw::free_event_filter((*raw).filter);
         bindings::kfree((*raw).filter_str.cast());
         (*raw).filter = core::ptr::null_mut();
         (*raw).filter_str = core::ptr::null_mut();

@@ -8,7 +8,8 @@ use super::super::instance;
 use crate::{
     bindings,
     page::PAGE_SIZE,
-    prelude::*, //
+    prelude::*,
+    trace::raw, //
 };
 use core::{
     marker::PhantomData,
@@ -142,14 +143,14 @@ impl<'a> Hit<'a> {
             return unsafe { instance::now(self.instance) };
         }
         // SAFETY: By the type invariant the event is one of this CPU in this buffer.
-        unsafe { timestamp(self.buffer, self.event) }
+        unsafe { raw::tracing_event_time_stamp(self.buffer, self.event) }
     }
 
     /// Returns `true` if the clock counts nanoseconds.
     #[inline]
     pub fn clock_in_ns(&self) -> bool {
         // SAFETY: By the type invariant the instance is there.
-        unsafe { instance::clock_in_ns(self.instance) }
+        unsafe { raw::trace_clock_in_ns(self.instance) }
     }
 
     /// The number of this CPU.
@@ -182,31 +183,5 @@ unsafe fn is_aside(event: *mut bindings::ring_buffer_event) -> bool {
     // It is at the start of its page. In the ring buffer, most pages start with a header.
     //
     // SAFETY: By the safety requirements, preemption is disabled.
-    event.addr() % PAGE_SIZE == 0 && unsafe { is_buffered(event) }
-}
-
-// The symbols that the following functions use are not exported, so they must not be inlined into
-// modules.
-
-/// # Safety
-///
-/// Preemption must be disabled.
-#[inline(never)]
-unsafe fn is_buffered(event: *mut bindings::ring_buffer_event) -> bool {
-    // SAFETY: By the safety requirements, preemption is disabled. The pointer is only compared.
-    unsafe { bindings::trace_event_is_buffered(event) }
-}
-
-/// # Safety
-///
-/// `event` must be a record that this CPU has reserved in `buffer` or aside of it, and preemption
-/// be disabled.
-#[inline(never)]
-unsafe fn timestamp(
-    buffer: *mut bindings::trace_buffer,
-    event: *mut bindings::ring_buffer_event,
-) -> u64 {
-    // SAFETY: By the safety requirements, this CPU has reserved `event` in `buffer` or aside of it,
-    // and preemption is disabled.
-    unsafe { bindings::tracing_event_time_stamp(buffer, event) }
+    event.addr() % PAGE_SIZE == 0 && unsafe { raw::trace_event_is_buffered(event) }
 }

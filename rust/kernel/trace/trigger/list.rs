@@ -4,7 +4,10 @@
 
 use super::{
     super::{
-        event_file::EventFile,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
         event_mutex::Held, //
     },
     data,
@@ -23,6 +26,7 @@ use crate::{
         Atomic,
         Relaxed, //
     },
+    trace::raw,
     types::Opaque, //
 };
 use core::{
@@ -38,16 +42,16 @@ use core::{
 /// # Invariants
 ///
 /// `event_mutex` is held during `'h`, and there is no other one.
-pub struct Lists<'h> {
+pub struct TriggersMut<'h> {
     held: Held<'h>,
 }
 
-impl<'h> Lists<'h> {
+impl<'h> TriggersMut<'h> {
     /// # Safety
     ///
     /// There must be no other one as long as this one exists.
     pub(in crate::trace) unsafe fn new(held: Held<'h>) -> Self {
-        // INVARIANT: `held` is evidence of the first, and the caller promises the second.
+        // INVARIANT: `held` is evidence of the first, and the second is a safety requirement.
         Self { held }
     }
 
@@ -57,9 +61,9 @@ impl<'h> Lists<'h> {
     }
 }
 
-impl EventFile<'_> {
+impl EventFile<Locked<'_>> {
     /// The triggers of one command, in the order they were attached in.
-    pub fn triggers<'a, T: Command>(self, lists: &'a Lists<'_>) -> Iter<'a, T>
+    pub fn triggers<'a, T: Command>(self, lists: &'a TriggersMut<'_>) -> Iter<'a, T>
     where
         Self: 'a,
     {
@@ -76,7 +80,7 @@ impl EventFile<'_> {
     /// after `gone` has returned. Sleeps.
     pub fn detach<T: Command>(
         self,
-        lists: &mut Lists<'_>,
+        lists: &mut TriggersMut<'_>,
         mut pred: impl FnMut(&Trigger<T>) -> bool,
         gone: impl FnOnce(&T::Data),
     ) -> bool {
@@ -105,9 +109,9 @@ impl EventFile<'_> {
 // CAST: It is one bit.
 const LINE: c_int = bindings::EVENT_TRIGGER_FL_LINE as c_int;
 
-impl EventFile<'_> {
+impl EventFile<Locked<'_>> {
     /// Returns `true` if the event has a trigger that [`execute`](Self::execute) has not added.
-    pub fn has_other_triggers(self, lists: &Lists<'_>) -> bool {
+    pub fn has_other_triggers(self, lists: &TriggersMut<'_>) -> bool {
         all(self, lists).any(|trigger| flags(trigger).load(Relaxed) & LINE == 0)
     }
 }
@@ -120,7 +124,7 @@ fn flags(trigger: &AnyTrigger) -> &Atomic<c_int> {
 }
 
 /// The addresses of the first and the last trigger of an event.
-pub(super) fn ends(file: EventFile<'_>, lists: &Lists<'_>) -> [*const AnyTrigger; 2] {
+pub(super) fn ends(file: EventFile<Locked<'_>>, lists: &TriggersMut<'_>) -> [*const AnyTrigger; 2] {
     let mut all = all(file, lists).map(core::ptr::from_ref);
     let first = all.next().unwrap_or(core::ptr::null());
 
@@ -128,7 +132,11 @@ pub(super) fn ends(file: EventFile<'_>, lists: &Lists<'_>) -> [*const AnyTrigger
 }
 
 /// Marks the trigger that was added, at either end, since [`ends`] has returned `before`.
-pub(super) fn mark_new(file: EventFile<'_>, before: [*const AnyTrigger; 2], lists: &mut Lists<'_>) {
+pub(super) fn mark_new(
+    file: EventFile<Locked<'_>>,
+    before: [*const AnyTrigger; 2],
+    lists: &mut TriggersMut<'_>,
+) {
     let mut all = all(file, lists);
     let Some(first) = all.next() else {
         return;
@@ -152,7 +160,7 @@ type AnyTrigger = Opaque<bindings::event_trigger_data>;
 type All<'a> = CListIter<'a, AnyTrigger, { offset_of!(bindings::event_trigger_data, list) }>;
 
 /// The triggers of an event, of any command. They are complete, and in the list during `'a`.
-fn all<'a>(file: EventFile<'a>, _lists: &'a Lists<'_>) -> All<'a> {
+fn all<'a>(file: EventFile<Locked<'a>>, _lists: &'a TriggersMut<'_>) -> All<'a> {
     // SAFETY: The file is valid, and it is not accessed through the pointer here.
     let head = unsafe { &raw mut (*file.as_raw()).triggers };
 
@@ -197,7 +205,7 @@ impl<'a, T: Command> Iterator for Iter<'a, T> {
 }
 
 /// Returns `true` if the event has a trigger of this type, whatever its command.
-pub(super) fn has_type(file: EventFile<'_>, ty: u32, lists: &Lists<'_>) -> bool {
+pub(super) fn has_type(file: EventFile<Locked<'_>>, ty: u32, lists: &TriggersMut<'_>) -> bool {
     all(file, lists).any(|trigger| {
         // SAFETY: It is in the list, so it is valid and has a command.
         let found = unsafe { (*(*trigger.get()).cmd_ops).trigger_type };
@@ -206,9 +214,6 @@ pub(super) fn has_type(file: EventFile<'_>, ty: u32, lists: &Lists<'_>) -> bool 
     })
 }
 
-// The symbols that the following functions use are not exported, so they must not be inlined into
-// modules.
-
 /// Appends a trigger to the list, and enables triggers in the event.
 ///
 /// # Safety
@@ -216,18 +221,17 @@ pub(super) fn has_type(file: EventFile<'_>, ty: u32, lists: &Lists<'_>) -> bool 
 /// `trigger` must be complete, in no list, and stay valid until it has been [unlinked](unlink) and
 /// [synchronized with](super::synchronize). `event_mutex` must be held, and the list not be walked
 /// under it.
-#[inline(never)]
 pub(super) unsafe fn link(
-    file: EventFile<'_>,
+    file: EventFile<Locked<'_>>,
     trigger: *mut bindings::event_trigger_data,
 ) -> Result {
     let file = file.as_raw();
 
-    // SAFETY: The file is valid, and the caller promises the rest.
+    // SAFETY: The file is valid, and the rest is a safety requirement.
     let ret = unsafe {
         bindings::list_add_tail_rcu(&raw mut (*trigger).list, &raw mut (*file).triggers);
-        bindings::update_cond_flag(file);
-        bindings::trace_event_trigger_enable_disable(file, 1)
+        raw::update_cond_flag(file);
+        raw::trace_event_trigger_enable_disable(file, 1)
     };
 
     to_result(ret)
@@ -239,16 +243,18 @@ pub(super) unsafe fn link(
 /// # Safety
 ///
 /// It must be in that list. `event_mutex` must be held, and the list not be walked under it.
-#[inline(never)]
-pub(super) unsafe fn unlink(file: EventFile<'_>, trigger: *mut bindings::event_trigger_data) {
+pub(super) unsafe fn unlink(
+    file: EventFile<Locked<'_>>,
+    trigger: *mut bindings::event_trigger_data,
+) {
     let file = file.as_raw();
 
     // An event that cannot be disabled stays enabled, which is no harm but what it costs.
     //
-    // SAFETY: The file is valid, and the caller promises the rest.
+    // SAFETY: The file is valid, and the rest is a safety requirement.
     unsafe {
         bindings::list_del_rcu(&raw mut (*trigger).list);
-        bindings::trace_event_trigger_enable_disable(file, 0);
-        bindings::update_cond_flag(file);
+        raw::trace_event_trigger_enable_disable(file, 0);
+        raw::update_cond_flag(file);
     }
 }

@@ -10,7 +10,8 @@ use super::{
 use crate::{
     bindings,
     error::to_result,
-    prelude::*, //
+    prelude::*,
+    trace::raw, //
 };
 
 /// A command that trigger files understand, until this is dropped.
@@ -49,29 +50,25 @@ impl<T: Command> CommandOps<T> {
 }
 
 impl Drop for Registration {
-    #[inline(never)]
     fn drop(&mut self) {
         // Opening a trigger file walks the list of commands with this lock held.
         let _guard = event_mutex::lock();
 
         // SAFETY: By the type invariant it is registered; names are unique, so it is the one that
         // is found by its own.
-        unsafe { bindings::unregister_event_command(self.command) };
+        unsafe { raw::unregister_event_command(self.command) };
     }
 }
 
-/// Not exported, so it must not get inlined into modules.
-///
 /// # Safety
 ///
 /// `command` must be complete, and stay until what is returned is dropped.
-#[inline(never)]
 unsafe fn register(command: *mut bindings::event_command) -> Result<Registration> {
     let _guard = event_mutex::lock();
 
     // SAFETY: By the safety requirements, `command` is complete, and valid until the returned value
     // is dropped.
-    to_result(unsafe { bindings::register_event_command(command) })?;
+    to_result(unsafe { raw::register_event_command(command) })?;
     // INVARIANT: Just registered.
     Ok(Registration { command })
 }

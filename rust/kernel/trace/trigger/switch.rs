@@ -12,6 +12,7 @@ use crate::{
         Atomic,
         Relaxed, //
     },
+    trace::raw,
     types::Opaque, //
 };
 
@@ -137,8 +138,8 @@ unsafe extern "C" fn remove_all(file: *mut bindings::trace_event_file) {
             entry = (*entry).next;
             if (*(*trigger).cmd_ops).trigger_type == SWITCH {
                 bindings::list_del_rcu(&raw mut (*trigger).list);
-                bindings::trace_event_trigger_enable_disable(file, 0);
-                bindings::update_cond_flag(file);
+                raw::trace_event_trigger_enable_disable(file, 0);
+                raw::update_cond_flag(file);
                 bindings::event_enable_trigger_free(trigger);
             }
         }

@@ -9,9 +9,9 @@ use super::{
     Hit,
     Kind,
     Line,
-    Lists,
     NewTrigger,
-    Trigger, //
+    Trigger,
+    TriggersMut, //
 };
 use crate::{
     bindings,
@@ -28,16 +28,17 @@ use crate::{
         Delta, //
     },
     trace::{
-        event::removal::Permission,
         event_file::{
             tests::set_filter,
             EventFile,
-            EventFileRef, //
+            Locked,
+            Owned, //
         },
         event_mutex::{
             self,
             Held, //
         },
+        removal::UnregisterScope,
         synth::{
             Event,
             EventRef,
@@ -75,7 +76,11 @@ impl Command for Word {
         &WORD
     }
 
-    fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+    fn parse<'h>(
+        file: EventFile<Locked<'h>>,
+        line: Line<'_>,
+        lists: &mut TriggersMut<'h>,
+    ) -> Result {
         if line.remove() {
             file.detach::<Self>(lists, |_| true, |_| ());
             return Ok(());
@@ -86,7 +91,7 @@ impl Command for Word {
         Ok(NewTrigger::<Self>::new(file, Dropped)?.attach(lists)?)
     }
 
-    fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+    fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
         while file.detach::<Self>(lists, |_| true, |_| ()) {}
     }
 
@@ -123,7 +128,11 @@ macro_rules! counting {
                 &$ops
             }
 
-            fn parse<'h>(file: EventFile<'h>, line: Line<'_>, lists: &mut Lists<'h>) -> Result {
+            fn parse<'h>(
+                file: EventFile<Locked<'h>>,
+                line: Line<'_>,
+                lists: &mut TriggersMut<'h>,
+            ) -> Result {
                 if line.remove() {
                     file.detach::<Self>(lists, |_| true, |_| ());
                     return Ok(());
@@ -143,7 +152,7 @@ macro_rules! counting {
                 Ok(new.attach(lists)?)
             }
 
-            fn remove_all<'h>(file: EventFile<'h>, lists: &mut Lists<'h>) {
+            fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
                 while file.detach::<Self>(lists, |_| true, |_| ()) {}
             }
 
@@ -242,10 +251,10 @@ fn inside(hit: &Hit<'_>) {
 
 /// Returns the number of hits of the only trigger of a command, the number of hits with a record,
 /// and the remaining hits.
-fn counts<T: Command<Data = Counts>>(file: &EventFileRef) -> Result<(u32, u32, Option<usize>)> {
+fn counts<T: Command<Data = Counts>>(file: &EventFile<Owned>) -> Result<(u32, u32, Option<usize>)> {
     let guard = event_mutex::lock();
     // SAFETY: There is no other one.
-    let lists = unsafe { Lists::new(guard.held()) };
+    let lists = unsafe { TriggersMut::new(guard.held()) };
     let trigger = file
         .file(guard.held())
         .triggers::<T>(&lists)
@@ -257,7 +266,7 @@ fn counts<T: Command<Data = Counts>>(file: &EventFileRef) -> Result<(u32, u32, O
 }
 
 /// Has a line executed, as if it was written to the `trigger` file.
-fn obey(file: &EventFileRef, line: &CStr) -> Result {
+fn obey(file: &EventFile<Owned>, line: &CStr) -> Result {
     let mut text = KVec::new();
     text.extend_from_slice(line.to_bytes_with_nul(), GFP_KERNEL)?;
     let _guard = event_mutex::lock();
@@ -352,7 +361,7 @@ mod commands {
     #[cfg(CONFIG_PREEMPTION)]
     #[test]
     fn preemption_is_disabled() -> Result {
-        let file = EventFileRef::get(None, c"sched", c"sched_process_exec")?;
+        let file = EventFile::get(None, c"sched", c"sched_process_exec")?;
         let command = FIXED.register()?;
 
         obey(&file, c"rust_test_fixed")?;
@@ -466,13 +475,13 @@ mod commands {
     #[test]
     fn not_of_every_event() -> Result {
         let command = WORD.register()?;
-        let file = EventFileRef::get(None, c"sched", c"sched_switch")?;
+        let file = EventFile::get(None, c"sched", c"sched_switch")?;
         {
             let guard = event_mutex::lock();
             // SAFETY: There is no other one.
-            let mut lists = unsafe { Lists::new(guard.held()) };
+            let mut lists = unsafe { TriggersMut::new(guard.held()) };
             // As C calls `parse`.
-            let _permission = Permission::none(guard.held());
+            let _permission = UnregisterScope::none(guard.held());
             let file = file
                 .file(guard.held())
                 .instance()

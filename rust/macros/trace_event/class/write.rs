@@ -205,7 +205,7 @@ pub(super) fn write(class: &Class) -> TokenStream {
         #[inline(always)]
         fn #write<#to: #root::Target>(#target: #to, #args) {
             const __GAPS: bool = ::core::mem::size_of::<#record>()
-                != ::core::mem::size_of::<#root::Header>()
+                != ::core::mem::size_of::<::kernel::bindings::trace_entry>()
                     #( + ::core::mem::size_of::<#types>() )*;
 
             // Those that only probes and conditions use.

@@ -517,7 +517,7 @@ pub(super) fn hit(public: Public<'_>) -> Result<TokenStream> {
         public.args,
         &parts.c_args,
         public.options.faultable,
-        quote!(Ok(#root::Found::own(&#tracepoint))),
+        quote!(Ok(#root::TracepointRef::own(&#tracepoint))),
     );
     let (statics, functions, linked, bpf) = (
         parts.statics(),

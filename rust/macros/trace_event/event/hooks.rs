@@ -67,8 +67,8 @@ pub(super) fn permission(options: &Options) -> TokenStream {
     quote!({
         #[cfg(CONFIG_PERF_EVENTS)]
         unsafe extern "C" fn __permission(
-            _: *mut #root::RawCall,
-            event: *mut #root::RawPerfEvent,
+            _: *mut ::kernel::bindings::trace_event_call,
+            event: *mut ::kernel::bindings::perf_event,
         ) -> #root::c_int {
             // SAFETY: perf calls this with the event that is being opened.
             let event = unsafe { #root::perf_event(event) };

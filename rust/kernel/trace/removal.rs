@@ -5,10 +5,12 @@
 //! C walks lists of events, or uses the event that it calls about, before and after a callback. An
 //! event must not be removed from under it.
 
-use super::super::event_mutex::Held;
-use crate::sync::atomic::{
-    Atomic,
-    Relaxed, //
+use crate::{
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    trace::event_mutex::Held, //
 };
 
 /// Not in a callback.
@@ -24,24 +26,25 @@ static PERMITTED: Atomic<usize> = Atomic::new(ANY);
 /// Says, while it exists, what can be unregistered.
 ///
 /// These are nested: the previous value is restored by the drop.
-pub(in crate::trace) struct Permission<'a> {
+pub(super) struct UnregisterScope<'a> {
     before: usize,
     _held: Held<'a>,
 }
 
-impl<'a> Permission<'a> {
+impl<'a> UnregisterScope<'a> {
     /// For a callback in which no event can be unregistered.
-    pub(in crate::trace) fn none(held: Held<'a>) -> Self {
+    pub(super) fn none(held: Held<'a>) -> Self {
         Self::set(NONE, held)
     }
 
-    /// For a callback in which the event with this [id](super::Event::permission_id) can be.
-    pub(in crate::trace) fn only(id: usize, held: Held<'a>) -> Self {
+    /// For a callback in which the event with this
+    /// [id](super::builtin::event::Event::permission_id) can be.
+    pub(super) fn only(id: usize, held: Held<'a>) -> Self {
         Self::set(id, held)
     }
 
     /// Returns `true` if no event can be unregistered now.
-    pub(in crate::trace) fn is_none(_held: Held<'_>) -> bool {
+    pub(super) fn is_none(_held: Held<'_>) -> bool {
         PERMITTED.load(Relaxed) == NONE
     }
 
@@ -63,7 +66,7 @@ impl<'a> Permission<'a> {
     }
 }
 
-impl Drop for Permission<'_> {
+impl Drop for UnregisterScope<'_> {
     fn drop(&mut self) {
         PERMITTED.store(self.before, Relaxed);
     }

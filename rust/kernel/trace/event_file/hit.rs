@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! An event in one trace instance.
+//! Records of an event in an instance.
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
 use super::{
-    ring_buffer::{
-        Reservation,
-        Slot, //
-    },
-    tracepoint::ReadGuard,
-    HEADER_SIZE, //
+    EventFile,
+    ENABLED,
+    SOFT_DISABLED, //
 };
 #[cfg(CONFIG_SYNTH_EVENTS)]
 use crate::types::NotThreadSafe;
 use crate::{
     bindings,
     ffi::c_ulong,
-    sync::atomic::{
-        Atomic,
-        Relaxed, //
+    trace::{
+        builtin::ring_buffer::{
+            Reservation,
+            ReservationStorage, //
+        },
+        tracepoint::ReadGuard,
+        HEADER_SIZE, //
     },
-    types::Opaque,
+};
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
 };
 
 /// With one of these set, testing `ENABLED` does not suffice.
@@ -32,22 +36,14 @@ const CHECK: c_ulong = (bindings::EVENT_FILE_FL_TRIGGER_MODE
 /// Every buffer takes a payload of this size: it is less than half of the smallest sub-buffer.
 const ALWAYS_FITS: usize = 2048;
 
-const SOFT_DISABLED: c_ulong = bindings::EVENT_FILE_FL_SOFT_DISABLED as c_ulong;
-const ENABLED: c_ulong = bindings::EVENT_FILE_FL_ENABLED as c_ulong;
 const TRIGGER_COND: c_ulong = bindings::EVENT_FILE_FL_TRIGGER_COND as c_ulong;
 
-/// An event in one trace instance, a `struct trace_event_file`: where its records go, its filter
-/// and its triggers.
+/// The access of a section with a [`ReadGuard`] that exists during `'g`: the event has the file for
+/// a listener, which is not freed in the section.
 ///
-/// References come from [`Event::listeners`](super::event::Event::listeners) and live no longer
-/// than the [`ReadGuard`] that was given there.
-///
-/// # Invariants
-///
-/// A reference to this type points to a `struct trace_event_file` that is not freed while the
-/// reference lives, in a section with a [`ReadGuard`].
-#[repr(transparent)]
-pub struct File(Opaque<bindings::trace_event_file>);
+/// It comes from [`Event::listeners`](crate::trace::builtin::event::Event::listeners).
+#[derive(Clone, Copy)]
+pub struct Listening<'g>(PhantomData<&'g ReadGuard>);
 
 /// A reason for which a record is not in the buffer of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,16 +58,18 @@ pub enum Refusal {
     Busy,
 }
 
-impl File {
+impl<'g> EventFile<Listening<'g>> {
     /// # Safety
     ///
-    /// `ptr` must be valid during `'g`, and a [`ReadGuard`] must exist during `'g`.
+    /// `ptr` must be a file that is valid during `'g`, and a [`ReadGuard`] must exist during `'g`.
     #[inline]
-    pub(super) unsafe fn from_raw<'g>(ptr: *mut bindings::trace_event_file) -> &'g Self {
-        // SAFETY: By the safety requirements, `ptr` is valid during `'g`; the type is transparent.
-        //
-        // INVARIANT: By the safety requirements, a `ReadGuard` exists during `'g`.
-        unsafe { &*ptr.cast() }
+    pub(in crate::trace) unsafe fn from_probe(ptr: *mut bindings::trace_event_file) -> Self {
+        // INVARIANT: By the safety requirements, the file is valid as long as a `ReadGuard` exists.
+        Self {
+            // SAFETY: By the safety requirements, `ptr` is valid.
+            ptr: unsafe { NonNull::new_unchecked(ptr) },
+            access: Listening(PhantomData),
+        }
     }
 
     /// Returns `true` if a record has to be written.
@@ -79,7 +77,7 @@ impl File {
     /// Runs the triggers of the event that need no record, so call it once each time the event
     /// happens.
     #[inline]
-    pub fn is_recording(&self) -> bool {
+    pub fn is_recording(self) -> bool {
         let flags = self.flags();
 
         flags & ENABLED != 0 && self.wants_record_with(flags)
@@ -89,37 +87,28 @@ impl File {
     ///
     /// As [`is_recording`](Self::is_recording), for callers that know that the file is enabled.
     #[inline]
-    pub(super) fn wants_record(&self) -> bool {
+    pub(in crate::trace) fn wants_record(self) -> bool {
         self.wants_record_with(self.flags())
     }
 
     /// [`wants_record`](Self::wants_record) with flags that were just read.
     #[inline(always)]
-    fn wants_record_with(&self, flags: c_ulong) -> bool {
+    fn wants_record_with(self, flags: c_ulong) -> bool {
         // Triggers that need the record run when it is committed.
         if flags & CHECK == 0 || flags & TRIGGER_COND != 0 {
             return true;
         }
         // SAFETY: The file is valid by the type invariant, which also has the caller in a section
         // that keeps the triggers.
-        !unsafe { bindings::__trace_trigger_soft_disabled(self.0.get()) }
-    }
-
-    #[inline]
-    fn flags(&self) -> c_ulong {
-        // SAFETY: The file is valid by the type invariant. C changes the flags with atomic
-        // operations.
-        let flags = unsafe { Atomic::<c_ulong>::from_ptr(&raw mut (*self.0.get()).flags) };
-
-        flags.load(Relaxed)
+        !unsafe { bindings::__trace_trigger_soft_disabled(self.as_raw()) }
     }
 
     /// The longest payload that the buffer of the instance can take, in bytes.
     #[inline]
-    pub fn max_payload(&self) -> usize {
+    pub fn max_payload(self) -> usize {
         // SAFETY: The file is valid by the type invariant, and so is its instance, which C removes
         // after the file. A buffer has a size from when it was made.
-        let max = unsafe { bindings::trace_event_max_size(self.0.get()) };
+        let max = unsafe { bindings::trace_event_max_size(self.as_raw()) };
 
         max.saturating_sub(HEADER_SIZE)
     }
@@ -131,11 +120,11 @@ impl File {
     /// a recursion. So it is if the buffer could never take such a record, even where C would first
     /// put it elsewhere to ask the filter; unless only triggers want it.
     #[inline]
-    pub fn reserve<'g>(
-        &'g self,
+    pub fn reserve(
+        self,
         _guard: &'g ReadGuard,
         payload_len: usize,
-        slot: &'g mut Slot,
+        slot: &'g mut ReservationStorage,
     ) -> Option<Reservation<'g>> {
         if payload_len > ALWAYS_FITS
             && payload_len > self.max_payload()
@@ -145,7 +134,7 @@ impl File {
         }
         // SAFETY: The file is valid during `'g` by the type invariant, and the guard has preemption
         // disabled.
-        unsafe { Reservation::new(self.0.get(), payload_len, slot) }
+        unsafe { Reservation::new(self.as_raw(), payload_len, slot) }
     }
 
     /// Returns the reason for which [`reserve`](Self::reserve) has just returned `None` for a
@@ -153,8 +142,8 @@ impl File {
     /// the file wants records for its triggers only, or none of the current process.
     #[cold]
     #[inline(never)]
-    pub fn refusal(&self, _guard: &ReadGuard, payload_len: usize) -> Option<Refusal> {
-        let file = self.0.get();
+    pub fn refusal(self, _guard: &ReadGuard, payload_len: usize) -> Option<Refusal> {
+        let file = self.as_raw();
 
         if self.flags() & SOFT_DISABLED != 0 {
             return None;
@@ -187,22 +176,22 @@ impl File {
     /// Preemption must be disabled during `'g`.
     #[cfg(CONFIG_SYNTH_EVENTS)]
     #[inline(always)]
-    pub(super) unsafe fn reserve_unguarded<'g>(
-        &'g self,
+    pub(in crate::trace) unsafe fn reserve_unguarded(
+        self,
         payload_len: usize,
-        slot: &'g mut Slot,
+        slot: &'g mut ReservationStorage,
     ) -> Option<Reservation<'g>> {
-        // SAFETY: The file is valid during `'g` by the type invariant; the rest is as the caller
-        // promises.
-        unsafe { Reservation::new(self.0.get(), payload_len, slot) }
+        // SAFETY: The file is valid during `'g` by the type invariant; the rest is a safety
+        // requirement.
+        unsafe { Reservation::new(self.as_raw(), payload_len, slot) }
     }
 
     /// Permits a record while another one is being written in this context.
     #[cfg(CONFIG_SYNTH_EVENTS)]
     #[inline(always)]
-    pub(super) fn nest(&self) -> Nested<'_> {
+    pub(in crate::trace) fn nest(self) -> Nested<'g> {
         // SAFETY: The file is valid by the type invariant, and so is its instance.
-        unsafe { bindings::trace_event_nest(self.0.get()) };
+        unsafe { bindings::trace_event_nest(self.as_raw()) };
         // INVARIANT: Just done. It was this CPU, as C has disabled preemption.
         Nested {
             file: self,
@@ -219,17 +208,17 @@ impl File {
     ///
     /// Preemption must be disabled during `'g`.
     #[inline(always)]
-    pub(super) unsafe fn reserve_in_probe<'g>(
-        &'g self,
+    pub(in crate::trace) unsafe fn reserve_in_probe(
+        self,
         len: usize,
-        slot: &'g mut Slot,
+        slot: &'g mut ReservationStorage,
     ) -> Option<Reservation<'g>> {
         if len < HEADER_SIZE {
             return None;
         }
-        // SAFETY: The file is valid during `'g` by the type invariant; the rest is as the caller
-        // promises and as was just checked.
-        unsafe { Reservation::new_in_probe(self.0.get(), len, slot) }
+        // SAFETY: The file is valid during `'g` by the type invariant; `len` was just checked;
+        // preemption is disabled, which is a safety requirement.
+        unsafe { Reservation::new_in_probe(self.as_raw(), len, slot) }
     }
 }
 
@@ -240,8 +229,8 @@ impl File {
 /// The buffer was told so for this instance, by this CPU.
 #[cfg(CONFIG_SYNTH_EVENTS)]
 #[must_use = "records can only be nested while this exists"]
-pub(super) struct Nested<'f> {
-    file: &'f File,
+pub(in crate::trace) struct Nested<'g> {
+    file: EventFile<Listening<'g>>,
     _not_sent: NotThreadSafe,
 }
 
@@ -250,6 +239,6 @@ impl Drop for Nested<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: By the type invariant this ends what was begun. The file is valid.
-        unsafe { bindings::trace_event_unnest(self.file.0.get()) };
+        unsafe { bindings::trace_event_unnest(self.file.as_raw()) };
     }
 }

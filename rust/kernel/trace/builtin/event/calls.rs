@@ -2,15 +2,9 @@
 
 //! Adding an event to C, and removing it.
 //!
-//! The symbols that these functions use are not all exported, so they must not be inlined into
-//! modules.
-//!
 //! C source: [`kernel/trace/trace_events.c`](srctree/kernel/trace/trace_events.c).
 
-use super::{
-    super::event_mutex::Held,
-    Core, //
-};
+use super::Core;
 use crate::{
     bindings,
     cred::with_root_fsuid,
@@ -20,6 +14,7 @@ use crate::{
         Atomic,
         Relaxed, //
     },
+    trace::event_mutex::Held,
     types::ScopeGuard, //
 };
 
@@ -28,9 +23,8 @@ use crate::{
 /// # Safety
 ///
 /// `call` must be initialised.
-#[inline(never)]
 pub(super) unsafe fn is_busy(call: *mut bindings::trace_event_call) -> bool {
-    // SAFETY: The caller promises a valid call.
+    // SAFETY: By the safety requirements, the call is valid.
     unsafe { bindings::trace_event_dyn_busy(call) }
 }
 
@@ -40,7 +34,6 @@ pub(super) unsafe fn is_busy(call: *mut bindings::trace_event_call) -> bool {
 ///
 /// `core` must be linked and not registered, and stay valid until it is removed again if this
 /// succeeds.
-#[inline(never)]
 pub(super) unsafe fn add(core: &Core, held: Held<'_>) -> Result {
     let call = core.call.get();
     let dynamic = core.dynamic.get();
@@ -52,15 +45,15 @@ pub(super) unsafe fn add(core: &Core, held: Held<'_>) -> Result {
     // SAFETY: It was just added, and `event_mutex` is held.
     let undo = ScopeGuard::new(|| unsafe { bindings::dyn_event_remove(dynamic) });
 
-    // SAFETY: The caller promises a call that is linked, with all print functions, and with a type
-    // of 0, which asks for a new one.
+    // SAFETY: By the safety requirements, the call is linked, with all print functions,
+    // and with a type of 0, which asks for a new one.
     if unsafe { bindings::register_trace_event(&raw mut (*call).event) } == 0 {
         return Err(ENODEV);
     }
 
     // The process that makes an event need not be allowed to make files in tracefs.
     //
-    // SAFETY: The caller promises a linked call.
+    // SAFETY: By the safety requirements, the call is linked.
     let added = with_root_fsuid(|| unsafe { add_call(core, held) });
     let error = match added.and_then(|added| added) {
         Ok(true) => {
@@ -90,7 +83,7 @@ pub(super) unsafe fn add(core: &Core, held: Held<'_>) -> Result {
 unsafe fn add_call(core: &Core, held: Held<'_>) -> Result<bool> {
     let call = core.call.get();
 
-    // SAFETY: The caller promises a linked call, and `event_mutex` is held.
+    // SAFETY: By the safety requirements, the call is linked, and `event_mutex` is held.
     to_result(unsafe { bindings::trace_add_event_call(call) })?;
     // SAFETY: It was just added, and `event_mutex` is held.
     if unsafe { bindings::trace_event_has_files(call) } {
@@ -111,15 +104,14 @@ unsafe fn add_call(core: &Core, held: Held<'_>) -> Result<bool> {
 /// # Safety
 ///
 /// `core` must be registered, and its fields hidden.
-#[inline(never)]
 pub(super) unsafe fn remove(core: &Core, _held: Held<'_>) -> Result {
     let call = core.call.get();
 
-    // SAFETY: The caller promises a registered call, and `event_mutex` is held.
+    // SAFETY: By the safety requirements, the call is registered, and `event_mutex` is held.
     with_root_fsuid(|| to_result(unsafe { bindings::trace_remove_event_call(call) }))??;
 
-    // SAFETY: The caller promises that it is registered, so it is in the list, and `event_mutex` is
-    // held.
+    // SAFETY: By the safety requirements, it is registered, so it is in the list, and `event_mutex`
+    // is held.
     unsafe { bindings::dyn_event_remove(core.dynamic.get()) };
     // SAFETY: C does not know the call any more.
     unsafe { clear_type(call) };
@@ -133,7 +125,7 @@ pub(super) unsafe fn remove(core: &Core, _held: Held<'_>) -> Result {
 ///
 /// `call` must be valid, not registered, and `event_mutex` held.
 unsafe fn clear_type(call: *mut bindings::trace_event_call) {
-    // SAFETY: The caller promises a valid call; `type_id` may read at the same time, so this is one
-    // store.
+    // SAFETY: By the safety requirements, the call is valid; `type_id` may read at the same
+    // time, so this is one store.
     unsafe { Atomic::<c_int>::from_ptr(&raw mut (*call).event.type_) }.store(0, Relaxed);
 }

@@ -7,17 +7,20 @@
 
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::super::perf;
-use super::super::{
-    file::File,
-    tracepoint::{
-        Probes,
-        ReadGuard,
-        Tracepoint, //
-    },
-};
 use crate::{
     bindings,
-    prelude::*, //
+    prelude::*,
+    trace::{
+        event_file::{
+            EventFile,
+            Listening, //
+        },
+        tracepoint::{
+            Probes,
+            ReadGuard,
+            Tracepoint, //
+        },
+    },
 };
 
 /// Something to point at.
@@ -42,7 +45,7 @@ pub(super) static PERF: Marker = Marker(2);
 /// A listener of an event.
 pub enum Listener<'g> {
     /// A trace instance.
-    File(&'g File),
+    File(EventFile<Listening<'g>>),
     /// perf.
     #[cfg(CONFIG_PERF_EVENTS)]
     Perf(perf::Listener<'g>),
@@ -95,7 +98,9 @@ impl<'g> Iterator for Listeners<'g> {
             // SAFETY: By the type invariant a probe with this marker was added for a file. C waits
             // for the guards before it frees the files of an instance, and so does an event before
             // it is unregistered.
-            return Some(Listener::File(unsafe { File::from_raw(probe.data.cast()) }));
+            return Some(Listener::File(unsafe {
+                EventFile::from_probe(probe.data.cast())
+            }));
         }
         #[cfg(CONFIG_PERF_EVENTS)]
         if probe.func == PERF.as_func() {

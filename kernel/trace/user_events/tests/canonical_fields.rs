@@ -8,12 +8,12 @@ use kernel::prelude::*;
 mod tests {
     use super::*;
     use crate::{
-        parse::fields,
-        signature::{
+        canonical_fields::{
             is_of,
             matches,
             of_args, //
         },
+        parse::fields,
         tests::{
             c_string,
             row, //

@@ -7,16 +7,9 @@
 //!
 //! C header: [`kernel/trace/trace_dynevent.h`](srctree/kernel/trace/trace_dynevent.h).
 
-#[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_KPROBE_EVENTS))]
-pub mod cmd;
-
-use super::{
-    event::{
-        self,
-        removal::Permission,
-        Event, //
-    },
-    event_mutex::Held, //
+use super::event::{
+    self,
+    Event, //
 };
 use crate::{
     bindings,
@@ -35,7 +28,11 @@ use crate::{
         Arc,
         ArcBorrow, //
     },
-    types::Opaque,
+    trace::{
+        event_mutex::Held,
+        removal::UnregisterScope, //
+    },
+    types::Opaque, //
 };
 use core::{
     marker::PhantomData,
@@ -49,8 +46,8 @@ pub trait Operations: event::Operations {
     ///
     /// Called without `event_mutex`, and with C's `dyn_event_ops_mutex` held, which is outside of
     /// that one in the lock order. So nothing must be called here that takes it: no kind be
-    /// [registered](Kind::register), and no command be [run](cmd::Command::run) that makes a kprobe
-    /// event.
+    /// [registered](Kind::register), and no command be
+    /// [run](crate::trace::dynevent_cmd::Command::run) that makes a kprobe event.
     ///
     /// # Errors
     ///
@@ -81,13 +78,7 @@ pub trait Operations: event::Operations {
 
 /// A kind of dynamic events, each of which consists of a `T`.
 ///
-/// # Examples
-///
-/// ```ignore
-/// static KIND: Kind<MyEvent> = Kind::new();
-///
-/// KIND.register()?;
-/// ```
+/// [`builtin`](super) has an example.
 ///
 /// # Invariants
 ///
@@ -102,11 +93,11 @@ pub struct Kind<T> {
 unsafe impl<T> Sync for Kind<T> {}
 
 impl<T> Kind<T> {
-    pub(super) fn is_registered(&self) -> bool {
+    pub(in crate::trace) fn is_registered(&self) -> bool {
         self.registered.load(Relaxed)
     }
 
-    pub(super) fn as_raw(&self) -> *mut bindings::dyn_event_operations {
+    pub(in crate::trace) fn as_raw(&self) -> *mut bindings::dyn_event_operations {
         self.ops.get()
     }
 }
@@ -154,7 +145,7 @@ impl<T: Operations> Kind<T> {
         }
         // SAFETY: `ops` has all functions, is static, in code that is built in, and was not
         // registered before.
-        let registered = unsafe { register(self.ops.get()) };
+        let registered = to_result(unsafe { bindings::dyn_event_register(self.ops.get()) });
         if registered.is_err() {
             self.registered.store(false, Relaxed);
         }
@@ -177,7 +168,7 @@ impl<T: Operations> Kind<T> {
             return Err(EINVAL);
         }
         // SAFETY: The operations are static, and there is a word.
-        unsafe { remove(command, self.ops.get()) }
+        to_result(unsafe { bindings::dyn_event_release(command.as_char_ptr(), self.ops.get()) })
     }
 
     /// Removes all events of this kind, or none if one is [busy](Operations::is_busy). Sleeps:
@@ -189,7 +180,7 @@ impl<T: Operations> Kind<T> {
     /// - What [`Operations::free`] returns; others may have been removed before.
     pub fn remove_all(&'static self) -> Result {
         // SAFETY: The operations are static.
-        unsafe { remove_all(self.ops.get()) }
+        to_result(unsafe { bindings::dyn_events_release_all(self.ops.get()) })
     }
 
     /// The owner of an event of this kind.
@@ -221,7 +212,7 @@ impl<T: Operations> Kind<T> {
     unsafe extern "C" fn show(m: *mut bindings::seq_file, ev: *mut bindings::dyn_event) -> c_int {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
-        let _permission = Permission::none(held);
+        let _permission = UnregisterScope::none(held);
         // SAFETY: It is registered, and stays so as there is no permission to unregister it.
         let owner = unsafe { Self::owner(ev) };
         // SAFETY: By the safety requirements, `m` is a valid `seq_file` of this thread.
@@ -237,7 +228,7 @@ impl<T: Operations> Kind<T> {
     unsafe extern "C" fn is_busy(ev: *mut bindings::dyn_event) -> bool {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
-        let _permission = Permission::none(held);
+        let _permission = UnregisterScope::none(held);
         // SAFETY: It is registered, and stays so as there is no permission to unregister it.
         let owner = unsafe { Self::owner(ev) };
 
@@ -254,7 +245,7 @@ impl<T: Operations> Kind<T> {
         //
         // SAFETY: It is registered until here.
         let owner = Arc::from(unsafe { Self::owner(ev) });
-        let _permission = Permission::only(ev.addr(), held);
+        let _permission = UnregisterScope::only(ev.addr(), held);
 
         from_result(|| T::free(owner.as_arc_borrow(), held).map(|()| 0))
     }
@@ -272,7 +263,7 @@ impl<T: Operations> Kind<T> {
     ) -> bool {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
-        let _permission = Permission::none(held);
+        let _permission = UnregisterScope::none(held);
         // SAFETY: It is registered, and stays so as there is no permission to unregister it.
         let owner = unsafe { Self::owner(ev) };
         let system = if system.is_null() {
@@ -295,37 +286,6 @@ impl<T: Operations> Kind<T> {
 #[inline]
 pub const fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ' | 0xa0)
-}
-
-// The symbols that the following functions use are not exported, so they must not be inlined into
-// modules.
-
-/// # Safety
-///
-/// `ops` must be complete, permanently valid, and not be registered.
-#[inline(never)]
-unsafe fn register(ops: *mut bindings::dyn_event_operations) -> Result {
-    // SAFETY: By the safety requirements, `ops` is complete, permanently valid and not registered.
-    to_result(unsafe { bindings::dyn_event_register(ops) })
-}
-
-/// # Safety
-///
-/// `ops` must be those of a kind, permanently valid, and `command` have a word.
-#[inline(never)]
-unsafe fn remove(command: &CStr, ops: *mut bindings::dyn_event_operations) -> Result {
-    // SAFETY: By the safety requirements, `ops` is permanently valid. The command is a string,
-    // which C copies; it compares the address of the operations with that of registered events.
-    to_result(unsafe { bindings::dyn_event_release(command.as_char_ptr(), ops) })
-}
-
-/// # Safety
-///
-/// `ops` must be those of a kind, permanently valid.
-#[inline(never)]
-unsafe fn remove_all(ops: *mut bindings::dyn_event_operations) -> Result {
-    // SAFETY: By the safety requirements, `ops` is that of a kind and permanently valid.
-    to_result(unsafe { bindings::dyn_events_release_all(ops) })
 }
 
 /// The words of a command that follow the name of the event.

@@ -5,11 +5,11 @@
 //! C headers: [`include/linux/trace_seq.h`](srctree/include/linux/trace_seq.h),
 //! [`kernel/trace/trace_output.h`](srctree/kernel/trace/trace_output.h).
 
-use super::HEADER_SIZE;
 use crate::{
     bindings,
     fmt,
     prelude::*,
+    trace::HEADER_SIZE,
     types::NotThreadSafe, //
 };
 use core::{
@@ -38,7 +38,7 @@ impl<'a> Line<'a> {
     ///
     /// `iter` must be valid during `'a`, accessed by no other code, and have a record of `event`,
     /// which must be registered during `'a`.
-    pub(super) unsafe fn from_raw(
+    pub(in crate::trace) unsafe fn from_raw(
         iter: *mut bindings::trace_iterator,
         event: *mut bindings::trace_event,
     ) -> Self {
@@ -102,9 +102,9 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the result that C expects at the end.
-    pub(super) fn finish(self) -> bindings::print_line_t {
+    pub(in crate::trace) fn finish(self) -> bindings::print_line_t {
         // SAFETY: By the type invariant the iterator is valid.
-        unsafe { handle_return(&raw mut (*self.iter).seq) }
+        unsafe { bindings::trace_handle_return(&raw mut (*self.iter).seq) }
     }
 }
 
@@ -116,25 +116,12 @@ impl fmt::Write for Line<'_> {
     }
 }
 
-// The symbols that the following functions use are not all exported, so they must not be inlined
-// into modules.
-
-/// # Safety
-///
-/// `seq` must be valid.
-#[inline(never)]
-unsafe fn handle_return(seq: *mut bindings::trace_seq) -> bindings::print_line_t {
-    // SAFETY: The caller promises a valid buffer.
-    unsafe { bindings::trace_handle_return(seq) }
-}
-
 /// Prints all fields.
 ///
 /// # Safety
 ///
 /// As for a `trace_print_func`: `iter` must have a record of `event`.
-#[inline(never)]
-pub(super) unsafe extern "C" fn print_fields(
+pub(in crate::trace) unsafe extern "C" fn print_fields(
     iter: *mut bindings::trace_iterator,
     _flags: c_int,
     event: *mut bindings::trace_event,
@@ -148,8 +135,7 @@ pub(super) unsafe extern "C" fn print_fields(
 /// # Safety
 ///
 /// As for a `trace_print_func`: `iter` must have a record of `event`.
-#[inline(never)]
-pub(super) unsafe extern "C" fn print_nothing(
+pub(in crate::trace) unsafe extern "C" fn print_nothing(
     iter: *mut bindings::trace_iterator,
     flags: c_int,
     event: *mut bindings::trace_event,

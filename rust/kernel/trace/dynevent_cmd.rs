@@ -3,16 +3,18 @@
 //! Builders of commands that create dynamic events, word by word.
 //!
 //! They are what `synthetic_events` and `kprobe_events` of tracefs understand. Who makes an event
-//! with fields that are known has [`synth::Builder`](super::super::synth::Builder) and
-//! [`kprobe::Builder`](super::super::kprobe::Builder), which take care that the command means what
+//! with fields that are known has [`synth::Builder`](super::synth::Builder) and
+//! [`kprobe::Builder`](super::kprobe::Builder), which take care that the command means what
 //! it is meant to; and events that are deleted when they are dropped.
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
+use super::builtin::dynevent::is_space;
 use crate::{
     bindings,
     error::to_result,
-    prelude::*, //
+    prelude::*,
+    trace::raw, //
 };
 use core::marker::PhantomData;
 
@@ -118,7 +120,7 @@ impl<'a> Command<'a> {
         let mut raw = bindings::dynevent_cmd::default();
 
         // SAFETY: The buffer has that length, and stays at its address as long as it is not
-        // dropped; the caller promises the rest. CAST: It is a small number.
+        // dropped; the rest is a safety requirement. CAST: It is a small number.
         unsafe { init(&raw mut raw, buffer.as_mut_ptr().cast(), MAX_LEN as c_int) };
         // INVARIANT: It was just initialised, and has no names yet.
         Ok(Self {
@@ -150,10 +152,9 @@ impl<'a> Command<'a> {
     /// # Errors
     ///
     /// `E2BIG` if there is no room for it.
-    #[inline(never)]
     pub fn text(&mut self, text: &CStr) -> Result {
         // SAFETY: By the type invariant it is initialised; the string is copied.
-        let ret = unsafe { bindings::dynevent_str_add(&raw mut self.raw, text.as_char_ptr()) };
+        let ret = unsafe { raw::dynevent_str_add(&raw mut self.raw, text.as_char_ptr()) };
 
         self.added(to_result(ret))
     }
@@ -164,7 +165,6 @@ impl<'a> Command<'a> {
     ///
     /// - `EINVAL` if it is not one word: C would take it for several ones.
     /// - `E2BIG` if there is no room for it.
-    #[inline(never)]
     pub fn word(&mut self, word: &CStr) -> Result {
         if !is_word(word) {
             return self.added(Err(EINVAL));
@@ -174,9 +174,9 @@ impl<'a> Command<'a> {
         // SAFETY: By the type invariant the command is initialised, and the argument is here; the
         // string is copied.
         let result = to_result(unsafe {
-            bindings::dynevent_arg_init(&raw mut arg, 0);
+            raw::dynevent_arg_init(&raw mut arg, 0);
             arg.str_ = word.as_char_ptr();
-            bindings::dynevent_arg_add(&raw mut self.raw, &raw mut arg, None)
+            raw::dynevent_arg_add(&raw mut self.raw, &raw mut arg, None)
         });
 
         self.added(result)
@@ -190,7 +190,6 @@ impl<'a> Command<'a> {
     /// - `EINVAL` if one of the texts is empty or has `end` in it, unless that is a space, or
     ///   `operator` or `end` is no ASCII character.
     /// - `E2BIG` if there is no room for it.
-    #[inline(never)]
     pub fn pair(&mut self, lhs: &CStr, operator: u8, rhs: &CStr, end: u8) -> Result {
         let is_text = |text: &CStr| {
             let text = text.to_bytes();
@@ -206,10 +205,10 @@ impl<'a> Command<'a> {
         // SAFETY: By the type invariant the command is initialised, and the pair is here; the
         // strings are copied. CAST: ASCII characters are the same with a sign.
         let result = to_result(unsafe {
-            bindings::dynevent_arg_pair_init(&raw mut pair, operator as c_char, end as c_char);
+            raw::dynevent_arg_pair_init(&raw mut pair, operator as c_char, end as c_char);
             pair.lhs = lhs.as_char_ptr();
             pair.rhs = rhs.as_char_ptr();
-            bindings::dynevent_arg_pair_add(&raw mut self.raw, &raw mut pair, None)
+            raw::dynevent_arg_pair_add(&raw mut self.raw, &raw mut pair, None)
         });
 
         self.added(result)
@@ -219,7 +218,7 @@ impl<'a> Command<'a> {
     /// `dynevent_create()`.
     ///
     /// One that makes a kprobe event takes `dyn_event_ops_mutex` outside of that, so it must not be
-    /// run in [`Operations::create`](super::Operations::create).
+    /// run in [`Operations::create`](super::builtin::dynevent::Operations::create).
     ///
     /// # Errors
     ///
@@ -236,7 +235,7 @@ impl<'a> Command<'a> {
 pub(in crate::trace) fn is_word(text: &CStr) -> bool {
     let text = text.to_bytes();
 
-    !text.is_empty() && !text.iter().any(|&b| super::is_space(b))
+    !text.is_empty() && !text.iter().any(|&b| is_space(b))
 }
 
 /// Returns `true` if this is a valid name of an event or a field for C, as `is_good_name()` does.

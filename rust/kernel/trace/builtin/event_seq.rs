@@ -3,7 +3,7 @@
 //! Files of an event whose text is generated when they are read: `hist`, `hist_raw`, `hist_debug`.
 //!
 //! C makes these files with the directory of the event, for operations that it finds by the name
-//! of a static. An [`EventText`] and a static [`Operations`] of it are what is behind one.
+//! of a static. An [`EventSeqFile`] and a static [`FileOps`] of it are what is behind one.
 //!
 //! The text of one reading is collected with `event_mutex` held, when the file is read from its
 //! start. Longer operations, and all writes, happen without the mutex. So the text is consistent
@@ -12,15 +12,6 @@
 //! C headers: [`include/linux/seq_file.h`](srctree/include/linux/seq_file.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
-use super::{
-    event::removal::Permission,
-    event_file::EventFile,
-    event_mutex::{
-        self,
-        Held, //
-    },
-    trigger::Lists, //
-};
 use crate::{
     bindings,
     error::{
@@ -47,6 +38,18 @@ use crate::{
         Arc,
         SetOnce, //
     },
+    trace::{
+        event_file::{
+            EventFile,
+            Locked, //
+        },
+        event_mutex::{
+            self,
+            Held, //
+        },
+        removal::UnregisterScope,
+        trigger::TriggersMut, //
+    },
     uaccess::UserSlice, //
 };
 use core::{
@@ -66,7 +69,7 @@ use self::{
     wake::{
         look_for_pollers,
         wait_for_hits, //
-    }, //
+    },
 };
 
 /// The command that sets the shortest time between two wake-ups, `HIST_IOCSPOLLINTERVAL`.
@@ -74,7 +77,7 @@ const SET_POLL_INTERVAL: u32 = _IOW::<u32>(b'*' as u32, 0x20);
 
 /// The text of a file.
 #[vtable]
-pub trait EventText: Sized + 'static {
+pub trait EventSeqFile: Sized + 'static {
     /// The data of one reading. It is dropped when the file is closed or read from its start again.
     type Text: Send + 'static;
 
@@ -83,7 +86,7 @@ pub trait EventText: Sized + 'static {
     /// # Errors
     ///
     /// They are told to the reader, as are those of the functions below.
-    fn collect<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> Result<Self::Text>;
+    fn collect<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> Result<Self::Text>;
 
     /// Prepares it for being written, once. Called without locks. May sleep.
     ///
@@ -98,8 +101,8 @@ pub trait EventText: Sized + 'static {
     fn show(text: &Self::Text, item: usize, m: &SeqFile) -> Result<bool>;
 
     /// Returns the number of hits that the text covers. With this function the file can be polled:
-    /// see [`Operations`].
-    fn hits<'h>(_file: EventFile<'h>, _lists: &Lists<'h>) -> u64 {
+    /// see [`FileOps`].
+    fn hits<'h>(_file: EventFile<Locked<'h>>, _lists: &TriggersMut<'h>) -> u64 {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
 }
@@ -110,8 +113,8 @@ pub trait EventText: Sized + 'static {
 ///   locked down, `EPERM`. As long as it is open the instance cannot be removed.
 /// - What is read from its start is the state of that moment, or `ENODEV` if the event no longer
 ///   exists.
-/// - Polling a file with [`EventText::hits`] gives `EPOLLIN` if their number is another one than at
-///   the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one than at
+/// - Polling a file with [`EventSeqFile::hits`] gives `EPOLLIN` if their number is another one than
+///   at the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one than at
 ///   the last reading or polling (at first: than at the opening), and `EPOLLERR` if the event no
 ///   longer exists. Waiters are woken by [`wake_pollers`], and when an event is removed.
 /// - The ioctl `HIST_IOCSPOLLINTERVAL` sets the shortest time between two reports to pollers of
@@ -119,13 +122,13 @@ pub trait EventText: Sized + 'static {
 ///
 /// In C it is a `struct file_operations`.
 #[repr(transparent)]
-pub struct Operations<T> {
+pub struct FileOps<T> {
     fops: bindings::file_operations,
     _text: PhantomData<fn(T)>,
 }
 
 // SAFETY: It is never changed.
-unsafe impl<T> Sync for Operations<T> {}
+unsafe impl<T> Sync for FileOps<T> {}
 
 /// The state of an open file.
 ///
@@ -133,7 +136,7 @@ unsafe impl<T> Sync for Operations<T> {}
 ///
 /// `file` is the open file that this belongs to; `reading` is accessed with the lock of its
 /// `seq_file` only.
-struct Reader<T: EventText> {
+struct Reader<T: EventSeqFile> {
     /// The number of hits at the last reading from the start.
     last_read: Atomic<u64>,
     /// And at the last reading or polling.
@@ -146,7 +149,7 @@ struct Reader<T: EventText> {
 }
 
 /// The state of a reading. C locks.
-struct Reading<T: EventText> {
+struct Reading<T: EventSeqFile> {
     text: Option<T::Text>,
     item: usize,
     /// The number of items, when it is known.
@@ -165,7 +168,7 @@ struct News {
     seen: u64,
 }
 
-impl<T: EventText> Operations<T> {
+impl<T: EventSeqFile> FileOps<T> {
     /// Creates the operations.
     #[expect(clippy::new_without_default, reason = "what is made is for a static")]
     pub const fn new() -> Self {
@@ -195,7 +198,7 @@ impl<T: EventText> Operations<T> {
         show: Some(Self::show),
     };
 
-    fn hits<'h>(file: EventFile<'h>, lists: &Lists<'h>) -> u64 {
+    fn hits<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> u64 {
         if T::HAS_HITS {
             T::hits(file, lists)
         } else {
@@ -212,20 +215,20 @@ impl<T: EventText> Operations<T> {
     /// concurrently.
     unsafe fn with_event<R>(
         file: *mut bindings::file,
-        f: impl for<'h> FnOnce(EventFile<'h>, &Lists<'h>) -> R,
+        f: impl for<'h> FnOnce(EventFile<Locked<'h>>, &TriggersMut<'h>) -> R,
     ) -> Option<R> {
         let guard = event_mutex::lock();
         let held = guard.held();
-        let _permission = Permission::none(held);
+        let _permission = UnregisterScope::none(held);
 
-        // SAFETY: The mutex is held. The caller promises a file whose event file, which is counted,
-        // is not freed.
+        // SAFETY: The mutex is held. By the safety requirements, the event file of `file`, which is
+        // counted, is not freed.
         let event = NonNull::new(unsafe { event_of(file, held) })?;
         // SAFETY: It is not on its way out, so it is in the list of its instance, which it leaves
         // with the mutex held only.
         let event = unsafe { EventFile::from_raw(event, held) };
         // SAFETY: It was just locked, and a file operation is not called by one of a trigger.
-        let lists = unsafe { Lists::new(held) };
+        let lists = unsafe { TriggersMut::new(held) };
 
         Some(f(event, &lists))
     }
@@ -302,7 +305,8 @@ impl<T: EventText> Operations<T> {
     ///
     /// `seq_open()` must have succeeded for `file`.
     unsafe fn seq_file(file: *mut bindings::file) -> *mut bindings::seq_file {
-        // SAFETY: The caller promises a valid file, whose private data is what that has made.
+        // SAFETY: By the safety requirements, the file is valid, whose private data is what that
+        // has made.
         unsafe { (*file).private_data.cast() }
     }
 
@@ -383,8 +387,8 @@ impl<T: EventText> Operations<T> {
     /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held during
     /// `'a`, in which there is no other reference to this.
     unsafe fn reading<'a>(m: *mut bindings::seq_file) -> &'a mut Reading<T> {
-        // SAFETY: By the invariant of `Reader` it is accessed with the lock held only. The caller
-        // promises that it is, and that there is no other reference.
+        // SAFETY: By the invariant of `Reader` it is accessed with the lock held only. By the
+        // safety requirements, it is held, and no other reference exists.
         unsafe { &mut *Self::reader(m).reading.get() }
     }
 
@@ -442,7 +446,7 @@ impl<T: EventText> Operations<T> {
         let flags = unsafe { (*reader.file).f_flags };
 
         T::prepare(&mut text, flags & O_ACCMODE == O_RDWR)?;
-        // SAFETY: The caller promises that the lock is held. The borrow ends here.
+        // SAFETY: By the safety requirements, the lock is held. The borrow ends here.
         let reading = unsafe { Self::reading(m) };
         reading.text = Some(text);
         reading.end = None;
@@ -516,7 +520,7 @@ impl<T: EventText> Operations<T> {
     }
 }
 
-impl<T: EventText> Reader<T> {
+impl<T: EventSeqFile> Reader<T> {
     /// Returns the events for pollers at this number of hits, which they have then seen.
     fn news(&self, hits: u64) -> u32 {
         let mut events = 0;
@@ -532,7 +536,7 @@ impl<T: EventText> Reader<T> {
     }
 }
 
-impl<T: EventText> Reading<T> {
+impl<T: EventSeqFile> Reading<T> {
     /// Seeks to an item. Returns the pointer that C uses as an item, or null at the end.
     fn seek(&mut self, pos: bindings::loff_t) -> *mut c_void {
         let Ok(item) = usize::try_from(pos) else {
@@ -555,7 +559,7 @@ impl<T: EventText> Reading<T> {
 ///
 /// # Safety
 ///
-/// As that of [`Operations::with_event`].
+/// As that of [`FileOps::with_event`].
 unsafe fn event_of(file: *mut bindings::file, _held: Held<'_>) -> *mut bindings::trace_event_file {
     // SAFETY: By the safety requirements, `file` is one of an event. The mutex is held.
     unsafe { bindings::event_file_file(file) }

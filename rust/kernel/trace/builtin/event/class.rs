@@ -17,11 +17,7 @@ use core::marker::PhantomData;
 
 /// The class of all events of a `T` in a directory under `events/`.
 ///
-/// # Examples
-///
-/// ```ignore
-/// static CLASS: Class<MyEvent> = Class::new(c"my_system");
-/// ```
+/// [`builtin`](crate::trace::builtin) has an example.
 ///
 /// # Invariants
 ///

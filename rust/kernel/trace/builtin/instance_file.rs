@@ -8,7 +8,6 @@
 //!
 //! C header: [`include/linux/seq_file.h`](srctree/include/linux/seq_file.h)
 
-use super::InstanceRef;
 use crate::{
     bindings,
     error::{
@@ -23,6 +22,7 @@ use crate::{
     page::PAGE_SIZE,
     prelude::*,
     seq_file::SeqFile,
+    trace::instance::InstanceRef,
     uaccess::{
         UserPtr,
         UserSlice, //
@@ -212,6 +212,6 @@ unsafe fn instance_of(inode: *mut bindings::inode) -> *mut bindings::trace_array
 ///
 /// `instance` must be null, or one that the open file has a reference to.
 unsafe fn borrow(instance: *mut bindings::trace_array) -> Option<ManuallyDrop<InstanceRef>> {
-    // INVARIANT: By the safety requirements there is a reference, which is not dropped here.
-    NonNull::new(instance).map(|ptr| ManuallyDrop::new(InstanceRef { ptr }))
+    // SAFETY: By the safety requirements there is a reference, which is not dropped here.
+    NonNull::new(instance).map(|ptr| ManuallyDrop::new(unsafe { InstanceRef::assume(ptr) }))
 }

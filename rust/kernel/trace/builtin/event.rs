@@ -28,7 +28,6 @@ mod callbacks;
 mod calls;
 mod class;
 mod listeners;
-pub(super) mod removal;
 
 pub use self::{
     class::Class,
@@ -38,24 +37,15 @@ pub use self::{
     },
 };
 
-use self::{
-    callbacks::Callbacks,
-    removal::Permission, //
-};
+use self::callbacks::Callbacks;
 use super::{
     dynevent::Kind,
-    event_mutex::Held,
     field::{
         self,
         FieldDef,
         Fields, //
     },
-    output::Line,
-    tracepoint::{
-        self,
-        ReadGuard,
-        Tracepoint, //
-    },
+    output::Line, //
 };
 use crate::{
     bindings,
@@ -67,6 +57,15 @@ use crate::{
         },
         Arc,
         ArcBorrow, //
+    },
+    trace::{
+        event_mutex::Held,
+        removal::UnregisterScope,
+        tracepoint::{
+            self,
+            ReadGuard,
+            Tracepoint, //
+        },
     },
     types::Opaque, //
 };
@@ -105,30 +104,20 @@ pub unsafe trait HasEvent: Sized {
     unsafe fn raw_event(ptr: *mut Self) -> *mut Event<Self>;
 }
 
-/// Implements [`HasEvent`](crate::trace::event::HasEvent).
+/// Implements [`HasEvent`](crate::trace::builtin::event::HasEvent).
 ///
-/// # Examples
-///
-/// ```ignore
-/// struct MyEvent {
-///     event: Event<Self>,
-/// }
-///
-/// impl_has_event! {
-///     impl HasEvent for MyEvent { self.event }
-/// }
-/// ```
+/// [`builtin`](crate::trace::builtin) has an example.
 #[macro_export]
 macro_rules! impl_has_event {
     ($(impl HasEvent for $self:ty { self.$field:ident })*) => {$(
         // SAFETY: This only compiles if the field has the right type; it is always the same one.
-        unsafe impl $crate::trace::event::HasEvent for $self {
+        unsafe impl $crate::trace::builtin::event::HasEvent for $self {
             #[inline]
-            unsafe fn raw_event(ptr: *mut Self) -> *mut $crate::trace::event::Event<Self> {
+            unsafe fn raw_event(ptr: *mut Self) -> *mut $crate::trace::builtin::event::Event<Self> {
                 // Makes sure that it is a field and not found by `Deref`.
                 const _: usize = ::core::mem::offset_of!($self, $field);
 
-                // SAFETY: The caller promises that the pointer is valid.
+                // SAFETY: By the safety requirements, the pointer is valid.
                 unsafe { &raw mut (*ptr).$field }
             }
         }
@@ -156,8 +145,8 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     /// Called after a listener was detached.
     ///
     /// If that is because an instance is removed `trace_types_lock` is held as well. So what takes
-    /// it must not be called: an [`InstanceRef`](super::instance::InstanceRef) must be neither made
-    /// nor dropped here, nor an event be [registered](Event::register).
+    /// it must not be called: an [`InstanceRef`](crate::trace::instance::InstanceRef) must be
+    /// neither made nor dropped here, nor an event be [registered](Event::register).
     fn detached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
 
     /// Prints a record for the `trace` file. Without this the fields are printed one after the
@@ -246,7 +235,7 @@ impl<T> Event<T> {
     unsafe fn string(&self, start: usize, len: u16) -> &CStr {
         let text: *const u8 = self.core.fields.text().cast();
 
-        // SAFETY: The caller promises that the bytes and their NUL are there, and no other NUL.
+        // SAFETY: By the safety requirements, the bytes and their NUL are there, and no other NUL.
         unsafe {
             CStr::from_bytes_with_nul_unchecked(slice::from_raw_parts(
                 text.add(start),
@@ -262,12 +251,12 @@ impl<T> Event<T> {
 
     /// The head of the list that C sees.
     #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
-    pub(super) fn field_list(&self) -> *mut bindings::list_head {
+    pub(in crate::trace) fn field_list(&self) -> *mut bindings::list_head {
         self.core.fields.for_current()
     }
 
     /// The `trace_event_call` of the event.
-    pub(super) fn as_call(&self) -> *mut bindings::trace_event_call {
+    pub(in crate::trace) fn as_call(&self) -> *mut bindings::trace_event_call {
         self.core.call.get()
     }
 
@@ -391,8 +380,8 @@ impl<T: Operations> Event<T> {
     ///
     /// `owner` must come from [`Arc::into_raw`].
     unsafe fn register_owned(owner: *const T, kind: &'static Kind<T>, held: Held<'_>) -> Result {
-        // SAFETY: The caller promises that `owner` points to a `T`, which the reference keeps; its
-        // event is initialised.
+        // SAFETY: By the safety requirements, `owner` points to a `T`, which the reference keeps;
+        // its event is initialised.
         let event = unsafe { &*T::raw_event(owner.cast_mut()) };
 
         // `held` excludes concurrent registration and unregistration.
@@ -425,7 +414,7 @@ impl<T: Operations> Event<T> {
         let text = self.core.fields.text();
         let print_fmt = usize::from(self.name_len) + usize::from(self.note_len) + 2;
 
-        // SAFETY: The caller promises that C does not know the event, and `event_mutex` keeps
+        // SAFETY: By the safety requirements, C does not know the event, and `event_mutex` keeps
         // others from registering it, so no other code accesses these fields but for the atomic
         // accesses of `type_id` and `is_enabled` and the reading of `system`, which concern fields
         // that are not written here.
@@ -446,8 +435,8 @@ impl<T: Operations> Event<T> {
 
     /// Waits until no reader can have a listener that was taken away before. Sleeps, if it has to.
     ///
-    /// [`Event::unregister`] does the same, but with [`event_mutex`](super::event_mutex) held. After
-    /// this it has not to wait, unless another listener was taken away since.
+    /// [`Event::unregister`] does the same, but with [`event_mutex`](crate::trace::event_mutex)
+    /// held. After this it has not to wait, unless another listener was taken away since.
     pub fn wait_for_readers(&self) {
         self.readers.wait();
     }
@@ -464,7 +453,7 @@ impl<T: Operations> Event<T> {
         if !self.registered.load(Relaxed) {
             return Err(ENOENT);
         }
-        if !Permission::covers(self.permission_id(), held)
+        if !UnregisterScope::covers(self.permission_id(), held)
             || self.is_enabled()
             || self.is_referenced()
         {
@@ -494,7 +483,7 @@ impl<T: Operations> Event<T> {
 }
 
 impl<T> Event<T> {
-    /// Returns the id by which [`Permission`] identifies the event.
+    /// Returns the id by which [`UnregisterScope`] identifies the event.
     fn permission_id(&self) -> usize {
         self.core.dynamic.get().addr()
     }
@@ -504,9 +493,9 @@ impl<T> Event<T> {
     /// # Safety
     ///
     /// `ptr` must be the `dynamic` of an `Event<T>` that is registered.
-    pub(super) unsafe fn owner_of(ptr: *mut bindings::dyn_event) -> *const T {
-        // SAFETY: The caller promises that this is a field of a `Core`; the pointer that C has was
-        // derived from one to the whole of it.
+    pub(in crate::trace) unsafe fn owner_of(ptr: *mut bindings::dyn_event) -> *const T {
+        // SAFETY: By the safety requirements, this is a field of a `Core`; the pointer that C has
+        // was derived from one to the whole of it.
         let core = unsafe { crate::container_of!(Opaque::cast_from(ptr), Core, dynamic) };
 
         // SAFETY: As above; `data` is constant while it is registered.

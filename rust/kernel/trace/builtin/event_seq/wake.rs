@@ -82,7 +82,6 @@ pub fn wake_pollers() {
     }
 }
 
-// Not inlined, as the symbols that this uses are not exported to modules.
 #[cold]
 #[inline(never)]
 fn wake() {

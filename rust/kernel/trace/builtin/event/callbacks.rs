@@ -3,22 +3,22 @@
 //! The callbacks that C calls for an event.
 
 use super::{
-    super::{
-        event_mutex::Held,
-        output::{
-            self,
-            Line, //
-        },
+    super::output::{
+        self,
+        Line, //
     },
     listeners,
-    removal::Permission,
     Event,
     Operations, //
 };
 use crate::{
     bindings,
     prelude::*,
-    sync::ArcBorrow, //
+    sync::ArcBorrow,
+    trace::{
+        event_mutex::Held,
+        removal::UnregisterScope, //
+    },
 };
 use core::marker::PhantomData;
 
@@ -86,13 +86,13 @@ impl<T: Operations> Callbacks<T> {
             _ => return 0,
         };
 
-        // SAFETY: The caller promises that the event is registered. It stays so as
-        // `event_mutex` is held and `permission` forbids to unregister it.
+        // SAFETY: By the safety requirements, the event is registered. It stays so as `event_mutex`
+        // is held and `permission` forbids to unregister it.
         let owner = unsafe { Self::owner(call) };
         // SAFETY: C holds the mutex for all that attaches and detaches.
         let held = unsafe { Held::assume() };
         let event = Self::event(&owner);
-        let _permission = Permission::none(held);
+        let _permission = UnregisterScope::none(held);
 
         if attach {
             let attached = T::attaching(owner, held).and_then(|()| {
@@ -140,14 +140,15 @@ impl<T: Operations> Callbacks<T> {
         _flags: c_int,
         event: *mut bindings::trace_event,
     ) -> bindings::print_line_t {
-        // SAFETY: The caller promises that this is a field of a call.
+        // SAFETY: By the safety requirements, this is a field of a call.
         let call = unsafe { crate::container_of!(event, bindings::trace_event_call, event) };
-        // SAFETY: The event is registered, as the caller promises. A reader of `trace` holds
+        // SAFETY: By the safety requirements, the event is registered. A reader of `trace` holds
         // `trace_event_sem`, which unregistering takes; with `tp_printk` the record is being
         // written, which unregistering waits for. A user that has the kernel dump its buffers must
         // ensure that no event is removed concurrently, as with the dynamic events of C.
         let owner = unsafe { Self::owner(call) };
-        // SAFETY: The caller promises a record, and that the iterator is exclusive during the call.
+        // SAFETY: By the safety requirements, `iter` has a record, and the iterator is exclusive
+        // during the call.
         let mut line = unsafe { Line::from_raw(iter, event) };
 
         T::print(&owner, &mut line);

@@ -4,17 +4,6 @@
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
-use super::{
-    event_mutex::Held,
-    instance::{
-        Instance,
-        InstanceRef, //
-    },
-    trigger::{
-        synchronize,
-        Hit, //
-    },
-};
 use crate::{
     bindings,
     error::to_result,
@@ -25,6 +14,17 @@ use crate::{
             Relaxed, //
         },
         Arc, //
+    },
+    trace::{
+        event_mutex::Held,
+        instance::{
+            Instance,
+            InstanceRef, //
+        },
+        trigger::{
+            synchronize,
+            Hit, //
+        },
     },
 };
 use core::cell::UnsafeCell;
@@ -188,7 +188,6 @@ unsafe fn condition_of(array: *mut bindings::trace_array) -> *mut c_void {
 }
 
 /// Takes the condition of an instance back, which must be that of the caller and not be in use.
-#[inline(never)]
 fn take_back(instance: InstanceRef) {
     // SAFETY: The instance is pinned.
     #[cfg(CONFIG_TRACER_SNAPSHOT)]
@@ -201,7 +200,6 @@ fn take_back(instance: InstanceRef) {
 /// # Safety
 ///
 /// `array` must exist, and `data` be valid for `update` until the condition is disabled.
-#[inline(never)]
 unsafe fn enable(
     array: *mut bindings::trace_array,
     data: *mut c_void,
@@ -223,7 +221,6 @@ unsafe fn enable(
 /// # Safety
 ///
 /// `array` must be there, and `context` what the `update` of its condition takes.
-#[inline(never)]
 unsafe fn fire(array: *mut bindings::trace_array, context: *mut c_void) {
     // SAFETY: By the safety requirements, `array` exists, and `context` is valid for the `update`
     // of its condition.

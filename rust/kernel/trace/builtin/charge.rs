@@ -11,7 +11,6 @@
 //!
 //! C header: [`include/linux/memcontrol.h`](srctree/include/linux/memcontrol.h)
 
-use super::event_mutex::Held;
 use crate::{
     bindings,
     error::from_err_ptr,
@@ -20,6 +19,7 @@ use crate::{
         Atomic,
         Relaxed, //
     },
+    trace::event_mutex::Held,
     types::NotThreadSafe, //
 };
 
@@ -99,7 +99,7 @@ impl Charge {
     /// # Examples
     ///
     /// ```
-    /// use kernel::trace::charge::{
+    /// use kernel::trace::builtin::charge::{
     ///     Charge,
     ///     Unaccounted, //
     /// };

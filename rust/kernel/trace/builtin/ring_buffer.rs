@@ -4,8 +4,10 @@
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
-use super::HEADER_SIZE;
-use crate::bindings;
+use crate::{
+    bindings,
+    trace::HEADER_SIZE, //
+};
 use core::{
     mem::{
         ManuallyDrop,
@@ -15,9 +17,9 @@ use core::{
 };
 
 /// Memory for what C keeps about a record that is being written.
-pub struct Slot(MaybeUninit<bindings::trace_event_buffer>);
+pub struct ReservationStorage(MaybeUninit<bindings::trace_event_buffer>);
 
-impl Slot {
+impl ReservationStorage {
     /// Creates a slot without a record.
     #[expect(clippy::new_without_default, reason = "its contents are undefined")]
     #[inline(always)]
@@ -50,15 +52,15 @@ impl<'s> Reservation<'s> {
     ///
     /// `file` must be valid, and preemption be disabled, during `'s`.
     #[inline(always)]
-    pub(super) unsafe fn new(
+    pub(in crate::trace) unsafe fn new(
         file: *mut bindings::trace_event_file,
         payload_len: usize,
-        slot: &'s mut Slot,
+        slot: &'s mut ReservationStorage,
     ) -> Option<Self> {
         let len = payload_len.checked_add(HEADER_SIZE)?;
 
-        // SAFETY: The caller promises a valid file and that preemption is disabled. C does not keep
-        // the pointer to the slot.
+        // SAFETY: By the safety requirements, the file is valid and preemption is disabled.
+        // C does not keep the pointer to the slot.
         let entry = unsafe { bindings::trace_event_reserve(slot.0.as_mut_ptr(), file, len) };
 
         // SAFETY: C has just returned this entry for the slot and `len` bytes.
@@ -72,12 +74,12 @@ impl<'s> Reservation<'s> {
     /// `file` must be valid, and preemption be disabled, during `'s`; `len` must be at least
     /// [`HEADER_SIZE`].
     #[inline(always)]
-    pub(super) unsafe fn new_in_probe(
+    pub(in crate::trace) unsafe fn new_in_probe(
         file: *mut bindings::trace_event_file,
         len: usize,
-        slot: &'s mut Slot,
+        slot: &'s mut ReservationStorage,
     ) -> Option<Self> {
-        // SAFETY: The caller promises a valid file and that preemption is disabled.
+        // SAFETY: By the safety requirements, the file is valid and preemption is disabled.
         let entry = unsafe { bindings::trace_event_buffer_reserve(slot.0.as_mut_ptr(), file, len) };
 
         // SAFETY: C has just returned this entry for the slot and `len` bytes.
@@ -92,7 +94,7 @@ impl<'s> Reservation<'s> {
     unsafe fn from_entry(
         entry: *mut crate::ffi::c_void,
         len: usize,
-        slot: &'s mut Slot,
+        slot: &'s mut ReservationStorage,
     ) -> Option<Self> {
         if entry.is_null() {
             return None;
@@ -127,7 +129,7 @@ impl<'s> Reservation<'s> {
 
     /// The start of the record.
     #[inline(always)]
-    pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
+    pub(in crate::trace) fn as_mut_ptr(&mut self) -> *mut u8 {
         self.buffer.entry.cast()
     }
 
@@ -159,14 +161,12 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// Not inlined as it needs a per-CPU variable that modules cannot have.
-///
 /// # Safety
 ///
 /// `buffer` must be that of a record which is reserved, and is not any more afterwards.
 #[cold]
 #[inline(never)]
 unsafe fn discard(buffer: &mut bindings::trace_event_buffer) {
-    // SAFETY: The caller promises a reserved record.
+    // SAFETY: By the safety requirements, the record is reserved.
     unsafe { bindings::trace_event_discard(buffer) };
 }

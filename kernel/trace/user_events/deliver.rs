@@ -31,14 +31,19 @@ use kernel::{
     iov::IovIterSource,
     prelude::*,
     trace::{
-        event::{
-            Listener,
-            Listeners, //
+        builtin::{
+            event::{
+                Listener,
+                Listeners, //
+            },
+            ring_buffer::{
+                Reservation,
+                ReservationStorage, //
+            },
         },
-        file::File,
-        ring_buffer::{
-            Reservation,
-            Slot, //
+        event_file::{
+            EventFile,
+            Listening, //
         },
         tracepoint::ReadGuard,
         HEADER_SIZE, //
@@ -51,7 +56,7 @@ use super::counts::{
     PerfLoss, //
 };
 #[cfg(CONFIG_PERF_EVENTS)]
-use kernel::trace::perf::{
+use kernel::trace::builtin::perf::{
     self,
     Sent, //
 };
@@ -223,8 +228,13 @@ enum Delivery {
 ///
 /// Not inlined: see [`write_short`](super::file::DataFile).
 #[inline(never)]
-fn deliver_to(file: &File, guard: &ReadGuard, record: &[u8], checks: &[Validator]) -> Delivery {
-    let mut slot = Slot::new();
+fn deliver_to(
+    file: EventFile<Listening<'_>>,
+    guard: &ReadGuard,
+    record: &[u8],
+    checks: &[Validator],
+) -> Delivery {
+    let mut slot = ReservationStorage::new();
     let Some(payload) = record.get(HEADER_SIZE..) else {
         return Delivery::Invalid;
     };
@@ -305,7 +315,7 @@ pub(crate) fn deliver_long(
     }
 
     let mut listeners = Recording::new(event, &guard);
-    let mut slot = Slot::new();
+    let mut slot = ReservationStorage::new();
     let mut tally = Tally::new();
 
     while let Some(file) = listeners.next_file() {
@@ -388,13 +398,13 @@ fn no_room(len: usize) -> PerfLoss {
 #[inline(always)]
 fn copy_to_others(
     event: &UserEvent,
-    (mut first, file): (Reservation<'_>, &File),
+    (mut first, file): (Reservation<'_>, EventFile<Listening<'_>>),
     mut listeners: Recording<'_>,
     guard: &ReadGuard,
     mut tally: Tally,
 ) {
     let counts = event.counts().of_listeners();
-    let mut slot = Slot::new();
+    let mut slot = ReservationStorage::new();
     let len = first.payload_mut().len();
 
     while let Some(file) = listeners.next_file() {
@@ -447,7 +457,7 @@ impl<'g> Recording<'g> {
     }
 
     /// Returns the next file.
-    fn next_file(&mut self) -> Option<&'g File> {
+    fn next_file(&mut self) -> Option<EventFile<Listening<'g>>> {
         loop {
             match self.listeners.next()? {
                 Listener::File(file) if file.is_recording() => return Some(file),

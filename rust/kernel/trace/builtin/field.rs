@@ -4,7 +4,6 @@
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
-use super::event_mutex::Held;
 use crate::{
     bindings,
     prelude::*,
@@ -12,7 +11,8 @@ use crate::{
         Atomic,
         Relaxed, //
     },
-    types::Opaque,
+    trace::event_mutex::Held,
+    types::Opaque, //
 };
 use core::{
     marker::PhantomData,
@@ -46,8 +46,8 @@ impl FilterKind {
     /// `ty` must be a string.
     unsafe fn as_raw(self, ty: *const c_char) -> c_int {
         match self {
-            // SAFETY: The caller promises a string.
-            Self::Auto => unsafe { assign_type(ty) },
+            // SAFETY: By the safety requirements, `ty` is a string.
+            Self::Auto => unsafe { bindings::filter_assign_type(ty) },
             Self::Other => bindings::FILTER_OTHER as c_int,
             Self::StaticString => bindings::FILTER_STATIC_STRING as c_int,
             Self::DynString => bindings::FILTER_DYN_STRING as c_int,
@@ -57,16 +57,6 @@ impl FilterKind {
     }
 }
 
-/// # Safety
-///
-/// `ty` must be a string.
-// Not exported, so it must not get inlined into modules.
-#[inline(never)]
-unsafe fn assign_type(ty: *const c_char) -> c_int {
-    // SAFETY: The caller promises a string; C only looks at it.
-    unsafe { bindings::filter_assign_type(ty) }
-}
-
 /// The definition of a field. The event copies the texts, which must not have a NUL.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldDef<'a> {
@@ -74,7 +64,7 @@ pub struct FieldDef<'a> {
     pub ty: &'a [u8],
     /// The name.
     pub name: &'a [u8],
-    /// Offset in the record, including the header: see [`HEADER_SIZE`](super::HEADER_SIZE).
+    /// Offset in the record, including the header: see [`HEADER_SIZE`](crate::trace::HEADER_SIZE).
     pub offset: u32,
     /// Size in bytes; 4 for a `__data_loc` or a `__rel_loc`.
     pub size: u32,
@@ -141,7 +131,7 @@ impl<'a> Field<'a> {
 ///   string. The room does not change.
 /// - `head` is the head of a list of all nodes, which are in `block`. Nobody changes it.
 #[pin_data]
-pub(super) struct List {
+pub(in crate::trace) struct List {
     block: KVec<u64>,
     #[pin]
     head: Opaque<bindings::list_head>,
@@ -203,7 +193,7 @@ impl List {
     /// # Errors
     ///
     /// `EINVAL` for a NUL in one of the texts and for a number that C has no room for; `ENOMEM`.
-    pub(super) fn new<'a>(
+    pub(in crate::trace) fn new<'a>(
         defs: &'a [FieldDef<'a>],
         strings: [&'a [u8]; STRINGS],
     ) -> impl PinInit<Self, Error> + use<'a> {
@@ -260,12 +250,12 @@ impl List {
     }
 
     /// Returns the strings that were passed to `new()`, concatenated with their NULs.
-    pub(super) fn text(&self) -> *const c_char {
+    pub(in crate::trace) fn text(&self) -> *const c_char {
         self.block.as_ptr().cast()
     }
 
     /// The fields, in the order they were given in.
-    pub(super) fn iter(&self) -> Fields<'_> {
+    pub(in crate::trace) fn iter(&self) -> Fields<'_> {
         let head = self.head.get();
 
         Fields {
@@ -277,7 +267,7 @@ impl List {
     }
 
     /// The list for the task that asks.
-    pub(super) fn for_current(&self) -> *mut bindings::list_head {
+    pub(in crate::trace) fn for_current(&self) -> *mut bindings::list_head {
         // Only a task itself stores its own address, and before that what is hidden, so a task that
         // reads its own address reads the right list. Others need not know.
         //
@@ -292,7 +282,7 @@ impl List {
     }
 
     /// Runs `f`, which may have C remove the event, with the fields hidden from the current task.
-    pub(super) fn hidden<R>(&self, _held: Held<'_>, f: impl FnOnce() -> R) -> R {
+    pub(in crate::trace) fn hidden<R>(&self, _held: Held<'_>, f: impl FnOnce() -> R) -> R {
         HIDDEN.store(self, Relaxed);
         // SAFETY: There are no requirements.
         HIDDEN_FROM.store(unsafe { bindings::get_current() }, Relaxed);

@@ -83,14 +83,12 @@ impl Name {
 
 /// Returns `true` if the current task may see addresses of the kernel, as in `/proc/kallsyms`: this
 /// depends on its capabilities and on `kernel.kptr_restrict`.
-#[inline(never)]
 pub fn address_allowed() -> bool {
     // SAFETY: There are no requirements.
     unsafe { bindings::trace_may_show_addresses() }
 }
 
 /// Returns the name of a system call, or `None` if the number is unknown.
-#[inline(never)]
 pub fn syscall_name(nr: u64) -> Option<&'static CStr> {
     // SAFETY: C looks the number up, and returns null for one that it does not have.
     let name = unsafe { bindings::get_syscall_name(c_int::try_from(nr).ok()?) };
@@ -99,14 +97,10 @@ pub fn syscall_name(nr: u64) -> Option<&'static CStr> {
     (!name.is_null()).then(|| unsafe { CStr::from_char_ptr(name) })
 }
 
-// The symbols that the following functions use are not all exported, so they must not be inlined
-// into modules.
-
 /// # Safety
 ///
 /// There must be room for `NAME_LEN` bytes at `buffer`.
 #[cfg(CONFIG_KALLSYMS)]
-#[inline(never)]
 unsafe fn sprint(buffer: *mut u8, address: usize, offset: bool) -> c_int {
     if offset {
         // SAFETY: By the safety requirements, `buffer` has `NAME_LEN` bytes.
@@ -123,7 +117,6 @@ unsafe fn sprint(buffer: *mut u8, address: usize, offset: bool) -> c_int {
 ///
 /// There must be room for `NAME_LEN` bytes at `buffer`.
 #[cfg(not(CONFIG_KALLSYMS))]
-#[inline(never)]
 unsafe fn sprint(buffer: *mut u8, address: usize, _offset: bool) -> c_int {
     // SAFETY: By the safety requirements, `buffer` has `NAME_LEN` bytes. The format takes one
     // pointer, which is not read from.

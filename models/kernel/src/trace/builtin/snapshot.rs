@@ -1,0 +1,1 @@
+../../../../../rust/kernel/trace/builtin/snapshot.rs

@@ -1,1 +1,0 @@
-../../../../rust/kernel/trace/snapshot.rs
