@@ -106,7 +106,7 @@ const SWEEP_MS: u32 = 500;
 struct Unused {
     /// Those that the work item has to look at.
     events: List<UserEvent>,
-    /// Those that it is going to remove, the newest last.
+    /// Those that it removes next, the newest last.
     doomed: List<UserEvent>,
     /// Events that tracing did not release.
     refused: List<UserEvent>,
@@ -486,8 +486,8 @@ impl Registry {
         self.remove_if(event, held, Self::check_deletable)
     }
 
-    /// Takes the next event that is going to be removed off its list: the newest, as tracing
-    /// searches the files of an event in lists that begin with those of the newest one.
+    /// Takes the next event to be removed off its list: the newest, as tracing searches the files of
+    /// an event in lists that begin with those of the newest one.
     fn next_doomed(&self) -> Option<ListArc<UserEvent>> {
         self.unused.lock().doomed.pop_back()
     }

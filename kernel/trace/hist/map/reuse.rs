@@ -363,7 +363,7 @@ impl Reuse {
         element.set_comm(&name);
     }
 
-    /// Puts an element that is prepared in the bucket of its key, which has the others of `rest`
+    /// Adds an element that is prepared to the bucket of its key, which has the others of `rest`
     /// then, and leaves it locked. Fails if the bucket has changed since it was `searched`.
     #[inline(always)]
     fn publish(
@@ -403,7 +403,7 @@ impl Reuse {
     }
 
     /// Takes the oldest element of the first bucket from `start` on that has any, if nothing waits
-    /// for it, and nobody else changes the bucket.
+    /// for it, and no other context changes the bucket.
     ///
     /// [`Reuse::search`] finds it as well, but this is what happens nearly always.
     #[inline(always)]
