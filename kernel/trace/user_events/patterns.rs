@@ -18,8 +18,8 @@
 //!
 //! The process that creates an event is charged for the histograms that lines add to it. It may be
 //! slowed down, or wait for memory, as its memory cgroup says. No other task waits for that: with
-//! `event_mutex` held charges do not wait ([`kernel::trace::builtin::charge`]). A line that is refused
-//! memory is applied again after the process has waited ([`Late`]).
+//! `event_mutex` held charges do not wait ([`kernel::trace::builtin::charge`]). A line that is
+//! refused memory is applied again after the process has waited ([`Late`]).
 
 mod kept;
 mod line;

@@ -486,8 +486,8 @@ impl Registry {
         self.remove_if(event, held, Self::check_deletable)
     }
 
-    /// Takes the next event to be removed off its list: the newest, as tracing searches the files of
-    /// an event in lists that begin with those of the newest one.
+    /// Takes the next event to be removed off its list: the newest, as tracing searches the files
+    /// of an event in lists that begin with those of the newest one.
     fn next_doomed(&self) -> Option<ListArc<UserEvent>> {
         self.unused.lock().doomed.pop_back()
     }

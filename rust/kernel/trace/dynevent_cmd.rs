@@ -56,7 +56,7 @@ impl<'a> Command<'a> {
     /// # Examples
     ///
     /// ```
-    /// use kernel::trace::dynevent::cmd::Command;
+    /// use kernel::trace::dynevent_cmd::Command;
     ///
     /// let mut command = Command::synth(c"rust_example_command")?;
     ///

@@ -191,8 +191,8 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// - `EBUSY` if it is enabled, or it has another reference: an
-    ///   [`EventFile<Owned>`](kernel::trace::event_file::EventFile), perf, a trigger.
+    /// - `EBUSY` if it is enabled, or it has another reference: an [`EventFile<Owned>`](Owned),
+    ///   perf, a trigger.
     /// - `ENOENT` if it was deleted concurrently.
     /// - `ENOMEM`.
     pub fn delete(self) -> Result<(), NotDeleted> {

@@ -342,7 +342,7 @@ impl<E: Event, P> Attached for Registration<E, P> {
         let this = unsafe { self.get_unchecked_mut() };
 
         if this.attached {
-            // INVARIANT: The safety requirements include to wait.
+            // INVARIANT: By the safety requirements, the caller is about to wait.
             this.attached = false;
             this.tracepoint.tracepoint.remove_probe(
                 this.function.cast_mut().cast(),

@@ -4,7 +4,8 @@
 //!
 //! Generic functions, and those that are inlined, are compiled as part of the module that uses
 //! them. All that a module may use therefore calls these functions, which are never inlined.
-//! [`builtin`](super::builtin) is for code that is built in, and needs none of them.
+//! [`builtin`](super::builtin) is for code that is built in, and needs none of them but for what
+//! discards a record: the code of events that modules declare has reservations as well.
 
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 use super::event_mutex::Held;

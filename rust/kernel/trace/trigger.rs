@@ -49,7 +49,10 @@
 //!         Relaxed, //
 //!     },
 //!     trace::{
-//!         event_file::EventFile,
+//!         event_file::{
+//!             EventFile,
+//!             Locked, //
+//!         },
 //!         event_mutex::Held,
 //!         trigger::{
 //!             Command,
@@ -57,9 +60,9 @@
 //!             Hit,
 //!             Kind,
 //!             Line,
-//!             TriggersMut,
 //!             NewTrigger,
-//!             Trigger, //
+//!             Trigger,
+//!             TriggersMut, //
 //!         },
 //!     },
 //! };
@@ -78,11 +81,22 @@
 //!         &COUNT
 //!     }
 //!
-//!     fn parse<'h>(file: EventFile<Locked<'h>>, line: Line<'_>, lists: &mut TriggersMut<'h>) ->
-//!     Result { if line.remove() { file.detach::<Self>(lists, |_| true, |_| ()); return Ok(()); }
-//!     if line.params().is_some() { return Err(EINVAL); } if
-//!     file.triggers::<Self>(lists).next().is_some() { return Err(EEXIST); } let new =
-//!     NewTrigger::<Self>::new(file, Count { hits: Atomic::new(0) })?;
+//!     fn parse<'h>(
+//!         file: EventFile<Locked<'h>>,
+//!         line: Line<'_>,
+//!         lists: &mut TriggersMut<'h>,
+//!     ) -> Result {
+//!         if line.remove() {
+//!             file.detach::<Self>(lists, |_| true, |_| ());
+//!             return Ok(());
+//!         }
+//!         if line.params().is_some() {
+//!             return Err(EINVAL);
+//!         }
+//!         if file.triggers::<Self>(lists).next().is_some() {
+//!             return Err(EEXIST);
+//!         }
+//!         let new = NewTrigger::<Self>::new(file, Count { hits: Atomic::new(0) })?;
 //!
 //!         Ok(new.attach(lists)?)
 //!     }

@@ -305,8 +305,8 @@ impl<T: EventSeqFile> FileOps<T> {
     ///
     /// `seq_open()` must have succeeded for `file`.
     unsafe fn seq_file(file: *mut bindings::file) -> *mut bindings::seq_file {
-        // SAFETY: By the safety requirements, the file is valid, whose private data is what that
-        // has made.
+        // SAFETY: By the safety requirements, the file is valid, and its private data is what
+        // `seq_open()` has made.
         unsafe { (*file).private_data.cast() }
     }
 

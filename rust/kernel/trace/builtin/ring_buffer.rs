@@ -161,6 +161,9 @@ impl Drop for Reservation<'_> {
     }
 }
 
+/// Not inlined: the events that modules declare write records as well, and this needs a per-CPU
+/// variable that modules cannot have.
+///
 /// # Safety
 ///
 /// `buffer` must be that of a record which is reserved, and is not any more afterwards.

@@ -38,10 +38,13 @@ const ALWAYS_FITS: usize = 2048;
 
 const TRIGGER_COND: c_ulong = bindings::EVENT_FILE_FL_TRIGGER_COND as c_ulong;
 
-/// The access of a section with a [`ReadGuard`] that exists during `'g`: the event has the file for
-/// a listener, which is not freed in the section.
+/// The access of a section with a [`ReadGuard`], in which the event has the file for a listener.
 ///
 /// It comes from [`Event::listeners`](crate::trace::builtin::event::Event::listeners).
+///
+/// # Invariants
+///
+/// A [`ReadGuard`] exists during `'g`, so the file and its triggers are not freed.
 #[derive(Clone, Copy)]
 pub struct Listening<'g>(PhantomData<&'g ReadGuard>);
 
@@ -64,7 +67,7 @@ impl<'g> EventFile<Listening<'g>> {
     /// `ptr` must be a file that is valid during `'g`, and a [`ReadGuard`] must exist during `'g`.
     #[inline]
     pub(in crate::trace) unsafe fn from_probe(ptr: *mut bindings::trace_event_file) -> Self {
-        // INVARIANT: By the safety requirements, the file is valid as long as a `ReadGuard` exists.
+        // INVARIANT: By the safety requirements, the file is valid and a `ReadGuard` exists.
         Self {
             // SAFETY: By the safety requirements, `ptr` is valid.
             ptr: unsafe { NonNull::new_unchecked(ptr) },

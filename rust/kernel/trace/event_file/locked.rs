@@ -22,8 +22,12 @@ use core::{
     ptr::NonNull, //
 };
 
-/// The access of a caller that holds `event_mutex` during `'h`: the file is in the list of its
-/// instance, so neither it nor its event nor the instance are removed.
+/// The access of a caller that holds `event_mutex`.
+///
+/// # Invariants
+///
+/// The file is in the list of its instance during `'h`, so neither it nor its event nor the
+/// instance are removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Locked<'h>(Held<'h>);
 

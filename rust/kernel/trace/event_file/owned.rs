@@ -48,7 +48,8 @@ use core::ptr::NonNull;
 ///
 /// # Invariants
 ///
-/// `event` is an event to which a reference is held, which is this one's.
+/// `event` is that of a file in the list of the instance. A reference to it is held, which is this
+/// one's, and one to the instance: so the file stays in the list as long as this.
 pub struct Owned {
     event: NonNull<bindings::trace_event_call>,
     _instance: InstanceRef,
@@ -147,7 +148,7 @@ unsafe fn find(
     })
 }
 
-/// The name of an event is read by an inline function of C, which stays in the kernel crate.
+/// Enables or disables an event in an instance by its name.
 ///
 /// # Safety
 ///

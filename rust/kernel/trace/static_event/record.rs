@@ -168,7 +168,7 @@ impl<'g> PerfSink<'g> {
     #[inline(always)]
     pub unsafe fn new(data: *mut c_void, _guard: &'g ProbeGuard) -> Option<Self> {
         // SAFETY: By the safety requirements, this is the call of an event that perf is attached
-        // to, and that the tracepoint is one of the readers which perf waits for; the guard has
+        // to, and the tracepoint is one of the readers which perf waits for; the guard has
         // preemption disabled.
         let listener = unsafe { perf::Listener::new(data.cast()) };
 

@@ -339,7 +339,7 @@ impl Event {
     /// # Errors
     ///
     /// `EBUSY` if it is enabled, or it has another reference: a [`Tracer`], an
-    /// [`EventFile<Owned>`](kernel::trace::event_file::EventFile), perf, a trigger.
+    /// [`EventFile<Owned>`](crate::trace::event_file::Owned), perf, a trigger.
     pub fn delete(self) -> Result<(), NotDeleted> {
         self.0
             .delete()
