@@ -350,7 +350,9 @@ impl EnablerSet {
     ///
     /// A set of several address spaces does not change, so its slots are passed over. That takes no
     /// memory: as many lists as there are address spaces could take more than all of their bits. If
-    /// the set changes, it is that of one address space, and the rest is done from a list.
+    /// the set changes, it is that of one address space, and the rest is done from a list. If that
+    /// is not the one of the caller any more, it has got a set of its own, and passes over that one
+    /// after this.
     ///
     /// # Errors
     ///

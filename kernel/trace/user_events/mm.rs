@@ -379,7 +379,9 @@ impl MmState {
 
         if !Arc::ptr_eq(&own, &set) {
             inner.set = Some(own.clone());
-            if is_missed {
+            // The work item may be passing over the set that is left here, which others change or
+            // take apart from now on.
+            if is_missed || inner.working {
                 Self::write_all_later(this);
             }
         }

@@ -213,7 +213,8 @@ pub(crate) struct Late {
 }
 
 impl Late {
-    const fn new() -> Self {
+    /// No lines.
+    pub(crate) const fn new() -> Self {
         Self {
             lines: KVec::new(),
             missing: 0,

@@ -381,7 +381,11 @@ impl Registry {
                     let event = EventUse::new(event);
 
                     drop(events);
-                    restore(&event, &mut guard);
+
+                    let late = restore(&event, &mut guard);
+
+                    drop(guard);
+                    patterns::finish(&*event, late);
                     return Ok(event);
                 }
             }

@@ -38,7 +38,10 @@ use super::{
             KEPT, //
         },
         parse,
-        patterns, //
+        patterns::{
+            self,
+            Late, //
+        }, //
     },
     get,
     reap_later,
@@ -160,8 +163,8 @@ impl Registry {
         oldest.is_some_and(|event| self.remove_oldest(event))
     }
 
-    /// Removes some unused events for the work item, with which tasks that create events compete
-    /// for `event_mutex`. Returns `true` if there were any.
+    /// Looks at some unused events for the work item, with which tasks that create events compete
+    /// for `event_mutex`. Returns `true` if one was removed.
     fn reap_some(&self) -> bool {
         let mut is_any = false;
         let mut is_refused = false;
@@ -172,8 +175,10 @@ impl Registry {
                 break;
             };
 
-            is_any = true;
+            let looked_at = event.clone_arc();
+
             is_refused |= self.look_at(event);
+            is_any |= !looked_at.trace().is_registered();
         }
         if let (true, Ok(registry)) = (is_refused, get()) {
             sweep_later(registry.clone());
@@ -281,7 +286,8 @@ impl Registry {
         // If there are several, this is for all of them.
         event.trace().wait_for_readers();
 
-        let is_removed = self.remove_reverted(&event, &mut event_mutex::lock());
+        let mut guard = event_mutex::lock();
+        let is_removed = self.remove_reverted(&event, &mut guard);
 
         if !is_removed {
             self.keep_again(event);
@@ -304,7 +310,15 @@ impl Registry {
             return false;
         }
         event.trace().wait_for_readers();
-        self.remove_reverted(event, &mut event_mutex::lock())
+
+        let mut guard = event_mutex::lock();
+        let is_removed = self.remove_reverted(event, &mut guard);
+
+        // The work item may have looked at it meanwhile, and not have noted it.
+        if !is_removed && event.is_confirmed() {
+            self.keep_again(event.clone());
+        }
+        is_removed
     }
 
     /// Reverts the lines for an event if only they keep it. Returns `false` if it is used. Another
@@ -322,6 +336,8 @@ impl Registry {
             // what is set here. The uses first: an event is made persistent while it has one.
             if event.uses() != listeners
                 || event.is_persistent()
+                // It was registered by others meanwhile.
+                || (!tell && event.is_confirmed())
                 || event.trace().is_referenced()
                 || deliver::listeners(event) & !listens::FTRACE != 0
             {
@@ -361,7 +377,10 @@ impl Registry {
             // There is no memory.
             self.events.lock().insert(node);
         }
-        restore(event, guard);
+        // Who has found it applies the lines itself, and is charged for them.
+        if !event.has_users() {
+            restore(event, guard).give_up(&**event);
+        }
         // The work item has left it to this task, and there may be no line any more.
         if !event.is_used() && !event.is_persistent() {
             reap_later(event.clone());
@@ -372,15 +391,19 @@ impl Registry {
     /// Applies the lines again that have been reverted for an event which is used again.
     pub(super) fn restore(&self, event: &UserEvent) {
         if event.is_reverted() {
-            restore(event, &mut event_mutex::lock());
+            let late = restore(event, &mut event_mutex::lock());
+
+            patterns::finish(event, late);
         }
     }
 }
 
-/// [`Registry::restore`] with `event_mutex` held.
-pub(super) fn restore(event: &UserEvent, guard: &mut event_mutex::Guard) {
-    if event.is_reverted() {
-        event.set_reverted(false);
-        patterns::apply(event, guard).give_up(event);
+/// [`Registry::restore`] with `event_mutex` held. The lines that are returned are to be finished
+/// without it.
+pub(super) fn restore(event: &UserEvent, guard: &mut event_mutex::Guard) -> Late {
+    if !event.is_reverted() {
+        return Late::new();
     }
+    event.set_reverted(false);
+    patterns::apply(event, guard)
 }
