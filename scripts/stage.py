@@ -288,7 +288,7 @@ class Stage:
         m = self.modules[f]
         if not m.children and not any(vis for _, _, vis, _, _ in m.uses):
             return m.text
-        whole = m.parent or all(c.file in ok for c in self.below(m))
+        whole = all(c.file in ok for c in self.below(m))
 
         def keep(leaf):
             there = self.resolve(m, leaf, 0)
@@ -332,7 +332,7 @@ class Stage:
             # The sections of its documentation are about all of it.
             head, rest = re.match(r'\A((?://[^\n]*\n|\n)*)(.*)\Z', text, re.S).groups()
             head = re.sub(r'(?://!\n)?//! # .*?(?=\n(?!//!))\n', '', head + '\n', flags=re.S)[:-1]
-            text = head + UNUSED + rest
+            text = head + ('' if m.parent else UNUSED) + rest
         return text
 
     def below(self, m):

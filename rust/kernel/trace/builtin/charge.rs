@@ -135,10 +135,6 @@ impl Drop for Charge {
     }
 }
 
-// The functions for memory cgroups are not exported, so what modules may get inlined must not name
-// them.
-
-#[inline(never)]
 fn begin() -> *mut c_void {
     // SAFETY: There are no requirements: the root cgroup exists always.
     unsafe { bindings::trace_unaccounted_begin() }
@@ -148,20 +144,17 @@ fn begin() -> *mut c_void {
 ///
 /// The current task must have got `before` of [`begin`], and have ended the sections that it began
 /// after that.
-#[inline(never)]
 unsafe fn end(before: *mut c_void) {
     // SAFETY: As the caller guarantees it, `before` is null or the root cgroup, or what the task
     // was set to by C code around this one.
     unsafe { bindings::trace_unaccounted_end(before) };
 }
 
-#[inline(never)]
 fn is_unaccounted() -> bool {
     // SAFETY: There are no requirements.
     unsafe { bindings::trace_is_unaccounted() }
 }
 
-#[inline(never)]
 fn charge(bytes: usize, may_wait: bool) -> Result<*mut c_void> {
     // SAFETY: There are no requirements, but that the caller may sleep if it says so.
     from_err_ptr(unsafe { bindings::trace_charge(bytes, may_wait) })
@@ -170,7 +163,6 @@ fn charge(bytes: usize, may_wait: bool) -> Result<*mut c_void> {
 /// # Safety
 ///
 /// [`charge`] must have returned `cgroup` for `bytes`, which are uncharged once.
-#[inline(never)]
 unsafe fn uncharge(cgroup: *mut c_void, bytes: usize) {
     // SAFETY: The caller guarantees it.
     unsafe { bindings::trace_uncharge(cgroup, bytes) };

@@ -22,13 +22,14 @@ use super::{
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::trace::builtin::perf;
 use crate::{
-    bindings, fmt,
+    bindings,
+    fmt,
     prelude::*,
     task::Task,
     trace::builtin::ring_buffer::{
         Reservation,
         ReservationStorage, //
-    },
+    }, //
 };
 use core::{
     fmt::Write,

@@ -13,7 +13,8 @@
 //! C header: [`include/linux/wait.h`](srctree/include/linux/wait.h).
 
 use crate::{
-    bindings, container_of,
+    bindings,
+    container_of,
     fs::File,
     new_poll_condvar,
     prelude::*,
@@ -44,7 +45,7 @@ use crate::{
         new_delayed_work,
         DelayedWork,
         WorkItem, //
-    },
+    }, //
 };
 
 /// Longest interval. So long may the memory outlive the file.
