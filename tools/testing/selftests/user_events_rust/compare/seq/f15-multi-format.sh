@@ -21,7 +21,6 @@ w 2 u16:3
 w 3 u32:4
 END
 body | sed -E 's/mf\.[0-9a-f]+:/mf.N:/'
-eventually test ! -s dynamic_events
 echo 0 >events/user_events_multi/enable
-eventually test ! -s dynamic_events
+eventually sh -c '! grep -q . dynamic_events'
 cat dynamic_events
