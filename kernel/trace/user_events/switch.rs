@@ -15,8 +15,8 @@
 //! So a process that keeps registering, or forking, cannot prolong a switch. Neither can many
 //! processes that are busy: all of them together are waited for [`PATIENCE`] at most.
 //!
-//! A child shares the set of its parent, so bits times processes is what the words of a set are, and
-//! a process pays for the sum of both only. After [`MAX_SHARED`] visits of such words, the rest is
+//! A child shares the set of its parent, so the words of a set are bits times processes, while a
+//! process pays for the sum of both only. After [`MAX_SHARED`] visits of such words, the rest is
 //! left to the work items of the processes, so that a switch takes time for the sum as well.
 //!
 //! A page that is shared since a fork has to be copied before its word can be written, which a work
