@@ -63,6 +63,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("mm_fork_shares", All(3), mm_fork_shares),
     Model::new("mm_copy", All(4), mm_copy),
     Model::new("mm_copy_less", All(3), mm_copy_less),
+    Model::with_cases("mm_copy_working", All(3), 2, mm_copy_working),
     Model::new("mm_unregister", All(4), mm_unregister),
     Model::new("mm_exit", All(4), mm_exit),
     Model::new("mm_shrink", All(2), mm_shrink),
@@ -220,6 +221,11 @@ impl Process {
         let result = MmState::disable(&self.state, &self.mm, 0x1000, nr);
 
         assert_eq!(result, Ok(()));
+    }
+
+    /// The state of a bit, if its page is there.
+    fn bit(&self, nr: u32) -> Option<bool> {
+        self.mm.mmap_read_lock().test_bit_nofault(0x1000, nr)
     }
 
     /// As `dup_mmap()` and `copy_process()` do.
@@ -474,6 +480,49 @@ fn mm_copy_less() {
     switch(&event, true);
     other.join();
     check(&event, &[&process, &child]);
+}
+
+/// A child gets a set of its own while its work item passes over the shared one, which the parent
+/// leaves or changes then. The work item has to write the words that it has not reached.
+fn mm_copy_working(case: usize) {
+    let event = new_event();
+    let process = Process::registered(&event);
+    let is_less = case > 0;
+
+    if is_less {
+        process.register_bit(&event, 1);
+    }
+    // The fork copies words that are still to be written, so the child writes all of its own.
+    process.mm.swap_out();
+    switch(&event, true);
+    let child = process.fork();
+
+    // Those of the parent.
+    assert!(model::run_work());
+    let (its_child, its_event) = (child.clone(), event.clone());
+    let other = spawn(1, move || {
+        if is_less {
+            its_child.unregister_bit(1);
+        } else {
+            its_child.register_bit(&its_event, 1);
+        }
+    });
+    let worker = spawn(2, || model::run_work());
+
+    if is_less {
+        process.unregister();
+    } else {
+        process.exit();
+    }
+    other.join();
+    worker.join();
+    check(&event, &[&child]);
+    assert_eq!(child.bit(1), Some(!is_less));
+    if is_less {
+        assert_eq!((process.bit(0), process.bit(1)), (Some(false), Some(true)));
+        check_idle(&process);
+        process.exit();
+    }
 }
 
 /// The table of a set shrinks while another thread registers more bits than it has room for then.
