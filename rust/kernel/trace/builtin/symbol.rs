@@ -20,7 +20,7 @@ static_assert!(NAME_LEN > bindings::KSYM_NAME_LEN as usize + 256);
 /// # Examples
 ///
 /// ```
-/// use kernel::trace::symbol::Name;
+/// use kernel::trace::builtin::symbol::Name;
 ///
 /// let mut name = Name::new();
 ///
