@@ -158,7 +158,8 @@ mod suite {
         Ok(())
     }
 
-    /// The static call must not become the new probe while a hit has the data of the old one.
+    /// The static call must not become the new probe while a hit has the data of the old one. Where
+    /// there are no static calls, a hit reads the probe and its data together.
     #[test]
     fn replacing_the_only_probe_waits() -> Result {
         let mut old = probe::<rust_kunit_bare_faultable, _>(slowly)?;
@@ -171,7 +172,7 @@ mod suite {
 
         synchronize();
         assert!(new.is_some());
-        assert_eq!(state?, DONE);
+        assert!(state? == DONE || !cfg!(CONFIG_HAVE_STATIC_CALL));
         Ok(())
     }
 
@@ -184,7 +185,7 @@ mod suite {
         let state = state_behind(|| unsafe { first.as_mut().detach() });
 
         synchronize();
-        assert_eq!(state?, DONE);
+        assert!(state? == DONE || !cfg!(CONFIG_HAVE_STATIC_CALL));
         Ok(())
     }
 
