@@ -356,7 +356,7 @@ impl EnablerSet {
     ///
     /// # Errors
     ///
-    /// What `f` returns, and `ENOMEM`.
+    /// `ENOMEM`, and the errors of `f`.
     pub(crate) fn for_each_key(&self, mut f: impl FnMut(u64) -> Result) -> Result {
         let mut keys = [0; KEYS_AT_A_TIME];
         let mut changes = None;

@@ -2,7 +2,7 @@
 
 //! Trace events for code that is built into the kernel.
 //!
-//! What is registered with C here is permanent, or calls functions of C that are not exported to
+//! All of it is registered with C permanently, or calls functions of C that are not exported to
 //! modules: events that are created at run time and listed in `dynamic_events`, their records,
 //! files of events and of instances, and snapshots.
 //!

@@ -19,8 +19,8 @@
 //! 2. Readers may still have listeners of these lines: they are waited for, for a grace period.
 //! 3. The event is removed, unless it is used by then. Otherwise the lines are applied again.
 //!
-//! Who finds the event in the registry in between applies the lines again at once, so that a
-//! registration does not return without its listeners.
+//! A registration that finds the event in between applies the lines again before it returns, so
+//! that it does not return without its listeners.
 //!
 //! # Locking
 //!
