@@ -66,13 +66,19 @@ impl Bucket {
     #[inline(always)]
     pub(super) fn without_oldest(self) -> Option<(u32, Self)> {
         let entries = self.packed();
-        let has = |at: u32| u32::from(entries.wrapping_shr(ENTRY_BITS.wrapping_mul(at)) != 0);
-        let shift = ENTRY_BITS.wrapping_mul(has(1).wrapping_add(has(2)));
+
+        // Mostly it is the only one.
+        if entries <= ENTRY_MASK {
+            // CAST: An entry has fewer than 32 bits.
+            return Some(((entries as u32).checked_sub(1)?, self.next(0)));
+        }
+        let is_third = u32::from(entries.wrapping_shr(2 * ENTRY_BITS) != 0);
+        let shift = ENTRY_BITS.wrapping_shl(is_third);
         // Nothing is above it.
         let oldest = entries.wrapping_shr(shift);
         let rest = self.next(entries ^ oldest.wrapping_shl(shift));
 
-        // CAST: An entry has fewer than 32 bits.
+        // CAST: As above.
         Some(((oldest as u32).checked_sub(1)?, rest))
     }
 
@@ -163,6 +169,27 @@ impl Buckets {
     pub(super) fn nth(&self, n: u32) -> usize {
         // CAST: A `usize` has 32 bits at least.
         n as usize & self.words.len().wrapping_sub(1)
+    }
+
+    /// The first bucket with an element, of the `most` from the number `start` on, its index, and
+    /// how many come before it.
+    #[inline(always)]
+    pub(super) fn first_used(&self, start: u32, most: u32) -> Option<(usize, Bucket, u32)> {
+        // In registers: about every second bucket is empty.
+        let words: &[Atomic<u64>] = &self.words;
+        let mask = words.len().wrapping_sub(1);
+
+        for passed in 0..most {
+            // CAST: A `usize` has 32 bits at least.
+            let at = start.wrapping_add(passed) as usize & mask;
+            // As in `load`.
+            let bucket = Bucket(words.get(at)?.load(Acquire));
+
+            if !bucket.is_empty() {
+                return Some((at, bucket, passed));
+            }
+        }
+        None
     }
 
     #[inline]

@@ -40,6 +40,7 @@ use kernel::{
         barrier::{
             smp_mb,
             Full,
+            Read,
             Write, //
         }, //
     },
@@ -242,10 +243,38 @@ impl Reuse {
         None
     }
 
-    /// Locks the element of a key that was found in its bucket `at`, and has changed since.
+    /// Claims an element for a key that was not found in its bucket when that was `searched`, in
+    /// one attempt that nearly always succeeds; [`Reuse::find_or_claim`] is what else to do.
+    /// Returns the words of the element, which stays locked: they fit in registers.
+    #[inline(never)]
+    fn claim_at_once<'m>(
+        &self,
+        elements: &'m Elements,
+        key: &[u64],
+        searched: Searched,
+        comm: &impl Fn(&mut Comm),
+    ) -> Option<&'m [Atomic<u64>]> {
+        if searched.bucket.is_full() {
+            return None;
+        }
+        let (index, element) = if elements.slab.is_used_up() {
+            self.take_first(elements)?
+        } else {
+            Self::take_free(elements)?
+        };
+
+        self.prepare(elements, (index, element), key, comm)?;
+        if !self.publish((index, element), searched, searched.bucket) {
+            Self::free(elements, index);
+            return None;
+        }
+        Some(element.parts().1)
+    }
+
+    /// Locks the element of a key, which may be in its bucket `at`, or claims one.
     #[cold]
     #[inline(never)]
-    fn find_again(
+    fn find_or_claim(
         &self,
         elements: &Elements,
         key: &[u64],
@@ -254,41 +283,26 @@ impl Reuse {
     ) -> Option<Kept> {
         for _ in 0..TRIES {
             let bucket = self.buckets.load(at);
-            let Some(live) = self.find(elements, bucket, key) else {
-                return self.claim(elements, key, Searched { at, bucket }, comm);
-            };
 
-            if let Ok(kept) = live.keep() {
-                return Some(kept);
+            match self.find(elements, bucket, key).map(Live::keep) {
+                Some(Ok(kept)) if kept.locked || self.is_unchanged(at, bucket) => {
+                    return Some(kept);
+                }
+                Some(_) => (),
+                None => {
+                    let (index, element) = self.unused(elements)?;
+
+                    self.prepare(elements, (index, element), key, comm)?;
+                    return self.add(elements, index, key, Searched { at, bucket });
+                }
             }
         }
         None
     }
 
-    /// Claims an element for a key that was not found in its bucket when that was `searched`.
-    #[inline(never)]
-    fn claim(
-        &self,
-        elements: &Elements,
-        key: &[u64],
-        searched: Searched,
-        comm: &impl Fn(&mut Comm),
-    ) -> Option<Kept> {
-        let (index, element) = self.unused(elements)?;
-
-        self.prepare(elements, (index, element), key, comm)?;
-        // Nearly always this is all.
-        if !searched.bucket.is_full() && self.publish((index, element), searched, searched.bucket) {
-            return Some(Kept::claimed(index));
-        }
-        self.publish_later(elements, index, key, searched)
-    }
-
-    /// Continues [`Reuse::claim`] with an element that is prepared, if the bucket is full or has
-    /// changed. It may have the key by then.
-    #[cold]
-    #[inline(never)]
-    fn publish_later(
+    /// Adds an element that is prepared to the bucket of its key, also if that is full or changes.
+    /// It may have the key by then.
+    fn add(
         &self,
         elements: &Elements,
         index: u32,
@@ -303,11 +317,11 @@ impl Reuse {
             // Getting an element can have changed it, as other hits can.
             if bucket != searched.bucket {
                 match self.find(elements, bucket, key).map(Live::keep) {
-                    Some(Ok(kept)) => {
-                        elements.slab.free(index);
+                    Some(Ok(kept)) if kept.locked || self.is_unchanged(searched.at, bucket) => {
+                        Self::free(elements, index);
                         return Some(kept);
                     }
-                    Some(Err(Changed)) => continue,
+                    Some(_) => continue,
                     None => (),
                 }
             }
@@ -320,13 +334,23 @@ impl Reuse {
             if self.publish((index, element), searched, rest) {
                 if let Some(index) = replaced {
                     self.reused.add(1);
-                    elements.slab.free(index);
+                    Self::free(elements, index);
                 }
                 return Some(Kept::claimed(index));
             }
         }
-        elements.slab.free(index);
+        Self::free(elements, index);
         None
+    }
+
+    /// Returns `true` if a bucket has not changed since it was loaded. Then an element in it whose
+    /// key was compared since has this key. A locked one that is in it no more may be about to be
+    /// added, with a key that it will never have if that fails.
+    fn is_unchanged(&self, at: usize, bucket: Bucket) -> bool {
+        // Pairs with the barriers in `prepare` and `free`: who sees what is stored in place of the
+        // key sees that the element was removed.
+        smp_mb(Read);
+        self.buckets.load(at) == bucket
     }
 
     /// Prepares an element for a key.
@@ -338,8 +362,8 @@ impl Reuse {
         key: &[u64],
         comm: &impl Fn(&mut Comm),
     ) -> Option<()> {
-        // Pairs with the barrier in `Element::read_then`: who sees the new key sees that the
-        // element was retired, maybe by somebody else.
+        // Pairs with the barriers in `Element::read_then` and `is_unchanged`: who sees the new key
+        // sees that the element was retired, maybe by somebody else, and removed.
         smp_mb(Write);
         element.wipe_sums();
         if element.set_key_inline(index, key).is_none() {
@@ -382,35 +406,42 @@ impl Reuse {
         is_there
     }
 
-    /// Takes an element that is free, or that of another key.
-    #[inline(always)]
-    fn unused<'m>(&self, elements: &'m Elements) -> Option<(u32, Element<'m>)> {
-        if let Some(index) = elements.slab.take() {
-            return Some((index, elements.get(index)?));
-        }
-        // So hits at the same time begin at different buckets.
-        let start = self.hand.fetch_add(1, Relaxed);
-
-        if let Some(taken) = self.take_first(elements, start) {
-            return Some(taken);
-        }
-        let index = self.search(elements, start)?;
+    /// Takes an element that is free.
+    #[inline(never)]
+    fn take_free(elements: &Elements) -> Option<(u32, Element<'_>)> {
+        let index = elements.slab.take()?;
 
         Some((index, elements.get(index)?))
     }
 
-    /// Takes the oldest element of the first bucket from `start` on that has any, if nothing waits
-    /// for it, and no other context changes the bucket.
+    /// Frees an element that is in no bucket any more.
+    #[cold]
+    #[inline(never)]
+    fn free(elements: &Elements, index: u32) {
+        // Pairs with the barrier in `is_unchanged`.
+        smp_mb(Write);
+        elements.slab.free(index);
+    }
+
+    /// Takes an element that is free, or that of another key.
+    fn unused<'m>(&self, elements: &'m Elements) -> Option<(u32, Element<'m>)> {
+        if let Some(taken) = Self::take_free(elements) {
+            return Some(taken);
+        }
+        let index = self.search(elements, self.hand.fetch_add(1, Relaxed))?;
+
+        Some((index, elements.get(index)?))
+    }
+
+    /// Takes the oldest element of the next bucket that has any, if nothing waits for it, and no
+    /// other context changes the bucket.
     ///
     /// [`Reuse::search`] finds it as well, but this is what happens nearly always.
     #[inline(always)]
-    fn take_first<'m>(&self, elements: &'m Elements, start: u32) -> Option<(u32, Element<'m>)> {
-        let (passed, at, bucket) = (0..self.steps).find_map(|step| {
-            let at = self.buckets.nth(start.wrapping_add(step));
-            let bucket = self.buckets.load(at);
-
-            (!bucket.is_empty()).then_some((step, at, bucket))
-        })?;
+    fn take_first<'m>(&self, elements: &'m Elements) -> Option<(u32, Element<'m>)> {
+        // So hits at the same time begin at different buckets.
+        let start = self.hand.fetch_add(1, Relaxed);
+        let (at, bucket, passed) = self.buckets.first_used(start, self.steps)?;
         let (index, rest) = bucket.without_oldest()?;
         let element = elements.get(index)?;
         let is_retired = self.try_retire(element, false).unwrap_or(false);

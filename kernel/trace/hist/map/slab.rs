@@ -103,6 +103,12 @@ impl Slab {
         self.words.get(start.wrapping_add(at))
     }
 
+    /// Returns `true` if no element is left.
+    #[inline(always)]
+    pub(super) fn is_used_up(&self) -> bool {
+        Head(self.head.load(Relaxed)).index().is_none() && self.next.load(Relaxed) >= self.count
+    }
+
     /// Takes an element, which is zero but for its key and its comm.
     ///
     /// If there is none, this writes nothing, so that CPUs do not fight for the memory.

@@ -119,13 +119,23 @@ impl Map {
         let bucket = reuse.buckets.load(at);
         let live = reuse.find(&self.elements, bucket, key);
 
-        let (element, mut vars) = match live.map(Live::lock) {
-            Some(Ok(locked)) => locked,
-            changed => {
-                let kept = match changed {
-                    Some(_) => reuse.find_again(&self.elements, key, at, &comm),
-                    None => reuse.claim(&self.elements, key, Searched { at, bucket }, &comm),
-                };
+        let locked = match live.map(Live::lock) {
+            Some(Ok((element, vars))) if vars.is_some() || reuse.is_unchanged(at, bucket) => {
+                Some((element, vars))
+            }
+            Some(_) => None,
+            None => reuse
+                .claim_at_once(&self.elements, key, Searched { at, bucket }, &comm)
+                .and_then(|words| {
+                    let element = self.elements.with(words);
+
+                    Some((element, Some(element.writer_again()?)))
+                }),
+        };
+        let (element, mut vars) = match locked {
+            Some(locked) => locked,
+            None => {
+                let kept = reuse.find_or_claim(&self.elements, key, at, &comm);
 
                 match kept.and_then(|kept| kept.of(&self.elements)) {
                     Some(locked) => locked,
