@@ -124,9 +124,17 @@ impl TextBuf {
 
     /// A number, at the right of `width` columns.
     pub(crate) fn unsigned(&mut self, n: u64, width: usize) {
-        let mut buf = [0; DIGITS_MAX];
+        let mut buf = [b' '; DIGITS_MAX];
+        let digits = decimal(n, &mut buf);
 
-        self.right(decimal(n, &mut buf), width);
+        if digits.len() >= width {
+            return self.put(digits);
+        }
+        // The spaces in front of the digits are appended with them.
+        let start = buf.len().saturating_sub(width);
+
+        self.spaces(width.saturating_sub(buf.len()));
+        self.put(buf.get(start..).unwrap_or(&[]));
     }
 
     /// A number with its sign, at the right of `width` columns.

@@ -148,10 +148,7 @@ pub(crate) fn write_keys<'c>(
         column.write(out, key, comm);
         lines |= column.format == KeyFormat::Stack;
     }
-    if !lines {
-        out.put(b" ");
-    }
-    out.put(b"}");
+    out.put(if lines { b"}".as_slice() } else { b" }" });
 }
 
 /// Writes a number, signed if its field is.
