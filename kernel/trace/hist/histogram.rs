@@ -86,7 +86,7 @@ impl Parts {
         };
         let map = if program.reuse {
             Map::with_reuse(map_bits, program.layout)?
-        } else if program.counts_only && matches!(program.path, HitPath::Plain(_)) {
+        } else if program.counts_only {
             Map::new(map_bits, program.layout)?.spread()
         } else {
             Map::new(map_bits, program.layout)?

@@ -92,15 +92,25 @@ pub(crate) fn hit(hist: &Histogram, hit: &Hit<'_>) {
 /// One field of the record is the key, and all else is numbers of this hit.
 #[inline(always)]
 fn plain(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
+    if hist.program.counts_only {
+        return plain_count(hist, key, hit);
+    }
     let record = hit.record();
     let key = load(key, record);
 
     if let Some(element) = hist.map.insert_u64(key, |comm| *comm = hit.first_comm()) {
-        if hist.program.counts_only {
-            element.add(0, 1);
-        } else {
-            plain_numbers(hist, hit, record, element);
-        }
+        plain_numbers(hist, hit, record, element);
+        wake_pollers();
+    }
+}
+
+/// [`plain`] for a histogram that only counts: the first hit of a key, or one of a long record.
+#[inline(never)]
+fn plain_count(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
+    let key = load(key, hit.record());
+    let comm = |comm: &mut Comm| *comm = hit.first_comm();
+
+    if hist.map.hit_u64(key, true, comm).is_some() {
         wake_pollers();
     }
 }
@@ -330,14 +340,14 @@ pub(crate) fn record<'m, const TEXTS: bool, M: HitContext>(
 
     let comm = |comm: &mut Comm| *comm = context.first_comm();
     let element = match *scratch.key {
-        [key] => hist.map.insert_u64(key, comm)?,
-        _ => hist.map.insert(scratch.key, comm)?,
+        [key] => hist.map.hit_u64(key, program.counts_only, comm)?,
+        _ => hist.map.hit(scratch.key, program.counts_only, comm)?,
     };
     let slots = &*scratch.slots;
 
     if program.extremes {
         count_extremes(program, element, &eval, slots);
-    } else {
+    } else if !program.counts_only {
         count(program, element, &eval, slots);
     }
     vars::compute(program, &eval, scratch.slots);

@@ -187,7 +187,7 @@ impl Map {
         Ok(map)
     }
 
-    /// Has the hits of [`Map::count_u64`] counted for each CPU. The map must be new.
+    /// Has the hits of a histogram that only counts counted for each CPU. The map must be new.
     pub(crate) fn spread(self) -> Self {
         Self {
             spread: Spread::new(self.elements.slab.count()),
@@ -221,19 +221,30 @@ impl Map {
     /// the layout asks for it.
     #[inline(always)]
     pub(crate) fn insert_u64(&self, key: u64, comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
+        self.hit_u64(key, false, comm)
+    }
+
+    /// [`Map::insert_u64`], and adds the hit to the hit count of the element if the histogram
+    /// `only_counts`: in the part of this CPU, if the map is [spread](Map::spread).
+    #[inline(always)]
+    pub(crate) fn hit_u64(
+        &self,
+        key: u64,
+        only_counts: bool,
+        comm: impl FnOnce(&mut Comm),
+    ) -> Option<Element<'_>> {
         let hash = self.seed.hash_word(key);
 
         if !self.accepts(1) {
             return self.reject();
         }
         match self.find(hash, |element| element.is_word(key)) {
-            Ok(element) => {
-                self.hits.add(1);
-                Some(element)
+            Ok(found) => Some(self.hit_again(found, only_counts)),
+            Err(at) => {
+                let words = self.claim_u64(key, hash, at, comm)?;
+
+                Some(self.hit_first(words, only_counts))
             }
-            Err(at) => self
-                .claim_u64(key, hash, at, comm)
-                .map(|words| self.elements.with(words)),
         }
     }
 
@@ -271,20 +282,58 @@ impl Map {
     /// Like [`Map::insert_u64`], for keys of any size.
     #[inline(always)]
     pub(crate) fn insert(&self, key: &[u64], comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
+        self.hit(key, false, comm)
+    }
+
+    /// Like [`Map::hit_u64`], for keys of any size.
+    #[inline(always)]
+    pub(crate) fn hit(
+        &self,
+        key: &[u64],
+        only_counts: bool,
+        comm: impl FnOnce(&mut Comm),
+    ) -> Option<Element<'_>> {
         let hash = self.seed.hash(key);
 
         if !self.accepts(key.len()) {
             return self.reject();
         }
         match self.find(hash, |element| element.has_key(key)) {
-            Ok(element) => {
-                self.hits.add(1);
-                Some(element)
+            Ok(found) => Some(self.hit_again(found, only_counts)),
+            Err(at) => {
+                let words = self.claim(key, hash, at, comm)?;
+
+                Some(self.hit_first(words, only_counts))
             }
-            Err(at) => self
-                .claim(key, hash, at, comm)
-                .map(|words| self.elements.with(words)),
         }
+    }
+
+    /// Counts a hit of an element that was found.
+    #[inline(always)]
+    fn hit_again<'m>(
+        &self,
+        (index, element): (u32, Element<'m>),
+        only_counts: bool,
+    ) -> Element<'m> {
+        self.hits.add(1);
+        if only_counts {
+            match &self.spread {
+                Some(spread) => spread.count(index),
+                None => element.count(),
+            }
+        }
+        element
+    }
+
+    /// Counts the hit that has claimed an element, as far as [`Map::claim`] has not.
+    #[inline(always)]
+    fn hit_first<'m>(&'m self, words: &'m [Atomic<u64>], only_counts: bool) -> Element<'m> {
+        let element = self.elements.with(words);
+
+        if only_counts {
+            element.count();
+        }
+        element
     }
 
     /// The element of a key. This counts nothing.
@@ -293,8 +342,9 @@ impl Map {
         if !self.accepts(key.len()) {
             return None;
         }
-        self.find(self.seed.hash(key), |element| element.has_key(key))
-            .ok()
+        let found = self.find(self.seed.hash(key), |element| element.has_key(key));
+
+        found.ok().map(|(_, element)| element)
     }
 
     /// [`Map::lookup`] for a key of one word.
@@ -303,8 +353,9 @@ impl Map {
         if !self.accepts(1) {
             return None;
         }
-        self.find(self.seed.hash_word(key), |element| element.is_word(key))
-            .ok()
+        let found = self.find(self.seed.hash_word(key), |element| element.is_word(key));
+
+        found.ok().map(|(_, element)| element)
     }
 
     /// Counts an event that could not be recorded for a reason that the map does not know.
@@ -460,11 +511,18 @@ impl Map {
         None
     }
 
-    /// The element with the key that has this hash, or the free slot at which the search ended.
+    /// The element with the key that has this hash, and its index; or the free slot at which the
+    /// search ended.
     #[inline(always)]
-    fn find(&self, hash: u64, is_it: impl Fn(Element<'_>) -> bool) -> Result<Element<'_>, usize> {
+    fn find(
+        &self,
+        hash: u64,
+        is_it: impl Fn(Element<'_>) -> bool,
+    ) -> Result<(u32, Element<'_>), usize> {
         self.find_word(hash, |index| {
-            self.elements.get(index).filter(|element| is_it(*element))
+            let element = self.elements.get(index)?;
+
+            is_it(element).then_some((index, element))
         })
     }
 

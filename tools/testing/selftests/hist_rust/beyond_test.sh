@@ -335,7 +335,8 @@ hot_key_is() { # TRIGGER HITS SUM: of a record
 	taken $sc | sed 1d >>"$tmp/taken-1"
 	on $sc "!$c" || return
 	n=$((n * ($(cat "$tmp"/rounds-* | paste -sd+))))
-	same "$(awk '{ hits += $2; sum += $3 } END { printf "%d %d\n", hits, sum }' "$tmp"/taken-[12])" "$((n * $2)) $((n * $3))" &&
+	same "$(awk -v sums=$(($3 > 0)) '{ hits += $(NF - sums); if (sums) sum += $NF } END { printf "%d %d\n", hits, sum }' "$tmp"/taken-[12])" \
+		"$((n * $2)) $((n * $3))" &&
 		[ -s "$tmp/taken-2" ]
 }
 
@@ -343,6 +344,8 @@ raw_loses_no_hit_of_a_hot_key() { hot_key_is 'hist:keys=count:vals=count if comm
 
 # Each processor has a part of the counts.
 raw_loses_no_hit_of_counts() { hot_key_is 'hist:keys=count if comm == "dd"' 1 0; }
+raw_loses_no_hit_of_counted_parts() { hot_key_is 'hist:keys=count.log2=3 if comm == "dd"' 1 0; }
+raw_loses_no_hit_of_counted_texts() { hot_key_is 'hist:keys=common_comm,fd if comm == "dd"' 1 0; }
 
 raw_has_stacks_and_symbols() {
 	local e=events/kmem/kmem_cache_free
@@ -386,7 +389,8 @@ run_tests detect_refused_by_c log2_parts_shown_and_sorted log2_parts_of_negative
 	statistics_are_refused onmin_saves_and_traces quantiles_close_to_exact quantiles_by_other_keys \
 	quantiles_of_what_is_left reuse_is_part_of_the_command reuse_is_refused \
 	raw_is_for_programs raw_is_taken raw_is_taken_of_averages raw_loses_no_hit raw_loses_no_hit_of_a_hot_key \
-	raw_loses_no_hit_of_counts raw_has_stacks_and_symbols
+	raw_loses_no_hit_of_counts raw_loses_no_hit_of_counted_parts raw_loses_no_hit_of_counted_texts \
+	raw_has_stacks_and_symbols
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc

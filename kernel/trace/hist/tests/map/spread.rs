@@ -20,15 +20,7 @@ use kernel::{
 
 /// Counts a hit of a key as a histogram does that only counts.
 fn hit(map: &Map, key: u64) -> bool {
-    if map.count_u64(key) {
-        return true;
-    }
-    let element = map.insert_u64(key, |_| ());
-
-    if let Some(element) = element {
-        element.add(0, 1);
-    }
-    element.is_some()
+    map.count_u64(key) || map.hit_u64(key, true, |_| ()).is_some()
 }
 
 /// Takes the hits that a map has counted.
@@ -56,6 +48,40 @@ mod suite {
         assert_eq!(map.hits(), 5050);
         // Most are not in the element.
         assert!(map.lookup_u64(99).is_some_and(|e| e.sum(0) == 1));
+        Ok(())
+    }
+
+    #[test]
+    fn keys_of_any_size_have_parts() -> Result {
+        for words in [1, 2, 5, 40] {
+            let map = Map::new(MAP_BITS_MIN, plain(words))?.spread();
+            let mut key = KVec::from_elem(0u64, words, GFP_KERNEL)?;
+
+            for n in 0..100u64 {
+                for _ in 0..=n {
+                    key.fill(n);
+                    assert!(map.hit(&key, true, |_| ()).is_some());
+                }
+                // Of the hits, the element has the first one only.
+                assert!(map.lookup(&key).is_some_and(|e| e.sum(0) == 1));
+            }
+            assert_eq!(taken(&map)?, 5050);
+            assert_eq!(taken(&map)?, 0);
+            assert_eq!(map.hits(), 5050);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn without_parts_the_element_counts() -> Result {
+        let map = Map::new(MAP_BITS_MIN, plain(2))?;
+
+        for _ in 0..3 {
+            assert!(map.hit(&[1, 2], true, |_| ()).is_some());
+            assert!(map.hit(&[1, 2], false, |_| ()).is_some());
+        }
+        assert!(map.lookup(&[1, 2]).is_some_and(|e| e.sum(0) == 3));
+        assert_eq!(map.hits(), 6);
         Ok(())
     }
 
