@@ -14,7 +14,8 @@ use crate::user_events::{
     },
     event_use,
     mm::MmState,
-    parse::Layout, //
+    parse::Layout,
+    reaper, //
 };
 use kernel::{
     mm::{
@@ -181,7 +182,7 @@ fn bit() -> EnableBit {
 #[derive(Clone)]
 struct Process {
     mm: Rc<ARef<MmWithUser>>,
-    state: Arc<MmState>,
+    state: Arc<MmState<UserEvent>>,
 }
 
 impl Process {
@@ -244,7 +245,7 @@ impl Process {
 
     /// Exits the address space, as its last user does.
     fn exit(&self) {
-        MmState::exit(self.state.clone());
+        reaper::release(self.state.clone());
     }
 }
 

@@ -8,6 +8,8 @@ pub(crate) mod defs;
 pub(crate) mod enabler;
 pub(crate) mod event;
 pub(crate) mod mm;
+mod patience;
+mod progress;
 mod switch;
 mod table;
 mod visit_list;
@@ -62,13 +64,6 @@ mod patterns {
     }
 }
 
-mod dynevent {
-    use super::event::UserEvent;
-    use kernel::trace::builtin::dynevent::Kind;
-
-    pub(super) static KIND: Kind<UserEvent> = Kind::new();
-}
-
 mod faults {
     use kernel::workqueue::{
         self,
@@ -85,32 +80,36 @@ mod faults {
     }
 }
 
-mod deliver {
-    use super::event::{
-        listens,
-        UserEvent, //
-    };
+mod listens {
+    use kernel::trace::builtin::event::Event;
 
-    pub(super) fn listeners(event: &UserEvent) -> u32 {
-        if event.trace().is_enabled() {
-            listens::FTRACE
+    pub(super) const FTRACE: u32 = 1 << 0;
+    pub(super) const PERF: u32 = 1 << 1;
+
+    pub(super) fn to<T>(event: &Event<T>) -> u32 {
+        if event.is_enabled() {
+            FTRACE
         } else {
             0
         }
     }
 }
 
-mod reaper {
-    use super::mm::MmState;
+pub(crate) mod reaper {
+    use super::{
+        event::UserEvent,
+        mm::MmState, //
+    };
     use kernel::sync::Arc;
 
     /// At once.
-    pub(super) fn reap_later(mm: Arc<MmState>) {
+    pub(crate) fn release(mm: Arc<MmState<UserEvent>>) {
+        mm.close();
         mm.leave();
     }
 }
 
-mod registry {
+mod unused {
     use super::event::UserEvent;
     use kernel::sync::Arc;
 

@@ -18,10 +18,7 @@
 
 use super::{
     counts::Tally,
-    event::{
-        listens,
-        UserEvent, //
-    },
+    event::UserEvent,
     validate::{
         self,
         Validator, //
@@ -60,25 +57,6 @@ use kernel::trace::builtin::perf::{
     self,
     Sent, //
 };
-
-/// The [`listens`] bits of those that listen to `event` now.
-pub(crate) fn listeners(event: &UserEvent) -> u32 {
-    if !event.trace().is_enabled() {
-        return 0;
-    }
-
-    let guard = ReadGuard::new();
-
-    event.trace().listeners(&guard).fold(0, |status, listener| {
-        status
-            | match listener {
-                Listener::File(_) => listens::FTRACE,
-                #[cfg(CONFIG_PERF_EVENTS)]
-                Listener::Perf(_) => listens::PERF,
-                Listener::Other => listens::OTHER,
-            }
-    })
-}
 
 /// Copies a payload to a buffer of the same size; without effect if it has another.
 ///

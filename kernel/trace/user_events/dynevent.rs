@@ -27,15 +27,11 @@ use kernel::{
     trace::{
         builtin::dynevent::{
             Args,
-            Kind,
             Operations, //
         },
         event_mutex::Held, //
     },
 };
-
-/// The kind of dynamic events that user events are.
-pub(crate) static KIND: Kind<UserEvent> = Kind::new();
 
 #[vtable]
 impl Operations for UserEvent {

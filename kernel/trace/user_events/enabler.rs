@@ -30,40 +30,49 @@
 //! tasks that leave a set took its lock for each single bit, each would wait for all others each
 //! time.
 
-mod site;
+mod change;
 
-pub(crate) use site::{
-    Site,
-    Sites, //
-};
+pub(crate) use self::change::Change;
 
-use self::site::Pair;
 use super::{
     defs::EnableBit,
-    event::EventUse,
     mm::MmState,
-    seed, switch,
+    progress, seed,
     table::{
+        Entry,
         OpenTable,
         Slots, //
     },
+    visit_list::{
+        Member,
+        Side,
+        VisitList, //
+    },
 };
+use core::ops::Deref;
 use kernel::{
     alloc::Flags,
-    list::ListArc,
+    list::{
+        impl_list_arc_safe,
+        impl_list_item,
+        ListArc,
+        ListLinks, //
+    },
     new_mutex,
     prelude::*,
     rbtree::{
         RBTree,
         RBTreeNode, //
     },
+    str::BStr,
     sync::{
         atomic::{
             Atomic,
             Relaxed, //
         },
         Arc,
-        Mutex, //
+        Mutex,
+        SpinLock, //
     },
     warn_on, //
 };
@@ -71,24 +80,169 @@ use kernel::{
 /// A set with more bits than this is not taken apart by the task that exits.
 const FEW: usize = 8;
 
-/// Number of slots of a set that are looked at each time its lock is taken.
-const SLOTS_AT_A_TIME: usize = 256;
-
-/// The same for a pass that only needs the keys, which are on the stack.
+/// Number of slots of a set that are looked at each time its lock is taken, by a pass that only
+/// needs the keys, which are on the stack.
 const KEYS_AT_A_TIME: usize = 64;
 
 /// Number of address spaces that a switch fetches each time it takes the lock of a set.
 const USERS_AT_A_TIME: usize = 16;
 
+/// Number of sites that join or leave an event each time the lock of its sites is taken.
+const SITES_AT_A_TIME: usize = 32;
+
+/// Something that is on or off, and that enable bits follow.
+pub(crate) trait Followed: Send + Sync + Sized + 'static {
+    /// A reference that a bit holds, as long as it is registered.
+    type Use: Deref<Target = Self> + Clone + Send + Sync;
+
+    /// The bits that follow it.
+    fn sites(&self) -> &SpinLock<Sites<Self>>;
+
+    /// Returns `true` if it is on: the bits are to be set then.
+    fn is_on(&self) -> bool;
+
+    /// The name, for messages.
+    fn name(&self) -> &BStr;
+}
+
+/// The sites of an event.
+pub(crate) type Sites<E> = VisitList<Site<E>>;
+
+/// An enable bit: the set that it is in, its key there, and the event that it follows.
+#[pin_data]
+pub(crate) struct Site<E: Followed> {
+    /// [`EnableBit::key`].
+    key: u64,
+    event: E::Use,
+    set: Arc<EnablerSet<E>>,
+    side: Side,
+    /// The bit is registered. Changes under the lock of the address space.
+    live: Atomic<bool>,
+    /// In the list of the event.
+    #[pin]
+    links: ListLinks,
+}
+
+impl_list_arc_safe! {
+    impl{E: Followed} ListArcSafe<0> for Site<E> { untracked; }
+}
+
+impl_list_item! {
+    impl{E: Followed} ListItem<0> for Site<E> { using ListLinks { self.links }; }
+}
+
+impl<E: Followed> Member for Site<E> {
+    fn side(&self) -> &Side {
+        &self.side
+    }
+}
+
+impl<E: Followed> Entry for Arc<Site<E>> {
+    type Key = u64;
+
+    fn key(&self) -> u64 {
+        self.key
+    }
+}
+
+impl<E: Followed> Site<E> {
+    fn new(
+        set: &Arc<EnablerSet<E>>,
+        key: u64,
+        event: E::Use,
+        flags: Flags,
+    ) -> Result<ListArc<Self>> {
+        let set = set.clone();
+
+        ListArc::pin_init(
+            try_pin_init!(Self {
+                key,
+                event,
+                set,
+                side: Side::new(),
+                live: Atomic::new(true),
+                links <- ListLinks::new(),
+            }? Error),
+            flags,
+        )
+    }
+
+    /// [`EnableBit::key`] of the bit.
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// The event that the bit follows.
+    pub(crate) fn event(&self) -> &E::Use {
+        &self.event
+    }
+
+    /// The set that the bit is in.
+    pub(crate) fn set(&self) -> &Arc<EnablerSet<E>> {
+        &self.set
+    }
+
+    /// Returns `true` if the bit is registered. The caller holds the lock of an address space that
+    /// uses the set.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live.load(Relaxed)
+    }
+
+    /// Adds the site to its event. A switch that has begun does not see it.
+    fn link(site: ListArc<Self>) {
+        let this = site.clone_arc();
+
+        this.event.sites().lock().insert(site);
+    }
+
+    /// Removes the site from its event.
+    fn unlink(&self) {
+        self.live.store(false, Relaxed);
+        let mut sites = self.event.sites().lock();
+        // SAFETY: A site is only ever added to the list of its event, in `link()` and
+        // `link_copies()`.
+        let this = unsafe { sites.remove(self) };
+
+        drop(sites);
+        drop(this);
+    }
+
+    /// Removes sites from their events. The caller has a reference to each.
+    fn unlink_all<'a>(all: impl Iterator<Item = &'a Arc<Self>>) {
+        let mut rest = all.peekable();
+
+        while let Some(first) = rest.next() {
+            let mut sites = first.event.sites().lock();
+            let mut next = Some(first);
+            let mut count = 0;
+
+            while let Some(site) = next {
+                site.live.store(false, Relaxed);
+                // It is not the last reference that is dropped here.
+                // SAFETY: As in `unlink()`.
+                drop(unsafe { sites.remove(site) });
+
+                count += 1;
+                next = rest.next_if(|next| count < SITES_AT_A_TIME && first.is_beside(next));
+            }
+        }
+    }
+
+    /// Returns `true` if two sites follow the same event.
+    fn is_beside(&self, other: &Self) -> bool {
+        core::ptr::eq(&*self.event, &*other.event)
+    }
+}
+
 /// Some of the address spaces that use a set, by ascending number. It is filled again for each set:
 /// most have one user.
-pub(crate) struct Users {
+pub(crate) struct Users<E: Followed> {
     /// The first places are in use, so many of them.
-    places: [Option<Arc<MmState>>; USERS_AT_A_TIME],
+    places: [Option<Arc<MmState<E>>>; USERS_AT_A_TIME],
     len: usize,
 }
 
-impl Users {
+impl<E: Followed> Users<E> {
     pub(crate) const fn new() -> Self {
         Self {
             places: [const { None }; USERS_AT_A_TIME],
@@ -104,7 +258,7 @@ impl Users {
     }
 
     /// Returns `false` if it is full then.
-    fn push(&mut self, mm: Arc<MmState>) -> bool {
+    fn push(&mut self, mm: Arc<MmState<E>>) -> bool {
         if let Some(place) = self.places.get_mut(self.len) {
             *place = Some(mm);
             self.len += 1;
@@ -116,174 +270,48 @@ impl Users {
         self.len
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<MmState>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<MmState<E>>> {
         self.places.iter().take(self.len).flatten()
     }
 
     /// Returns the last one of a full array: the set may have others.
-    pub(crate) fn last_if_full(&self) -> Option<&MmState> {
+    pub(crate) fn last_if_full(&self) -> Option<&MmState<E>> {
         self.places.last()?.as_deref()
     }
 }
 
 /// The enable bits of one address space, or of several that were forked from it.
 #[pin_data]
-pub(crate) struct EnablerSet {
+pub(crate) struct EnablerSet<E: Followed> {
     #[pin]
-    inner: Mutex<Inner>,
+    inner: Mutex<Inner<E>>,
     /// The last switch that has left all words of all its address spaces to their work items, by
     /// its number.
     deferred: Atomic<u64>,
 }
 
-struct Inner {
-    enablers: OpenTable<Arc<Site>>,
+struct Inner<E: Followed> {
+    enablers: OpenTable<Arc<Site<E>>>,
     /// The address spaces that use the set, by number.
-    mms: RBTree<u64, Arc<MmState>>,
+    mms: RBTree<u64, Arc<MmState<E>>>,
     users: usize,
     /// Number of times that a bit was added or removed, or the table got another size: then a pass
     /// over its slots may have missed some.
     changes: u64,
 }
 
-impl Inner {
+impl<E: Followed> Inner<E> {
     fn is_shared(&self) -> bool {
         self.users > 1
     }
 }
 
 /// A place in the list of the address spaces of a set.
-pub(crate) type Place = RBTreeNode<u64, Arc<MmState>>;
+pub(crate) type Place<E> = RBTreeNode<u64, Arc<MmState<E>>>;
 
-/// The memory for a change of the bits of an address space, allocated before any lock is taken.
-///
-/// It is for the set that the address space had at that time. If it has another one when the locks
-/// are taken, or if that has changed, the change has to be prepared again.
-///
-/// It is dropped without a lock. That ends the use of a set that was replaced by a copy, which
-/// frees all its sites if no other address space uses it any more.
-pub(crate) struct Change<'a> {
-    set: Arc<EnablerSet>,
-    mm: &'a Arc<MmState>,
-    /// `set` was replaced.
-    is_replaced: bool,
-    /// As in [`Inner`].
-    changes: u64,
-    /// If others use the set as well.
-    copy: Option<SetCopy>,
-    /// Larger slots for the table of the set, if it is full.
-    slots: Option<Slots<Arc<Site>>>,
-    /// A new bit.
-    site: Option<ListArc<Site>>,
-}
-
-/// A set for one address space, with room for the bits of another set.
-struct SetCopy {
-    set: Arc<EnablerSet>,
-    sites: KVVec<Pair>,
-}
-
-impl<'a> Change<'a> {
-    /// Prepares a change of `set`, which is that of `mm`: adding a bit, or removing one.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(crate) fn new(
-        set: Arc<EnablerSet>,
-        mm: &'a Arc<MmState>,
-        added: Option<(&EnableBit, &EventUse)>,
-        flags: Flags,
-    ) -> Result<Self> {
-        let additional = usize::from(added.is_some());
-        let (changes, growth, is_shared) = {
-            let inner = set.inner.lock();
-
-            (
-                inner.changes,
-                inner.enablers.growth(additional)?,
-                inner.is_shared(),
-            )
-        };
-        let (copy, slots) = match growth {
-            _ if is_shared => (Some(set.copy_for(mm, additional, flags)?), None),
-            Some(count) => (None, Some(Slots::new(count, flags)?)),
-            None => (None, None),
-        };
-        let of = copy.as_ref().map_or(&set, |copy| &copy.set);
-        let site = match added {
-            Some((bit, event)) => Some(Site::new(of, bit.key(), event.clone(), flags)?),
-            None => None,
-        };
-
-        Ok(Self {
-            changes,
-            copy,
-            slots,
-            site,
-            set,
-            mm,
-            is_replaced: false,
-        })
-    }
-
-    /// Returns a set that only this address space has, with room for the new bit. `set` is the
-    /// present one. The second value is `true` if the set was replaced and a switch in progress
-    /// does not visit all sites of the new one although it has not visited their originals yet.
-    ///
-    /// Returns `None` if the change has to be prepared again. The caller holds the lock of the
-    /// address space.
-    pub(crate) fn begin(&mut self, set: &Arc<EnablerSet>) -> Option<(Arc<EnablerSet>, bool)> {
-        let is_current = {
-            let inner = set.inner.lock();
-
-            Arc::ptr_eq(set, &self.set)
-                && inner.changes == self.changes
-                && inner.is_shared() == self.copy.is_some()
-        };
-
-        if !is_current {
-            return None;
-        }
-        if let Some(slots) = self.slots.take() {
-            let mut inner = set.inner.lock();
-
-            inner.changes += 1;
-            self.slots = Some(inner.enablers.resize(slots));
-        }
-        let Some(mut copy) = self.copy.take() else {
-            return Some((set.clone(), false));
-        };
-
-        copy.set.insert_all(&mut copy.sites);
-        self.is_replaced = true;
-        Some((copy.set, Site::link_copies(copy.sites)))
-    }
-
-    /// Adds the new bit to the set that [`Change::begin`] has returned. The caller has checked that
-    /// it is not there.
-    ///
-    /// A switch of the event that begins after this finds the bit.
-    pub(crate) fn insert(&mut self) {
-        if let Some(site) = self.site.take() {
-            let set = site.set().clone();
-
-            set.add(site);
-        }
-    }
-}
-
-impl Drop for Change<'_> {
-    fn drop(&mut self) {
-        if self.is_replaced {
-            EnablerSet::leave(&self.set, self.mm);
-        }
-    }
-}
-
-impl EnablerSet {
+impl<E: Followed> EnablerSet<E> {
     /// Creates a set without bits whose one user is `mm`.
-    pub(crate) fn new(mm: &Arc<MmState>, flags: Flags) -> Result<Arc<Self>> {
+    pub(crate) fn new(mm: &Arc<MmState<E>>, flags: Flags) -> Result<Arc<Self>> {
         let mut mms = RBTree::new();
         mms.try_create_and_insert(mm.id(), mm.clone(), flags)?;
 
@@ -342,7 +370,7 @@ impl EnablerSet {
     }
 
     /// Returns the site of the bit with this key.
-    pub(crate) fn get(&self, key: u64) -> Option<Arc<Site>> {
+    pub(crate) fn get(&self, key: u64) -> Option<Arc<Site<E>>> {
         self.inner.lock().enablers.get(key).cloned()
     }
 
@@ -406,7 +434,7 @@ impl EnablerSet {
 
     /// Adds a site to the set, which has room for it, and to its event. Only the caller may change
     /// the set.
-    fn add(&self, site: ListArc<Site>) {
+    fn add(&self, site: ListArc<Site<E>>) {
         let rest = {
             let mut inner = self.inner.lock();
 
@@ -420,27 +448,10 @@ impl EnablerSet {
         }
     }
 
-    /// Adds the sites to the set, which has room for them, but not to their events yet. The set has
-    /// no user yet.
-    fn insert_all(&self, pairs: &mut [Pair]) {
-        let mut inner = self.inner.lock();
-
-        for (site, _) in pairs {
-            let rest = site
-                .as_ref()
-                .and_then(|site| inner.enablers.insert_within_capacity(site.clone_arc()));
-
-            // As in `add()`.
-            if warn_on!(rest.is_some()) {
-                *site = None;
-            }
-        }
-    }
-
     /// Removes a bit and returns its site, which is to be dropped without a lock. The second value
     /// is `true` if the table should [shrink](EnablerSet::smaller) then. Only the caller may change
     /// the set.
-    pub(crate) fn remove(&self, key: u64) -> Option<(Arc<Site>, bool)> {
+    pub(crate) fn remove(&self, key: u64) -> Option<(Arc<Site<E>>, bool)> {
         let (site, is_sparse) = {
             let mut inner = self.inner.lock();
             let site = inner.enablers.remove(key)?;
@@ -454,7 +465,7 @@ impl EnablerSet {
     }
 
     /// Returns memory for a table that has become too large. It may stay so if there is none.
-    pub(crate) fn smaller(&self) -> Option<Slots<Arc<Site>>> {
+    pub(crate) fn smaller(&self) -> Option<Slots<Arc<Site<E>>>> {
         let count = self.inner.lock().enablers.surplus()?;
 
         Slots::new(count, GFP_KERNEL_ACCOUNT).ok()
@@ -462,7 +473,7 @@ impl EnablerSet {
 
     /// Moves the table to `slots` if it is still nearly empty, and smaller then. Returns the memory
     /// to be freed without a lock. The caller is the only one who may change the set.
-    pub(crate) fn shrink(&self, slots: Slots<Arc<Site>>) -> Slots<Arc<Site>> {
+    pub(crate) fn shrink(&self, slots: Slots<Arc<Site<E>>>) -> Slots<Arc<Site<E>>> {
         let mut inner = self.inner.lock();
 
         // A change that has been prepared may rely on room that is gone now.
@@ -471,7 +482,7 @@ impl EnablerSet {
     }
 
     /// Allocates the place of `mm` in a set that it will use.
-    pub(crate) fn place(mm: &Arc<MmState>) -> Result<Place> {
+    pub(crate) fn place(mm: &Arc<MmState<E>>) -> Result<Place<E>> {
         let place = RBTreeNode::new(mm.id(), mm.clone(), GFP_KERNEL_ACCOUNT)?;
 
         Ok(place)
@@ -479,61 +490,16 @@ impl EnablerSet {
 
     /// Lets another address space use the set as well. Returns `true` if a switch is in progress,
     /// which may not meet it.
-    pub(crate) fn share(&self, place: Place) -> bool {
+    pub(crate) fn share(&self, place: Place<E>) -> bool {
         let mut inner = self.inner.lock();
 
         inner.mms.insert(place);
         inner.users += 1;
-        switch::in_progress()
-    }
-
-    /// Prepares a set for `mm` alone, which uses this one until [`EnablerSet::leave`], with room
-    /// for `additional` more bits.
-    ///
-    /// The caller checks that this one has not changed since.
-    fn copy_for(&self, mm: &Arc<MmState>, additional: usize, flags: Flags) -> Result<SetCopy> {
-        let (len, slots) = {
-            let inner = self.inner.lock();
-
-            (inner.enablers.len(), inner.enablers.slots())
-        };
-        let set = Self::new(mm, flags)?;
-        let mut sites = KVVec::with_capacity(len, flags)?;
-        let growth = set
-            .inner
-            .lock()
-            .enablers
-            .growth(len.saturating_add(additional))?;
-
-        if let Some(count) = growth {
-            let slots = Slots::new(count, flags)?;
-            let rest = set.inner.lock().enablers.resize(slots);
-
-            drop(rest);
-        }
-        for begin in (0..slots).step_by(SLOTS_AT_A_TIME) {
-            let inner = self.inner.lock();
-
-            for at in (begin..slots).take(SLOTS_AT_A_TIME) {
-                if let Some(origin) = inner.enablers.slot(at) {
-                    // Without room for it, the set has changed.
-                    let _ = sites.push_within_capacity((None, origin.clone()));
-                }
-            }
-        }
-        for (site, origin) in sites.iter_mut() {
-            *site = Some(Site::new(
-                &set,
-                origin.key(),
-                origin.event().clone(),
-                flags,
-            )?);
-        }
-        Ok(SetCopy { set, sites })
+        progress::in_progress()
     }
 
     /// Ends the use of the set by `mm`. The last user removes the bits.
-    pub(crate) fn leave(this: &Arc<Self>, mm: &MmState) {
+    pub(crate) fn leave(this: &Arc<Self>, mm: &MmState<E>) {
         let (state, enablers) = {
             let mut inner = this.inner.lock();
             let Some(state) = inner.mms.remove(&mm.id()) else {
@@ -541,24 +507,22 @@ impl EnablerSet {
             };
 
             inner.users -= 1;
-            let rest = OpenTable::with_seed(0);
-            let enablers = if inner.users == 0 {
-                core::mem::replace(&mut inner.enablers, rest)
-            } else {
-                rest
-            };
-            (state, enablers)
+            let is_last = inner.users == 0;
+
+            (state, is_last.then(|| inner.enablers.take()))
         };
 
         // The uses of the events are dropped here, without a lock.
-        Site::unlink_all(enablers.iter());
+        if let Some(enablers) = &enablers {
+            Site::unlink_all(enablers.iter());
+        }
         drop(enablers);
         drop(state);
     }
 
     /// Fetches address spaces that use the set, with numbers from `first` on that are less than
     /// `before`. There are no others if there is room left.
-    pub(crate) fn users(&self, users: &mut Users, first: u64, before: u64) {
+    pub(crate) fn users(&self, users: &mut Users<E>, first: u64, before: u64) {
         let mut next = first;
 
         // References are not dropped under the lock.

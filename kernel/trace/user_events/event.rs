@@ -6,7 +6,7 @@
 //! existence, which means that it can be found by name and has files in tracefs, depends on its
 //! uses: an [`EventUse`] held by a file, by an enabled address or by an attached probe. Uses are
 //! taken from the registry (under its lock) or from another use, so an event without uses that was
-//! removed from the registry cannot be used again. A work item of the registry removes it.
+//! removed from the registry cannot be used again. A work item ([`unused`]) removes it.
 //!
 //! # Invariants
 //!
@@ -19,13 +19,16 @@ use super::{
         MULTI_SYSTEM,
         SYSTEM, //
     },
-    deliver,
-    dynevent,
-    enabler::Sites,
+    enabler::{
+        self,
+        Followed,
+        Sites, //
+    },
+    listens,
     parse::Layout,
     patterns,
-    registry,
     switch::Switch,
+    unused,
     validate::Validator, //
 };
 use core::num::NonZeroU16;
@@ -66,20 +69,17 @@ use kernel::{
     },
 };
 
-/// The listeners of an event, as bits of [`UserEvent::status`].
-pub(crate) mod listens {
-    /// At least one trace instance.
-    pub(crate) const FTRACE: u32 = 1 << 0;
-    /// perf.
-    pub(crate) const PERF: u32 = 1 << 1;
-    /// A probe of other kernel code.
-    pub(crate) const OTHER: u32 = 1 << 7;
-}
-
 /// The class of the events of single formats.
 static SINGLE: Class<UserEvent> = Class::new(SYSTEM);
 /// The class of the events of several formats.
 static MULTI: Class<UserEvent> = Class::new(MULTI_SYSTEM);
+
+/// The kind of dynamic events that user events are. Their commands are in [`super::dynevent`].
+pub(crate) static KIND: Kind<UserEvent> = Kind::new();
+
+// As large as an object of the slab cache that it comes from, with the reference count.
+#[cfg(CONFIG_64BIT)]
+static_assert!(size_of::<enabler::Site<UserEvent>>() <= 64 - 8);
 
 /// A user event.
 #[pin_data]
@@ -110,7 +110,7 @@ pub(crate) struct UserEvent {
     counts: Counts,
     /// The enabled addresses that follow this event.
     #[pin]
-    sites: SpinLock<Sites>,
+    sites: SpinLock<Sites<UserEvent>>,
     /// Links in a list of the registry, after the last use was dropped.
     #[pin]
     links: ListLinks,
@@ -123,7 +123,7 @@ pub(crate) struct UserEvent {
     kept_tracker: AtomicTracker<KEPT>,
 }
 
-/// The id of the list [`Kept`](registry::Kept).
+/// The id of the list in `registry/kept.rs`.
 pub(crate) const KEPT: u64 = 1;
 
 impl_list_arc_safe! {
@@ -280,17 +280,6 @@ impl UserEvent {
         self.status.load(Relaxed)
     }
 
-    /// Returns `true` if a listener gets the records: what the enable bits say. A probe of other
-    /// kernel code does not.
-    pub(crate) fn is_on(&self) -> bool {
-        self.status() & (listens::FTRACE | listens::PERF) != 0
-    }
-
-    /// The enabled addresses that follow this event.
-    pub(crate) fn sites(&self) -> &SpinLock<Sites> {
-        &self.sites
-    }
-
     /// Returns `true` if the event has a use.
     pub(crate) fn is_used(&self) -> bool {
         self.uses() != 0
@@ -331,15 +320,32 @@ impl UserEvent {
 
     /// Brings `status` and the enabled words in line with the attached probes.
     fn refresh(&self, held: Held<'_>) {
-        self.status.store(deliver::listeners(self), Relaxed);
+        self.status.store(listens::to(&self.event), Relaxed);
         Switch::run(self, held);
+    }
+}
+
+impl Followed for UserEvent {
+    type Use = EventUse;
+
+    fn sites(&self) -> &SpinLock<Sites<Self>> {
+        &self.sites
+    }
+
+    /// A probe of other kernel code does not count: it does not get the records.
+    fn is_on(&self) -> bool {
+        self.status() & (listens::FTRACE | listens::PERF) != 0
+    }
+
+    fn name(&self) -> &BStr {
+        UserEvent::name(self)
     }
 }
 
 #[vtable]
 impl Operations for UserEvent {
     fn kind() -> &'static Kind<Self> {
-        &dynevent::KIND
+        &KIND
     }
 
     fn attaching(this: ArcBorrow<'_, Self>, _held: Held<'_>) -> Result {
@@ -356,7 +362,7 @@ impl Operations for UserEvent {
         // What is left may be the listeners that lines have.
         let is_left = !this.has_users() && this.may_be_kept();
         if this.release() || is_left {
-            registry::reap_later(this.into());
+            unused::reap_later(this.into());
         }
     }
 }
@@ -400,7 +406,7 @@ impl Drop for EventUse {
         // After `uses`: when the last one is gone, `uses` is the number of probes.
         let was_last = self.0.users.fetch_sub(1, Full) == 1;
         if was_last_use || (was_last && self.0.may_be_kept()) {
-            registry::reap_later(self.0.clone());
+            unused::reap_later(self.0.clone());
         }
     }
 }

@@ -1,23 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Initialization: the files, the kind of dynamic event and the sysctl.
+//!
+//! C header: [`include/linux/user_events.h`](srctree/include/linux/user_events.h)
 
-use crate::{
-    dynevent,
+use super::{
+    event,
     faults,
     file,
     losses,
     patterns,
     reaper,
     registry,
-    status, //
+    status,
+    unused, //
 };
 use kernel::prelude::*;
 
-/// Creates the files, the event kind and the sysctl. Called once, while the kernel boots.
-pub(crate) fn init() -> Result {
+/// Starts the subsystem. C calls this once, at the fs level of the initcalls.
+///
+/// # Safety
+///
+/// The function has no requirement: it is unsafe because functions that C calls are.
+#[export]
+unsafe extern "C" fn user_events_rust_init() -> c_int {
+    kernel::error::from_result(|| init().map(|()| 0))
+}
+
+/// Creates the files, the event kind and the sysctl.
+fn init() -> Result {
     faults::init()?;
     reaper::init()?;
+    unused::init()?;
     registry::init()?;
     patterns::init()?;
 
@@ -26,7 +40,7 @@ pub(crate) fn init() -> Result {
         return Err(e);
     }
 
-    if dynevent::KIND.register().is_err() {
+    if event::KIND.register().is_err() {
         pr_warn!("could not register with dyn_events\n");
     }
 

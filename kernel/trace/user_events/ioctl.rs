@@ -12,9 +12,9 @@ use super::{
         UserUnreg,
         MAX_EVENT_DESC, //
     },
-    exports,
     file::DataFile,
     mm::MmState,
+    mm_struct,
     registry::{
         self,
         RegisterFlags, //
@@ -125,7 +125,7 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
 
     let task = current!();
     let mm = task.mm().ok_or(ESRCH)?;
-    let state = exports::state_or_new(mm)?;
+    let state = mm_struct::state_or_new(mm)?;
     // Before anything is made for it; `enable` looks again.
     if state.contains(&bit) {
         return Err(EADDRINUSE);
@@ -171,7 +171,7 @@ fn unregister(arg: UserPtr) -> Result {
 
     let task = current!();
     let mm = task.mm().ok_or(ESRCH)?;
-    let state = exports::state(mm).ok_or(ENOENT)?;
+    let state = mm_struct::state(mm).ok_or(ENOENT)?;
     let addr = usize::try_from(unreg.disable_addr()).map_err(|_| ENOENT)?;
 
     MmState::disable(&state, mm, addr, unreg.disable_bit())

@@ -3,7 +3,7 @@
 //! The user events state of an address space.
 //!
 //! The [`MmState`] of a process is made when it first registers an event and hangs off its
-//! `mm_struct` ([`super::exports`]), so that all its threads have the same one. It goes with the
+//! `mm_struct` ([`super::mm_struct`]), so that all its threads have the same one. It goes with the
 //! last user of the `mm_struct`: at exit, or at exec, where the process gets a new one.
 //!
 //! # Writing a word
@@ -13,8 +13,8 @@
 //! event's state is at that moment, and none happens once an address has been taken out. That lock
 //! is never held while memory is allocated, except for the list of late words, without waiting.
 //!
-//! A task that registers or unregisters a bit writes the word itself. The words that a switch
-//! writes, at once or later, are in [`late`].
+//! A task that registers or unregisters a bit writes the word itself ([`bits`]). The words that a
+//! switch writes, at once or later, are in [`late`].
 //!
 //! # Fork
 //!
@@ -27,18 +27,16 @@
 //! Words in memory that the child does not get (`MADV_WIPEONFORK`) are stale in the child until the
 //! next switch.
 
+mod bits;
 mod late;
 
 use super::{
     defs::EnableBit,
     enabler::{
-        Change,
         EnablerSet,
-        Site, //
+        Followed, //
     },
-    event::EventUse,
-    reaper,
-    switch::next_id, //
+    progress::next_id, //
 };
 use kernel::{
     impl_has_work,
@@ -78,16 +76,16 @@ const MAX_ATTEMPTS: usize = 10;
 
 /// The user events state of an address space.
 #[pin_data]
-pub(crate) struct MmState {
+pub(crate) struct MmState<E: Followed> {
     id: u64,
     mm: ARef<Mm>,
     #[pin]
-    inner: Mutex<Inner>,
+    inner: Mutex<Inner<E>>,
     /// All words have to be written: too many are pending, or there was no memory to list them.
     resync: Atomic<bool>,
     /// Writes what is pending.
     #[pin]
-    work: Work<MmState>,
+    work: Work<MmState<E>>,
     /// In the list of the reaper.
     #[pin]
     links: ListLinks,
@@ -95,9 +93,9 @@ pub(crate) struct MmState {
     tracker: AtomicTracker,
 }
 
-struct Inner {
+struct Inner<E: Followed> {
     /// The enabled addresses; `None` once the address space has exited.
-    set: Option<Arc<EnablerSet>>,
+    set: Option<Arc<EnablerSet<E>>>,
     /// Keys of the words to be written once their page is there, at most [`late::MAX_PENDING`].
     pending: KVVec<u64>,
     /// The work item is writing words.
@@ -107,18 +105,18 @@ struct Inner {
 }
 
 impl_has_work! {
-    impl HasWork<Self> for MmState { self.work }
+    impl{E: Followed} HasWork<Self> for MmState<E> { self.work }
 }
 
 impl_list_arc_safe! {
-    impl ListArcSafe<0> for MmState { tracked_by tracker: AtomicTracker; }
+    impl{E: Followed} ListArcSafe<0> for MmState<E> { tracked_by tracker: AtomicTracker; }
 }
 
 impl_list_item! {
-    impl ListItem<0> for MmState { using ListLinks { self.links }; }
+    impl{E: Followed} ListItem<0> for MmState<E> { using ListLinks { self.links }; }
 }
 
-impl MmState {
+impl<E: Followed> MmState<E> {
     /// The state of an address space without addresses.
     pub(crate) fn new(mm: ARef<Mm>) -> Result<Arc<Self>> {
         let state = Self::without_set(mm, false)?;
@@ -192,20 +190,13 @@ impl MmState {
         }
     }
 
-    /// Releases the state of an address space that is exiting: it has no user any more, or no bit.
-    pub(crate) fn exit(this: Arc<Self>) {
-        let is_slow = {
-            let mut inner = this.inner.lock();
+    /// Drops the words that are still to be written: the address space is exiting. Returns `true` if
+    /// it takes a while to [leave](MmState::leave) the set then.
+    pub(crate) fn close(&self) -> bool {
+        let mut inner = self.inner.lock();
 
-            inner.pending = KVVec::new();
-            inner.set.as_ref().is_some_and(|set| set.is_slow_to_leave())
-        };
-
-        if is_slow {
-            reaper::reap_later(this);
-        } else {
-            this.leave();
-        }
+        inner.pending = KVVec::new();
+        inner.set.as_ref().is_some_and(|set| set.is_slow_to_leave())
     }
 
     /// Leaves the set. The last user of a set removes its bits.
@@ -222,170 +213,8 @@ impl MmState {
         self.mm.mmget_not_zero().map(MmWithUser::into_mmput_async)
     }
 
-    /// Returns `true` if the bit is registered already.
-    pub(crate) fn contains(&self, bit: &EnableBit) -> bool {
-        let inner = self.inner.lock();
-
-        inner.set.as_ref().is_some_and(|set| set.contains(bit))
-    }
-
-    /// Has the bit follow `event`, and writes its present state. `mm` is that of this state.
-    ///
-    /// # Errors
-    ///
-    /// `EADDRINUSE` if the bit is registered already, `EFAULT` if the word cannot be written,
-    /// `ENOMEM`, `EINTR` if the task is killed while its page is faulted in.
-    pub(crate) fn enable(
-        this: &Arc<Self>,
-        mm: &MmWithUser,
-        bit: &EnableBit,
-        event: EventUse,
-    ) -> Result {
-        loop {
-            let added = Some((bit, &event));
-            let mut change = Change::new(this.set()?, this, added, GFP_KERNEL_ACCOUNT)?;
-            let is_done = Self::with_page(mm, bit, |page| {
-                let mut inner = this.inner.lock();
-                let Some(set) = Self::own_set(this, &mut inner, &mut change) else {
-                    return Ok(false);
-                };
-
-                if set.contains(bit) {
-                    return Err(EADDRINUSE);
-                }
-                change.insert();
-                // A switch of the event finds the bit from here on. If it does not get the lock, it
-                // leaves the word to the work item, which waits for it.
-                write(page, bit, event.is_on()).inspect_err(|_| drop(set.remove(bit.key())))?;
-                Ok(true)
-            })??;
-
-            if is_done {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Ends what [`MmState::enable`] began, and clears the bit. It cannot fail for want of memory:
-    /// the program may go on to use that of the word for something else.
-    ///
-    /// # Errors
-    ///
-    /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is
-    /// not followed any more all the same.
-    pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, addr: usize, bit: u8) -> Result {
-        Self::disable_bit(this, mm, &this.find(addr, bit)?)
-    }
-
-    /// As [`MmState::disable`], of a bit with the width of its word.
-    pub(crate) fn disable_bit(this: &Arc<Self>, mm: &MmWithUser, bit: &EnableBit) -> Result {
-        loop {
-            let flags = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
-            let mut change = Change::new(this.set()?, this, None, flags)?;
-            let mut removed = None;
-            let result = Self::with_page(mm, bit, |page| {
-                let mut inner = this.inner.lock();
-
-                removed = Self::take_out(this, &mut inner, bit, &mut change)?;
-                if removed.is_none() {
-                    return Ok(());
-                }
-                // Under the lock still: another thread may register the bit anew after it.
-                write(page, bit, false)
-            });
-            let result = result.unwrap_or_else(|_| {
-                // The page does not come.
-                removed = Self::take_out(this, &mut this.inner.lock(), bit, &mut change)?;
-                Err(EFAULT)
-            });
-
-            if let Some((site, is_sparse)) = removed {
-                drop(site);
-                if is_sparse {
-                    this.shrink();
-                }
-                return result;
-            }
-            if result == Err(ENOENT) {
-                return result;
-            }
-        }
-    }
-
-    /// Frees memory that the set does not need any more.
-    fn shrink(&self) {
-        let Ok(set) = self.set() else {
-            return;
-        };
-        let Some(slots) = set.smaller() else {
-            return;
-        };
-        let rest = {
-            let inner = self.inner.lock();
-
-            // Only then it may change.
-            if inner.set.as_ref().is_some_and(|own| Arc::ptr_eq(own, &set)) && !set.is_shared() {
-                set.shrink(slots)
-            } else {
-                slots
-            }
-        };
-
-        drop(rest);
-    }
-
-    fn set(&self) -> Result<Arc<EnablerSet>> {
+    fn set(&self) -> Result<Arc<EnablerSet<E>>> {
         self.inner.lock().set.clone().ok_or(ESRCH)
-    }
-
-    fn find(&self, addr: usize, bit: u8) -> Result<EnableBit> {
-        let inner = self.inner.lock();
-
-        inner
-            .set
-            .as_ref()
-            .and_then(|set| set.find(addr, bit))
-            .ok_or(ENOENT)
-    }
-
-    /// Takes a bit out of the set, as [`EnablerSet::remove`] does. Returns `None` if the change has
-    /// to be prepared again.
-    fn take_out(
-        this: &Arc<Self>,
-        inner: &mut Inner,
-        bit: &EnableBit,
-        change: &mut Change<'_>,
-    ) -> Result<Option<(Arc<Site>, bool)>> {
-        // Another thread may have been faster.
-        if !inner.set.as_ref().is_some_and(|set| set.contains(bit)) {
-            return Err(ENOENT);
-        }
-        let Some(set) = Self::own_set(this, inner, change) else {
-            return Ok(None);
-        };
-
-        set.remove(bit.key()).ok_or(ENOENT).map(Some)
-    }
-
-    /// Returns the set, after replacing a shared one by a copy. Returns `None` if the change has to
-    /// be prepared again. The drop of `change` ends the use of the shared one.
-    fn own_set(
-        this: &Arc<Self>,
-        inner: &mut Inner,
-        change: &mut Change<'_>,
-    ) -> Option<Arc<EnablerSet>> {
-        let set = inner.set.clone()?;
-        let (own, is_missed) = change.begin(&set)?;
-
-        if !Arc::ptr_eq(&own, &set) {
-            inner.set = Some(own.clone());
-            // The work item may be passing over the set that is left here, which others change or
-            // take apart from now on.
-            if is_missed || inner.working {
-                Self::write_all_later(this);
-            }
-        }
-        Some(own)
     }
 
     /// Calls `f` with the page of the word, faulted in if it has to be, and returns what it does.

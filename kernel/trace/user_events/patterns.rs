@@ -21,27 +21,30 @@
 //! `event_mutex` held charges do not wait ([`kernel::trace::builtin::charge`]). A line that is
 //! refused memory is applied again after the process has waited ([`Late`]).
 
+mod grammar;
 mod kept;
+mod late;
 mod line;
 
 pub(crate) use self::{
+    grammar::{
+        Pattern,
+        Request, //
+    },
     kept::{
         listeners_of_lines,
         revert_all, //
     },
-    line::{
-        Pattern,
-        Request, //
-    },
+    late::Late,
 };
 
+use self::line::Line;
 use super::defs::NAME_MAX;
 use core::marker::PhantomData;
 use kernel::{
     new_mutex,
     prelude::*,
     seq_file::SeqFile,
-    seq_print,
     str::BStr,
     sync::{
         atomic::{
@@ -54,10 +57,7 @@ use kernel::{
     },
     trace::{
         builtin::{
-            charge::{
-                Charge,
-                Unaccounted, //
-            },
+            charge::Unaccounted,
             event::{
                 Class,
                 Event,
@@ -77,7 +77,6 @@ use kernel::{
         },
         trigger::{
             is_command,
-            Execution,
             TriggersMut, //
         },
     },
@@ -119,47 +118,6 @@ struct Patterns {
 struct Entry {
     instance: InstanceId,
     line: Arc<Line>,
-}
-
-/// A line.
-#[pin_data]
-struct Line {
-    pattern: Pattern,
-    /// Events that it could not be applied to, with the reason.
-    #[pin]
-    failed: Mutex<Tally<Error>>,
-    /// Events that were removed though it keeps them.
-    #[pin]
-    removed: Mutex<Tally<()>>,
-}
-
-/// Events that something has happened to.
-struct Tally<T> {
-    count: u64,
-    /// The last one: its name, empty if there was no memory for it.
-    last: Option<(KVec<u8>, T)>,
-}
-
-impl<T: Unpin> Tally<T> {
-    const fn new() -> Self {
-        Self {
-            count: 0,
-            last: None,
-        }
-    }
-
-    /// Adds an event.
-    fn add(this: &Mutex<Self>, name: &CStr, what: T) {
-        let mut copy = KVec::new();
-        // Without memory it is shown without the name.
-        let _ = copy.extend_from_slice(name.to_bytes(), GFP_KERNEL);
-        let mut tally = this.lock();
-
-        tally.count = tally.count.saturating_add(1);
-        let before = tally.last.replace((copy, what));
-        drop(tally);
-        drop(before);
-    }
 }
 
 /// Prepares for the first line. Called once, while the kernel boots.
@@ -204,59 +162,6 @@ pub(crate) fn any_matches<T: Subject>(subject: &T) -> bool {
     exist() && get().is_ok_and(matches)
 }
 
-/// Lines that were not applied to an event, as its process would have had to wait for memory.
-#[must_use]
-pub(crate) struct Late {
-    lines: KVec<Arc<Line>>,
-    /// Size of the largest refused charge.
-    missing: usize,
-}
-
-impl Late {
-    /// No lines.
-    pub(crate) const fn new() -> Self {
-        Self {
-            lines: KVec::new(),
-            missing: 0,
-        }
-    }
-
-    /// Adds a line.
-    fn push(&mut self, line: Arc<Line>, file: EventFile<Locked<'_>>, missing: usize) {
-        if self.lines.push(line.clone(), GFP_KERNEL).is_err() {
-            line.fail(file.name(), ENOMEM);
-        }
-        self.missing = self.missing.max(missing);
-    }
-
-    /// Waits for memory, and applies the lines.
-    ///
-    /// Takes `event_mutex`, but not while it waits.
-    #[cold]
-    fn finish<T: Subject>(mut self, subject: &T) {
-        for _ in 0..LATE_TRIES {
-            if self.lines.is_empty() {
-                return;
-            }
-            // This only makes room: the histograms are charged when they are created.
-            let room = Charge::new(self.missing).map(drop);
-
-            if room.is_err() {
-                break;
-            }
-            self = apply_all(subject, Some(&self.lines), &mut event_mutex::lock());
-        }
-        self.give_up(subject);
-    }
-
-    /// Counts the lines as failed.
-    pub(crate) fn give_up<T: Subject>(self, subject: &T) {
-        for line in self.lines {
-            line.fail(subject.event().name(), ENOMEM);
-        }
-    }
-}
-
 /// Applies the lines of all instances to an event that was just registered with tracing. Those that
 /// are returned have to be [finished](finish) without `event_mutex`.
 ///
@@ -273,9 +178,26 @@ pub(crate) fn apply<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) -> 
 /// Applies the lines that are left.
 #[inline]
 pub(crate) fn finish<T: Subject>(subject: &T, late: Late) {
-    if !late.lines.is_empty() {
-        late.finish(subject);
+    if !late.is_empty() {
+        finish_late(subject, late);
     }
+}
+
+/// Waits for memory, and applies the lines that are left.
+///
+/// Takes `event_mutex`, but not while it waits.
+#[cold]
+fn finish_late<T: Subject>(subject: &T, mut late: Late) {
+    for _ in 0..LATE_TRIES {
+        if late.is_empty() {
+            return;
+        }
+        if late.wait().is_err() {
+            break;
+        }
+        late = apply_all(subject, Some(late.lines()), &mut event_mutex::lock());
+    }
+    late.give_up(subject.event().name());
 }
 
 /// Applies all lines, or only some. Nothing is charged but what the histograms of lines are, and
@@ -409,97 +331,6 @@ impl Patterns {
 
         COUNT.store(lines.len(), Relaxed);
         Some(entry.line)
-    }
-}
-
-impl Line {
-    fn new(pattern: Pattern) -> Result<Arc<Self>> {
-        Arc::pin_init(
-            pin_init!(Self {
-                pattern,
-                failed <- new_mutex!(Tally::new(), "user_events::failed"),
-                removed <- new_mutex!(Tally::new(), "user_events::removed"),
-            }),
-            GFP_KERNEL,
-        )
-    }
-
-    /// Enables an event or adds the trigger to it. One that has the trigger is left as it is.
-    fn apply<'h>(&self, file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
-        if let Err(e) = self.try_apply(file, lists) {
-            self.fail(file.name(), e);
-        }
-    }
-
-    /// As `apply`, but a failure is not counted.
-    ///
-    /// Only the first failure has a message in `error_log`, which does not have room for many.
-    fn try_apply<'h>(&self, file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) -> Result {
-        let how = Execution {
-            remove: false,
-            quiet: self.failed.lock().count != 0,
-        };
-
-        match self.pattern.trigger() {
-            Some(trigger) => match file.execute(trigger, how, lists) {
-                Err(e) if e == EEXIST => Ok(()),
-                result => result,
-            },
-            None => file.set_enabled(true),
-        }
-    }
-
-    /// Counts an event that it could not be applied to.
-    fn fail(&self, name: &CStr, e: Error) {
-        Tally::add(&self.failed, name, e);
-    }
-
-    /// Reverts `apply`.
-    fn revert<'h>(
-        &self,
-        file: EventFile<Locked<'h>>,
-        quiet: bool,
-        lists: &mut TriggersMut<'h>,
-    ) -> Result {
-        let how = Execution {
-            remove: true,
-            // One that has failed for an event may fail for it again.
-            quiet: quiet || self.failed.lock().count != 0,
-        };
-        let result = match self.pattern.trigger() {
-            Some(trigger) => file.execute(trigger, how, lists),
-            None => file.set_enabled(false),
-        };
-
-        match result {
-            // It was removed by hand, or was never added, as the line does not suit the event.
-            Err(e) if e != EBUSY && e != ENOMEM => Ok(()),
-            result => result,
-        }
-    }
-
-    fn show(&self, m: &SeqFile) {
-        m.write(self.pattern.text().to_bytes());
-        if let Some(trigger) = self.pattern.trigger() {
-            m.write(b" ");
-            m.write(trigger.to_bytes());
-        }
-        m.write(b"\n");
-
-        let failed = self.failed.lock();
-        if let Some((name, e)) = &failed.last {
-            seq_print!(m, "# failed: {}, last: {} for ", failed.count, e.to_errno());
-            m.write(name);
-            m.write(b"\n");
-        }
-        drop(failed);
-
-        let removed = self.removed.lock();
-        if let Some((name, ())) = &removed.last {
-            seq_print!(m, "# removed: {}, last: ", removed.count);
-            m.write(name);
-            m.write(b"\n");
-        }
     }
 }
 

@@ -7,7 +7,10 @@
 //! there some milliseconds later. Until then a switch finds the sites, and skips them as the
 //! address space has no user. The C implementation also leaves it to work items, one for each bit.
 
-use super::mm::MmState;
+use super::{
+    event::UserEvent,
+    mm::MmState, //
+};
 use kernel::{
     impl_has_delayed_work,
     list::{
@@ -40,7 +43,7 @@ static REAPER: SetOnce<Arc<Reaper>> = SetOnce::new();
 struct Reaper {
     /// Nothing is taken under this lock, and nothing dropped.
     #[pin]
-    dead: SpinLock<List<MmState>>,
+    dead: SpinLock<List<MmState<UserEvent>>>,
     #[pin]
     work: DelayedWork<Reaper>,
 }
@@ -66,8 +69,17 @@ pub(super) fn init() -> Result {
     }
 }
 
-/// Queues the removal of the bits of an address space that is exiting.
-pub(super) fn reap_later(mm: Arc<MmState>) {
+/// Releases the state of an address space that is exiting: it has no user any more, or no bit.
+pub(super) fn release(mm: Arc<MmState<UserEvent>>) {
+    if mm.close() {
+        reap_later(mm);
+    } else {
+        mm.leave();
+    }
+}
+
+/// Queues the removal of the bits of an address space.
+fn reap_later(mm: Arc<MmState<UserEvent>>) {
     let (Some(reaper), Some(dead)) = (REAPER.as_ref(), ListArc::try_from_arc_or_drop(mm.clone()))
     else {
         // An address space dies once, and after `init()`.

@@ -12,13 +12,13 @@
 //!
 //! The limit of events, `kernel.user_events_max`, counts the events in the tree.
 //!
-//! An event that only lines of `set_user_event` keep stays, but not at the expense of others: see
-//! `registry/kept.rs`.
+//! Events without uses are removed by a work item (`registry/reap.rs`). An event that only lines of
+//! `set_user_event` keep stays, but not at the expense of others (`registry/evict.rs`).
 
 mod events;
+mod evict;
 mod kept;
-
-pub(crate) use self::kept::Kept;
+mod reap;
 
 use self::{
     events::{
@@ -27,7 +27,7 @@ use self::{
         Order,
         Ordered, //
     },
-    kept::restore, //
+    kept::Kept, //
 };
 use super::{
     canonical_fields,
@@ -47,12 +47,7 @@ use super::{
 };
 use kernel::{
     capability::perfmon_capable,
-    impl_has_delayed_work, impl_has_work,
-    list::{
-        List,
-        ListArc, //
-    },
-    new_delayed_work, new_mutex, new_spinlock, new_work,
+    new_mutex, new_spinlock,
     prelude::*,
     str::BStr,
     sync::{
@@ -60,17 +55,12 @@ use kernel::{
             Atomic,
             Relaxed, //
         },
-        barrier::{
-            smp_mb,
-            Full, //
-        },
         Arc,
         Mutex,
         SetOnce,
         SpinLock, //
     },
     sysctl,
-    time::msecs_to_jiffies,
     trace::{
         builtin::event::{
             Class,
@@ -85,12 +75,6 @@ use kernel::{
             Changes, //
         },
     },
-    workqueue::{
-        self,
-        DelayedWork,
-        Work,
-        WorkItem, //
-    },
 };
 
 /// Maximum number of events, `kernel.user_events_max`.
@@ -99,50 +83,17 @@ static MAX_EVENTS: Atomic<u32> = Atomic::new(32768);
 /// The one registry, there from [`init()`] on.
 static REGISTRY: SetOnce<Arc<Registry>> = SetOnce::new();
 
-/// The delay before checking again events without a use that kernel code refers to.
-const SWEEP_MS: u32 = 500;
-
-/// Events that have lost their last use. Each is on one of the lists, once.
-struct Unused {
-    /// Those that the work item has to look at.
-    events: List<UserEvent>,
-    /// Those that it removes next, the newest last.
-    doomed: List<UserEvent>,
-    /// Events that tracing did not release.
-    refused: List<UserEvent>,
-}
-
 /// The events of the system.
 #[pin_data]
 pub(crate) struct Registry {
     #[pin]
     events: Mutex<Events<UserEvent>>,
-    #[pin]
-    unused: SpinLock<Unused>,
     /// Events that only lines of `set_user_event` keep.
     #[pin]
     kept: SpinLock<Kept>,
     /// The events that were created and removed.
     #[pin]
     changes: Changes,
-    /// Removes what is unused. Not at once: the last use may go in the middle of what tracing does
-    /// with the event, and it may still be taken up again.
-    #[pin]
-    reap: Work<Registry, REAP>,
-    /// Looks again for events that only kernel code refers to, which does not tell the end of it.
-    #[pin]
-    sweep: DelayedWork<Registry, SWEEP>,
-}
-
-const REAP: u64 = 0;
-const SWEEP: u64 = 1;
-
-impl_has_work! {
-    impl HasWork<Self, REAP> for Registry { self.reap }
-}
-
-impl_has_delayed_work! {
-    impl HasDelayedWork<Self, SWEEP> for Registry { self.sweep }
 }
 
 /// Creates the registry.
@@ -150,18 +101,8 @@ pub(crate) fn init() -> Result {
     let registry = Arc::pin_init(
         try_pin_init!(Registry {
             events <- new_mutex!(Events::new(), "user_events::registry"),
-            unused <- new_spinlock!(
-                Unused {
-                    events: List::new(),
-                    doomed: List::new(),
-                    refused: List::new(),
-                },
-                "user_events::unused"
-            ),
             kept <- new_spinlock!(Kept::new(), "user_events::kept"),
             changes <- new_changes!("user_events::changes"),
-            reap <- new_work!("user_events::reap"),
-            sweep <- new_delayed_work!("user_events::sweep"),
         }? Error),
         GFP_KERNEL,
     )?;
@@ -190,77 +131,6 @@ pub(crate) fn init_sysctl() {
 /// Returns the registry; no code of this crate runs before it is created.
 pub(crate) fn get() -> Result<&'static Arc<Registry>> {
     REGISTRY.as_ref().ok_or(ENOENT)
-}
-
-/// Has an event removed soon that has lost its last use, unless it is taken up again. Any context
-/// but interrupts.
-pub(crate) fn reap_later(event: Arc<UserEvent>) {
-    let Ok(registry) = get() else {
-        return;
-    };
-
-    // One that is on a list is looked at after this.
-    if let Some(event) = ListArc::try_from_arc_or_drop(event) {
-        registry.unused.lock().events.push_back(event);
-    }
-    // If it is queued already that run looks at the list.
-    //
-    // It waits for `event_mutex`, and there may be many events: it may run for long.
-    let _ = workqueue::system_dfl_long().enqueue::<_, REAP>(registry.clone());
-}
-
-impl WorkItem<REAP> for Registry {
-    type Pointer = Arc<Self>;
-
-    fn run(this: Arc<Self>) {
-        let mut refused = false;
-
-        loop {
-            let mut events = List::new();
-
-            events.push_all_back(&mut this.unused.lock().events);
-            if events.is_empty() {
-                break;
-            }
-            // Those that listeners keep are noted in the order in which they lost their users.
-            while let Some(event) = events.pop_front() {
-                if event.is_used() {
-                    refused |= this.look_at(event);
-                } else {
-                    this.unused.lock().doomed.push_back(event);
-                }
-            }
-            while let Some(event) = this.next_doomed() {
-                refused |= this.look_at(event);
-            }
-        }
-        this.remove_surplus();
-        if refused {
-            sweep_later(this);
-        }
-    }
-}
-
-/// Looks again, in a while, at the events that tracing did not release.
-fn sweep_later(registry: Arc<Registry>) {
-    let _ = workqueue::system_dfl_long()
-        .enqueue_delayed::<_, SWEEP>(registry, msecs_to_jiffies(SWEEP_MS));
-}
-
-impl WorkItem<SWEEP> for Registry {
-    type Pointer = Arc<Self>;
-
-    fn run(this: Arc<Self>) {
-        {
-            let mut unused = this.unused.lock();
-            let Unused {
-                events, refused, ..
-            } = &mut *unused;
-
-            events.push_all_back(refused);
-        }
-        let _ = workqueue::system_dfl_long().enqueue::<_, REAP>(this);
-    }
 }
 
 /// The options of a registration for its event.
@@ -296,35 +166,7 @@ impl Subject for UserEvent {
 }
 
 impl Registry {
-    /// Returns the event that `command` describes, and creates it if necessary.
-    ///
-    /// An event that shall be persistent is not yet: that is for the caller to say, when all else
-    /// has come to its end.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for what cannot be parsed, `EPERM` for a persistent event without `CAP_PERFMON`,
-    /// `EADDRINUSE` if the name is taken by other fields, `EMFILE` if there are too many events,
-    /// `ENODEV` if the trace event types have run out, `ENOMEM`.
-    ///
-    /// An event that is in the way is removed, if only lines of `set_user_event` keep it, or if it
-    /// has lost its last use and the work item has not come to it yet.
-    ///
-    /// Sleeps; takes `event_mutex` if the event has to be made.
-    pub(crate) fn find_or_create(&self, command: &[u8], wanted: RegisterFlags) -> Result<EventUse> {
-        let mut tries = kept::TRIES;
-
-        loop {
-            let result = self.find_or_make(command, wanted);
-
-            tries -= 1;
-            match result {
-                Err(e) if tries > 0 && self.make_way(command, e) => (),
-                result => return result,
-            }
-        }
-    }
-
+    /// As [`Registry::find_or_create`], without removing an event that is in the way.
     fn find_or_make(&self, command: &[u8], wanted: RegisterFlags) -> Result<EventUse> {
         let (name, args) = parse::split(command)?;
         if wanted.persist && !perfmon_capable() {
@@ -352,7 +194,7 @@ impl Registry {
                 let event = EventUse::new(event);
 
                 drop(events);
-                self.restore(&event);
+                kept::restore_now(&event);
                 return Ok(event);
             }
             events.added()
@@ -382,7 +224,7 @@ impl Registry {
 
                     drop(events);
 
-                    let late = restore(&event, &mut guard);
+                    let late = kept::restore(&event, &mut guard);
 
                     drop(guard);
                     patterns::finish(&*event, late);
@@ -488,69 +330,6 @@ impl Registry {
     /// Deletes one event, as its entry in `dynamic_events` is deleted.
     pub(crate) fn delete_one(&self, event: &UserEvent, held: Held<'_>) -> Result {
         self.remove_if(event, held, Self::check_deletable)
-    }
-
-    /// Takes the next event to be removed off its list: the newest, as tracing searches the files
-    /// of an event in lists that begin with those of the newest one.
-    fn next_doomed(&self) -> Option<ListArc<UserEvent>> {
-        self.unused.lock().doomed.pop_back()
-    }
-
-    /// Removes an event that was on the list of unused ones, or lists it as refused. Returns `true`
-    /// for the latter.
-    fn look_at(&self, event: ListArc<UserEvent>) -> bool {
-        let event = event.into_arc();
-
-        // The event has left the list before its uses are looked at. Pairs with the decrement in
-        // `UserEvent::release()`, which comes before the attempt to add it to the list.
-        smp_mb(Full);
-        if !self.reap(&event) {
-            return false;
-        }
-        match ListArc::try_from_arc_or_drop(event) {
-            Some(event) => self.unused.lock().refused.push_back(event),
-            // It is on the list again.
-            None => return false,
-        }
-        true
-    }
-
-    /// Removes an event that has lost its last use, unless it has been taken up again or stays
-    /// without, which is noted if lines keep it. Returns `true` if tracing does not let go of it
-    /// now.
-    fn reap(&self, event: &Arc<UserEvent>) -> bool {
-        // Not with `event_mutex` held.
-        event.trace().wait_for_readers();
-
-        let mut guard = event_mutex::lock();
-        let result = self.remove_if(event, guard.held(), |event| {
-            // The uses first: an event is made persistent while it has one.
-            if event.is_used() || event.is_persistent() || event.is_reverted() {
-                Err(EAGAIN)
-            } else if event.is_busy() {
-                Err(EBUSY)
-            } else {
-                Ok(())
-            }
-        });
-
-        match result {
-            Ok(()) => false,
-            Err(e) if e == EAGAIN => {
-                if self.is_discarded(event, &mut guard) {
-                    drop(guard);
-                    self.remove_kept(event, false);
-                }
-                false
-            }
-            Err(e) if e == ENOENT => false,
-            // An event probe or a trigger refers to it.
-            Err(e) if e == EBUSY => true,
-            Err(_) => {
-                pr_warn!("Unable to delete event\n");
-                true
-            }
-        }
     }
 
     fn check_deletable(event: &UserEvent) -> Result {

@@ -4,7 +4,7 @@
 //! an event was created or removed.
 
 use super::{
-    event::listens,
+    listens,
     registry, //
 };
 use kernel::{

@@ -13,7 +13,7 @@
 //!   ([`EnablerSet::share`](super::enabler::EnablerSet::share)).
 //!
 //! So a process that keeps registering, or forking, cannot prolong a switch. Neither can many
-//! processes that are busy: all of them together are waited for [`PATIENCE`] at most.
+//! processes that are busy: all of them together are waited for a limited time ([`Patience`]).
 //!
 //! A child shares the set of its parent, so the words of a set are bits times processes, while a
 //! process pays for the sum of both only. After [`MAX_SHARED`] visits of such words, the rest is
@@ -24,141 +24,49 @@
 
 use super::{
     enabler::{
+        Followed,
         Site,
         Users, //
     },
-    event::UserEvent,
-    mm::MmState, //
+    mm::MmState,
+    patience::Patience,
+    progress::{
+        next_id,
+        Progress, //
+    }, //
 };
 use kernel::{
-    sync::{
-        atomic::{
-            Acquire,
-            Atomic,
-            Full,
-            Relaxed,
-            Release, //
-        },
-        Arc,
-        SetOnce, //
-    },
-    time::{
-        delay::fsleep,
-        Delta,
-        Instant,
-        Monotonic, //
-    },
-    trace::event_mutex::Held,
+    sync::Arc,
+    trace::event_mutex::Held, //
 };
-
-/// The number of the next address space; 64 bits do not run out.
-static NEXT_ID: Atomic<u64> = Atomic::new(1);
-
-/// A switch is in progress. Written under `event_mutex`.
-static IN_PROGRESS: Atomic<bool> = Atomic::new(false);
-
-/// The time that a switch waits for processes, in all.
-const PATIENCE: Delta = Delta::from_millis(10);
-
-/// One part in so many of the time that passes is added again to what is left of it. One write to a
-/// file can make a switch of each event.
-const REGAIN: i64 = 8;
-
-/// The rest of it in ns, at the end of the last switch. Written under `event_mutex`.
-static LEFT: Atomic<i64> = Atomic::new(PATIENCE.as_nanos());
-
-/// That end, in ns after [`FIRST`].
-static ENDED: Atomic<i64> = Atomic::new(0);
-
-/// The beginning of the first switch.
-static FIRST: SetOnce<Instant<Monotonic>> = SetOnce::new();
-
-/// The time that it waits each time, at least: on a busy machine it may become more.
-const PAUSE: Delta = Delta::from_micros(100);
 
 /// Maximum number of address spaces whose copies a switch waits for.
 const MAX_COPYING: usize = 64;
-
-/// Returns a number that is larger than all that were returned before.
-///
-/// Fully ordered: a caller that gets a number larger than that of a [`Switch`] sees that the switch
-/// is in progress, or has ended.
-pub(super) fn next_id() -> u64 {
-    NEXT_ID.fetch_add(1, Full)
-}
-
-/// Returns `true` if a switch is in progress. Pairs with the end of a switch: otherwise everything
-/// that switches have done before is visible.
-pub(super) fn in_progress() -> bool {
-    IN_PROGRESS.load(Acquire)
-}
-
-/// Returns the time in ns since the first switch.
-fn clock() -> i64 {
-    FIRST.populate(Instant::now());
-    FIRST.as_ref().map_or(0, |first| first.elapsed().as_nanos())
-}
-
-/// Returns how long a switch that begins now may wait.
-fn patience() -> Delta {
-    let passed = clock().saturating_sub(ENDED.load(Relaxed));
-
-    Delta::from_nanos(regained(LEFT.load(Relaxed), passed))
-}
-
-/// Returns what is left of [`PATIENCE`] some time after so much was left, both in ns.
-pub(super) fn regained(left: i64, passed: i64) -> i64 {
-    left.max(0)
-        .saturating_add(passed.max(0) / REGAIN)
-        .min(PATIENCE.as_nanos())
-}
-
-/// Keeps what a switch that ends now has not used.
-fn keep(patience: Delta) {
-    LEFT.store(patience.as_nanos(), Relaxed);
-    ENDED.store(clock(), Relaxed);
-}
-
-/// The time in which [`in_progress()`] returns `true`.
-struct Progress;
-
-impl Progress {
-    fn begin() -> Self {
-        IN_PROGRESS.store(true, Relaxed);
-        Self
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        IN_PROGRESS.store(false, Release);
-    }
-}
 
 /// Maximum number of words that a switch visits in address spaces that share a set with one that it
 /// has visited before.
 const MAX_SHARED: usize = 1 << 16;
 
 /// A switch in progress.
-pub(crate) struct Switch {
+pub(crate) struct Switch<E: Followed> {
     /// Address spaces with a smaller number were there when it began.
     before: u64,
     /// The time that it may still wait.
-    patience: Delta,
+    patience: Patience,
     /// Number of words of [`MAX_SHARED`] that have been visited.
     shared: usize,
     /// Address spaces that are copying pages of words that it could not write.
-    copying: [Option<Arc<MmState>>; MAX_COPYING],
+    copying: [Option<Arc<MmState<E>>>; MAX_COPYING],
 }
 
-impl Switch {
+impl<E: Followed> Switch<E> {
     /// Writes the state of `event` to all bits that follow it. What cannot be written at once is
     /// left to work items.
-    pub(super) fn run(event: &UserEvent, _held: Held<'_>) {
+    pub(super) fn run(event: &E, _held: Held<'_>) {
         let progress = Progress::begin();
         let mut switch = Self {
             before: next_id(),
-            patience: patience(),
+            patience: Patience::begin(),
             shared: 0,
             copying: [const { None }; MAX_COPYING],
         };
@@ -166,7 +74,7 @@ impl Switch {
         switch.visit(event);
         drop(progress);
         switch.wait_for_copies();
-        keep(switch.patience);
+        switch.patience.keep();
     }
 
     /// Visits all sites of `event`.
@@ -174,8 +82,8 @@ impl Switch {
     /// Those of one set usually follow each other. The address spaces that use it are fetched once
     /// for them: what joins later writes all its words, see
     /// [`EnablerSet::share`](super::enabler::EnablerSet::share).
-    fn visit(&mut self, event: &UserEvent) {
-        let mut seen: Option<Arc<Site>> = None;
+    fn visit(&mut self, event: &E) {
+        let mut seen: Option<Arc<Site<E>>> = None;
         // Those of the set of `seen`, if there are no others.
         let mut users = Users::new();
         let mut are_all = false;
@@ -197,7 +105,7 @@ impl Switch {
                 seen = Some(site);
                 continue;
             }
-            let is_same = |seen: &Arc<Site>| Arc::ptr_eq(seen.set(), site.set());
+            let is_same = |seen: &Arc<Site<E>>| Arc::ptr_eq(seen.set(), site.set());
 
             if !are_all || !seen.as_ref().is_some_and(is_same) {
                 site.set().users(&mut users, 0, self.before);
@@ -207,7 +115,9 @@ impl Switch {
                 are_all = self.visit_users(&site, &mut users, |mm, _| MmState::write_all_later(mm));
             } else {
                 are_all = self.visit_users(&site, &mut users, |mm, switch| {
-                    MmState::sync(mm, &site, switch);
+                    if MmState::sync(mm, &site, &mut switch.patience) {
+                        switch.copies(mm);
+                    }
                     switch.shared += 1;
                 });
                 // The first of them does not count.
@@ -221,9 +131,9 @@ impl Switch {
     /// first. Returns `true` if these are all.
     fn visit_users(
         &mut self,
-        site: &Site,
-        users: &mut Users,
-        f: impl Fn(&Arc<MmState>, &mut Self),
+        site: &Site<E>,
+        users: &mut Users<E>,
+        f: impl Fn(&Arc<MmState<E>>, &mut Self),
     ) -> bool {
         let mut are_all = true;
 
@@ -240,26 +150,9 @@ impl Switch {
         }
     }
 
-    /// Waits a little, if the switch may still wait. Returns `false` if it may not.
-    pub(super) fn pause(&mut self) -> bool {
-        if !self.may_pause() {
-            return false;
-        }
-        let begin = Instant::<Monotonic>::now();
-
-        fsleep(PAUSE);
-        self.patience -= begin.elapsed();
-        true
-    }
-
-    /// Returns `true` if the switch may still wait.
-    pub(super) fn may_pause(&self) -> bool {
-        self.patience > Delta::ZERO
-    }
-
     /// Has the switch wait at its end for the work item of `mm`, which copies the page of a word
     /// and writes it. There is room for [`MAX_COPYING`] of them; others are not waited for.
-    pub(super) fn copies(&mut self, mm: &Arc<MmState>) {
+    fn copies(&mut self, mm: &Arc<MmState<E>>) {
         let place = self
             .copying
             .iter_mut()
@@ -276,7 +169,7 @@ impl Switch {
             .iter()
             .flatten()
         {
-            while mm.is_writing() && self.pause() {}
+            while mm.is_writing() && self.patience.pause() {}
         }
     }
 }

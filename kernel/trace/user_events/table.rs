@@ -247,6 +247,13 @@ impl<E: Entry> OpenTable<E> {
         }
     }
 
+    /// Takes all entries out, with the memory that they are in.
+    pub(crate) fn take(&mut self) -> Self {
+        let seed = self.seed;
+
+        core::mem::replace(self, Self::with_seed(seed))
+    }
+
     /// Removes the entry of `key` and returns it.
     pub(crate) fn remove(&mut self, key: E::Key) -> Option<E> {
         let mut hole = self.find(key)?;

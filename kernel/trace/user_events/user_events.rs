@@ -26,13 +26,38 @@
 //!
 //! - [`event::UserEvent`]: one event. An [`event::EventUse`] keeps it: the index table of a file,
 //!   an enabled address and an attached probe hold one. After the last use is dropped, a work item
-//!   removes an event that is not persistent.
+//!   removes an event that is not persistent ([`unused`]).
 //! - [`registry::Registry`]: all events by name. Only the registry creates and removes them.
 //! - [`enabler::EnablerSet`]: the enabled addresses of a process. A fork shares the parent's set; a
 //!   change of a shared set copies it first.
 //! - [`mm::MmState`]: the state of an address space: its set, and the words that could not be
 //!   written yet because their page was not present. It belongs to the `mm_struct` instead of a
 //!   task: any thread may register, unregister, fork or exit.
+//!
+//! # Layers
+//!
+//! A module only uses those of its own line and of the lines above it, which `scripts/modules.py`
+//! checks:
+//!
+//! | Modules | |
+//! | --- | --- |
+//! | [`defs`], [`num`] | The ABI; numbers in text |
+//! | [`table`], [`append_vec`], [`visit_list`] | Containers |
+//! | [`progress`], [`patience`], [`faults`], [`listens`] | The state of switches; listeners as bits |
+//! | [`types`], [`validate`] | The types of fields, the checks of a record |
+//! | [`parse`], [`print_fmt`], [`canonical_fields`] | The text of a description |
+//! | [`enabler`], [`mm`] | Enable bits, their words, and the address spaces that have them |
+//! | [`switch`] | Writing the words that follow something |
+//! | [`counts`], [`patterns`] | Counters of records; the lines of `set_user_event` |
+//! | [`event`], [`unused`] | An event and its uses |
+//! | [`deliver`], [`registry`] | Records of an event; all events by name |
+//! | [`batch`], [`dynevent`], [`losses`], [`reaper`], [`status`] | Files, and the end of a process |
+//! | [`mm_struct`] | The state of an address space, from its `mm_struct` |
+//! | [`file`](mod@file), [`ioctl`] | `user_events_data` |
+//! | [`exports`], [`init`](mod@init) | Entry points for C |
+//!
+//! The modules up to [`switch`] do not know events: bits follow something that is on or off
+//! ([`enabler::Followed`]), which a [`event::UserEvent`] is.
 //!
 //! # Locking
 //!
@@ -62,18 +87,23 @@ mod faults;
 mod file;
 mod init;
 mod ioctl;
+mod listens;
 mod losses;
 mod mm;
+mod mm_struct;
 mod num;
 mod parse;
+mod patience;
 mod patterns;
 mod print_fmt;
+mod progress;
 mod reaper;
 mod registry;
 mod status;
 mod switch;
 mod table;
 mod types;
+mod unused;
 mod validate;
 mod visit_list;
 

@@ -148,9 +148,11 @@ impl<T> CursorPeek<'_, T> {
 
 #[macro_export]
 macro_rules! impl_list_arc_safe {
-    (impl ListArcSafe<$id:tt> for $t:ty { untracked; }) => {};
-    ($(impl ListArcSafe<$id:tt> for $t:ty { tracked_by $field:ident: $tracker:ty; })+) => {$(
-        impl TryNewListArc<$id> for $t {
+    (impl$({$($generics:tt)*})? ListArcSafe<$id:tt> for $t:ty { untracked; }) => {};
+    ($(impl$({$($generics:tt)*})? ListArcSafe<$id:tt> for $t:ty {
+        tracked_by $field:ident: $tracker:ty;
+    })+) => {$(
+        impl$(<$($generics)*>)? TryNewListArc<$id> for $t {
             fn tracker(&self) -> &$tracker {
                 &self.$field
             }
@@ -160,7 +162,9 @@ macro_rules! impl_list_arc_safe {
 
 #[macro_export]
 macro_rules! impl_list_item {
-    ($(impl ListItem<$id:tt> for $t:ty { using ListLinks { self.$field:ident }; })+) => {$(
-        impl $crate::list::ListItem<$id> for $t {}
+    ($(impl$({$($generics:tt)*})? ListItem<$id:tt> for $t:ty {
+        using ListLinks { self.$field:ident };
+    })+) => {$(
+        impl$(<$($generics)*>)? $crate::list::ListItem<$id> for $t {}
     )+};
 }

@@ -74,8 +74,8 @@ macro_rules! new_work {
 
 #[macro_export]
 macro_rules! impl_has_work {
-    ($(impl HasWork<Self> for $t:ident { self.$field:ident })*) => { $(
-        impl $crate::workqueue::HasWork<$t> for $t {
+    ($(impl$({$($generics:tt)*})? HasWork<Self> for $t:ty { self.$field:ident })*) => { $(
+        impl$(<$($generics)*>)? $crate::workqueue::HasWork<$t> for $t {
             fn work(&self) -> &$crate::workqueue::Work<$t> {
                 &self.$field
             }

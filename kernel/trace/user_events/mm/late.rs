@@ -46,17 +46,18 @@
 //! which may be what takes the memory.
 //!
 //! A page that is present, but shared since a fork, needs a copy and nothing from elsewhere. So the
-//! switch waits at its end until the work item has written such words ([`Switch::copies`]).
+//! switch waits at its end until the work item has written such words.
 
 use super::{
     super::{
         defs::EnableBit,
         enabler::{
             EnablerSet,
+            Followed,
             Site, //
         },
         faults,
-        switch::Switch, //
+        patience::Patience, //
     },
     write,
     Inner,
@@ -96,11 +97,11 @@ const LOCK_TRIES: u32 = 5;
 const MEMORY_WAIT: Delta = Delta::from_millis(500);
 
 /// The words that the work item writes now.
-enum Late {
+enum Late<E: Followed> {
     /// Those with these keys.
     Listed(KVVec<u64>),
     /// All of the set that the address space has.
-    All(Arc<EnablerSet>),
+    All(Arc<EnablerSet<E>>),
 }
 
 /// The outcome of a try to write a word for a switch.
@@ -115,40 +116,42 @@ enum Outcome {
     Busy,
 }
 
-impl MmState {
+impl<E: Followed> MmState<E> {
     /// Writes the state of its event to the bit of `site`, if it is still registered here.
     ///
     /// Words that cannot be written at once are written later. Waits a little for the locks of the
-    /// process, if `switch` may still wait, and has it wait at its end for a page to be copied.
-    pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site>, switch: &mut Switch) {
+    /// process, if `patience` is left. Returns `true` if the work item copies the page of the word,
+    /// which the switch should wait for at its end.
+    pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site<E>>, patience: &mut Patience) -> bool {
         // All words are going to be written anyway. The work item reads the status of the event
         // after it has reset the flag; the switch has stored the status before it took its number,
         // which is fully ordered.
         if this.resync.load(Relaxed) {
-            return;
+            return false;
         }
         let Some(mm) = this.user() else {
-            return;
+            return false;
         };
 
         for left in (0..LOCK_TRIES).rev() {
-            let last = left == 0 || !switch.may_pause();
+            let last = left == 0 || !patience.is_left();
 
             match Self::try_sync(this, &mm, site, last) {
-                Outcome::Done | Outcome::Deferred => return,
-                Outcome::Copying => return switch.copies(this),
+                Outcome::Done | Outcome::Deferred => return false,
+                Outcome::Copying => return true,
                 Outcome::Busy => (),
             }
             // All words are going to be written anyway.
-            if this.resync.load(Relaxed) || last || !switch.pause() {
+            if this.resync.load(Relaxed) || last || !patience.pause() {
                 break;
             }
         }
         Self::write_all_later(this);
+        false
     }
 
     /// One try of [`MmState::sync`]. On the `last` one, contention of `mmap_lock` defers the word.
-    fn try_sync(this: &Arc<Self>, mm: &MmWithUser, site: &Arc<Site>, last: bool) -> Outcome {
+    fn try_sync(this: &Arc<Self>, mm: &MmWithUser, site: &Arc<Site<E>>, last: bool) -> Outcome {
         let Some(mut inner) = this.inner.try_lock() else {
             return Outcome::Busy;
         };
@@ -204,7 +207,7 @@ impl MmState {
     }
 
     /// Has a word written by the next run of the work item.
-    fn list(this: &Arc<Self>, inner: &mut Inner, key: u64) {
+    fn list(this: &Arc<Self>, inner: &mut Inner<E>, key: u64) {
         if !this.resync.load(Relaxed)
             && !inner.pending.contains(&key)
             && (inner.pending.len() >= MAX_PENDING || inner.pending.push(key, GFP_NOWAIT).is_err())
@@ -216,7 +219,7 @@ impl MmState {
     /// Takes the words that are to be written now.
     ///
     /// The caller calls this again even if none is left, which resets `working`.
-    fn take_late(&self) -> Option<Late> {
+    fn take_late(&self) -> Option<Late<E>> {
         let mut listed = KVVec::new();
         let mut inner = self.inner.lock();
 
@@ -266,7 +269,7 @@ impl MmState {
     /// # Errors
     ///
     /// `ENOMEM` if there is no memory for a page. All words are written again then.
-    fn write_all(this: &Arc<Self>, mm: &MmWithUser, set: &EnablerSet) -> Result {
+    fn write_all(this: &Arc<Self>, mm: &MmWithUser, set: &EnablerSet<E>) -> Result {
         let mut is_absent = false;
         // As in `write_listed()`.
         let mut result = set.for_each_key(|key| {
@@ -352,7 +355,7 @@ impl MmState {
     }
 }
 
-impl WorkItem for MmState {
+impl<E: Followed> WorkItem for MmState<E> {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
@@ -376,20 +379,20 @@ impl WorkItem for MmState {
 }
 
 /// Returns the state of the bit of `site`, if that is known without a page fault.
-fn state(guard: &MmapReadGuard<'_>, site: &Site) -> Option<bool> {
+fn state<E: Followed>(guard: &MmapReadGuard<'_>, site: &Site<E>) -> Option<bool> {
     let (addr, nr) = EnableBit::from_key(site.key()).target();
 
     guard.test_bit_nofault(addr, nr)
 }
 
 /// Returns `true` if the bit of `site` is known to have the state of its event.
-fn is_right(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
+fn is_right<E: Followed>(guard: &MmapReadGuard<'_>, site: &Site<E>) -> bool {
     state(guard, site) == Some(site.event().is_on())
 }
 
 /// Writes the state of its event to the bit of `site`, if neither its page nor the lock of that has
 /// to be waited for.
-fn write_now(guard: &MmapReadGuard<'_>, site: &Site) -> bool {
+fn write_now<E: Followed>(guard: &MmapReadGuard<'_>, site: &Site<E>) -> bool {
     let bit = EnableBit::from_key(site.key());
     let (addr, nr) = bit.target();
     let on = site.event().is_on();

@@ -5,8 +5,7 @@
 use super::{
     get,
     with_name,
-    Subject,
-    Tally, //
+    Subject, //
 };
 use kernel::trace::{
     event_mutex,
@@ -66,7 +65,7 @@ pub(crate) fn revert_all<T: Subject>(subject: &T, tell: bool, guard: &mut event_
             for line in lines {
                 // A line that has failed for the event has nothing to revert.
                 if line.revert(file, true, lists).is_ok() && tell {
-                    Tally::add(&line.removed, file.name(), ());
+                    line.count_removed(file.name());
                 }
             }
         });

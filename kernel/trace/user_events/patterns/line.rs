@@ -1,173 +1,172 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The lines of the file `set_user_event`.
+//! One line of `set_user_event`: applying it to an event, and counting the events for which it has
+//! failed.
 //!
-//! ```text
-//! line    = [ "!" ] pattern [ " " trigger ]     ; "!" removes such a line
-//!         / "#" any text / ""                   ; no effect
-//! pattern = [ [ system ] ":" ] [ name ]         ; both are globs, an empty one stands for "*"
-//! trigger = a line for the file `trigger` of an event
-//! ```
-//!
-//! White space at both ends of a line and before the trigger has no meaning. Names of user events
-//! have neither colons nor white space.
+//! The locks are for readers of the file. No lock is taken inside of them.
 
-use super::super::{
-    defs::{
-        MULTI_SYSTEM,
-        SYSTEM, //
-    },
-    parse::is_space, //
-};
+use super::grammar::Pattern;
 use kernel::{
+    new_mutex,
     prelude::*,
-    str::{
-        glob::glob_match,
-        CString, //
+    seq_file::SeqFile,
+    seq_print,
+    sync::{
+        Arc,
+        Mutex, //
+    },
+    trace::{
+        event_file::{
+            EventFile,
+            Locked, //
+        },
+        trigger::{
+            Execution,
+            TriggersMut, //
+        },
     },
 };
 
-/// A line that was written to the file.
-pub(crate) enum Request<'a> {
-    /// No effect.
-    Nothing,
-    /// Add a pattern.
-    Add(Text<'a>),
-    /// Remove a pattern.
-    Remove(Text<'a>),
+/// A line.
+#[pin_data]
+pub(super) struct Line {
+    /// The events that it is about, and the trigger.
+    pub(super) pattern: Pattern,
+    /// Events that it could not be applied to, with the reason.
+    #[pin]
+    failed: Mutex<Tally<Error>>,
+    /// Events that were removed though it keeps them.
+    #[pin]
+    removed: Mutex<Tally<()>>,
 }
 
-/// The parts of a line.
-#[derive(Clone, Copy)]
-pub(crate) struct Text<'a> {
-    pattern: &'a [u8],
-    trigger: Option<&'a [u8]>,
+/// Events that something has happened to.
+struct Tally<T> {
+    count: u64,
+    /// The last one: its name, empty if there was no memory for it.
+    last: Option<(KVec<u8>, T)>,
 }
 
-impl<'a> Request<'a> {
-    /// Parses a line.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for a NUL, a `!` without a pattern, and a trigger with a `!`, which would remove
-    /// one of an event that was just created.
-    pub(crate) fn parse(line: &'a [u8]) -> Result<Self> {
-        let line = trim(line);
-        if line.contains(&0) {
-            return Err(EINVAL);
-        }
-
-        let (remove, rest) = match line {
-            [] | [b'#', ..] => return Ok(Self::Nothing),
-            [b'!', rest @ ..] => (true, rest),
-            _ => (false, line),
-        };
-        let end = rest.iter().position(|b| is_space(*b));
-        let (pattern, trigger) = rest.split_at(end.unwrap_or(rest.len()));
-        let trigger = trim(trigger);
-        if pattern.is_empty() || trigger.first() == Some(&b'!') {
-            return Err(EINVAL);
-        }
-        let text = Text {
-            pattern,
-            trigger: (!trigger.is_empty()).then_some(trigger),
-        };
-
-        Ok(if remove {
-            Self::Remove(text)
-        } else {
-            Self::Add(text)
-        })
-    }
-}
-
-fn trim(text: &[u8]) -> &[u8] {
-    let start = text.iter().position(|b| !is_space(*b));
-    let end = text.iter().rposition(|b| !is_space(*b));
-
-    match (start, end) {
-        (Some(start), Some(end)) => text.get(start..=end).unwrap_or_default(),
-        _ => &[],
-    }
-}
-
-/// The events that a line is about, and what is done with them.
-pub(crate) struct Pattern {
-    /// As it is shown.
-    text: CString,
-    system: CString,
-    name: CString,
-    /// The trigger that an event gets; it is enabled without one.
-    trigger: Option<CString>,
-}
-
-impl Pattern {
-    /// Creates a pattern of a line.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` if there are no user events in the system, `ENOMEM`.
-    pub(crate) fn new(text: Text<'_>) -> Result<Self> {
-        let colon = text.pattern.iter().position(|b| *b == b':');
-        let (system, name) = match colon {
-            Some(at) => {
-                let (system, name) = text.pattern.split_at(at);
-
-                (system, name.get(1..).unwrap_or_default())
-            }
-            None => (&[][..], text.pattern),
-        };
-        let pattern = Self {
-            text: string(text.pattern)?,
-            system: glob(system)?,
-            name: glob(name)?,
-            trigger: text.trigger.map(string).transpose()?,
-        };
-
-        if [SYSTEM, MULTI_SYSTEM]
-            .iter()
-            .any(|system| glob_match(&pattern.system, system))
-        {
-            Ok(pattern)
-        } else {
-            Err(EINVAL)
+impl<T: Unpin> Tally<T> {
+    const fn new() -> Self {
+        Self {
+            count: 0,
+            last: None,
         }
     }
 
-    /// The pattern as it was written.
-    pub(crate) fn text(&self) -> &CStr {
-        &self.text
-    }
+    /// Adds an event.
+    fn add(this: &Mutex<Self>, name: &CStr, what: T) {
+        let mut copy = KVec::new();
+        // Without memory it is shown without the name.
+        let _ = copy.extend_from_slice(name.to_bytes(), GFP_KERNEL);
+        let mut tally = this.lock();
 
-    /// The line for the file `trigger`, or `None` if events are enabled.
-    pub(crate) fn trigger(&self) -> Option<&CStr> {
-        self.trigger.as_deref()
-    }
-
-    /// Returns `true` if an event of this system, registered by this name, matches.
-    pub(crate) fn matches(&self, system: &CStr, name: &CStr) -> bool {
-        glob_match(&self.name, name) && glob_match(&self.system, system)
-    }
-
-    /// Returns `true` if the same is done with the events of both.
-    pub(crate) fn does_same(&self, other: &Self) -> bool {
-        self.trigger() == other.trigger()
-    }
-
-    /// Returns `true` if both are the same line.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.text() == other.text() && self.does_same(other)
+        tally.count = tally.count.saturating_add(1);
+        let before = tally.last.replace((copy, what));
+        drop(tally);
+        drop(before);
     }
 }
 
-fn string(text: &[u8]) -> Result<CString> {
-    let mut copy = KVec::with_capacity(text.len().saturating_add(1), GFP_KERNEL)?;
+impl Line {
+    /// Creates a line that has not been applied to an event.
+    pub(super) fn new(pattern: Pattern) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self {
+                pattern,
+                failed <- new_mutex!(Tally::new(), "user_events::failed"),
+                removed <- new_mutex!(Tally::new(), "user_events::removed"),
+            }),
+            GFP_KERNEL,
+        )
+    }
 
-    copy.extend_from_slice(text, GFP_KERNEL)?;
-    copy.push(0, GFP_KERNEL)?;
-    CString::from_vec_with_nul(copy)
-}
+    /// Enables an event or adds the trigger to it. One that has the trigger is left as it is.
+    pub(super) fn apply<'h>(&self, file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
+        if let Err(e) = self.try_apply(file, lists) {
+            self.fail(file.name(), e);
+        }
+    }
 
-fn glob(text: &[u8]) -> Result<CString> {
-    string(if text.is_empty() { b"*" } else { text })
+    /// As `apply`, but a failure is not counted.
+    ///
+    /// Only the first failure has a message in `error_log`, which does not have room for many.
+    pub(super) fn try_apply<'h>(
+        &self,
+        file: EventFile<Locked<'h>>,
+        lists: &mut TriggersMut<'h>,
+    ) -> Result {
+        let how = Execution {
+            remove: false,
+            quiet: self.failed.lock().count != 0,
+        };
+
+        match self.pattern.trigger() {
+            Some(trigger) => match file.execute(trigger, how, lists) {
+                Err(e) if e == EEXIST => Ok(()),
+                result => result,
+            },
+            None => file.set_enabled(true),
+        }
+    }
+
+    /// Counts an event that it could not be applied to.
+    pub(super) fn fail(&self, name: &CStr, e: Error) {
+        Tally::add(&self.failed, name, e);
+    }
+
+    /// Counts an event that was removed though the line keeps it.
+    pub(super) fn count_removed(&self, name: &CStr) {
+        Tally::add(&self.removed, name, ());
+    }
+
+    /// Reverts `apply`.
+    pub(super) fn revert<'h>(
+        &self,
+        file: EventFile<Locked<'h>>,
+        quiet: bool,
+        lists: &mut TriggersMut<'h>,
+    ) -> Result {
+        let how = Execution {
+            remove: true,
+            // One that has failed for an event may fail for it again.
+            quiet: quiet || self.failed.lock().count != 0,
+        };
+        let result = match self.pattern.trigger() {
+            Some(trigger) => file.execute(trigger, how, lists),
+            None => file.set_enabled(false),
+        };
+
+        match result {
+            // It was removed by hand, or was never added, as the line does not suit the event.
+            Err(e) if e != EBUSY && e != ENOMEM => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Shows the line, and what has happened to events.
+    pub(super) fn show(&self, m: &SeqFile) {
+        m.write(self.pattern.text().to_bytes());
+        if let Some(trigger) = self.pattern.trigger() {
+            m.write(b" ");
+            m.write(trigger.to_bytes());
+        }
+        m.write(b"\n");
+
+        let failed = self.failed.lock();
+        if let Some((name, e)) = &failed.last {
+            seq_print!(m, "# failed: {}, last: {} for ", failed.count, e.to_errno());
+            m.write(name);
+            m.write(b"\n");
+        }
+        drop(failed);
+
+        let removed = self.removed.lock();
+        if let Some((name, ())) = &removed.last {
+            seq_print!(m, "# removed: {}, last: ", removed.count);
+            m.write(name);
+            m.write(b"\n");
+        }
+    }
 }

@@ -1,65 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events that only lines of `set_user_event` keep.
+//! The list of the events that only lines of `set_user_event` keep, and the reverted lines of an
+//! event that is used again.
 //!
-//! No process uses such an event, and nothing listens to it but what lines have enabled or added:
-//! it stays so that its records can be read. It is removed, and the lines are reverted for it
-//! before, if it is in the way:
-//!
-//! - of other fields for its name,
-//! - of another event, if there are `kernel.user_events_max`,
-//! - of later ones that are kept, if there are more than `kernel.user_events_kept_max`: the oldest
-//!   are removed;
-//!
-//! and if it was created for a registration that has failed.
-//!
-//! # Steps
-//!
-//! 1. The lines are reverted for the event, which stays in the registry.
-//! 2. Readers may still have listeners of these lines: they are waited for, for a grace period.
-//! 3. The event is removed, unless it is used by then. Otherwise the lines are applied again.
-//!
-//! A registration that finds the event in between applies the lines again before it returns, so
-//! that it does not return without its listeners.
-//!
-//! # Locking
-//!
-//! The first and the last step happen with `event_mutex` held, the second does not: users of
-//! `user_events_data` can cause as many of them as they like. The lock of [`Kept`] is a spinlock
-//! that nothing is taken inside of; it may be taken under that of the registry.
+//! The lock of the list is a spinlock that nothing is taken inside of; it may be taken under that
+//! of the registry.
 
-use super::{
-    super::{
-        deliver,
-        event::{
-            listens,
-            EventUse,
-            UserEvent,
-            KEPT, //
-        },
-        parse,
-        patterns::{
-            self,
-            Late, //
-        }, //
+use super::super::{
+    event::{
+        UserEvent,
+        KEPT, //
     },
-    get,
-    reap_later,
-    sweep_later,
-    Order,
-    Registry, //
+    patterns::{
+        self,
+        Late, //
+    }, //
 };
 use kernel::{
     list::{
         List,
         ListArc, //
     },
-    prelude::*,
     sync::{
-        atomic::{
-            Atomic,
-            Relaxed, //
-        },
+        atomic::Atomic,
         Arc, //
     },
     trace::event_mutex, //
@@ -68,24 +31,8 @@ use kernel::{
 /// Maximum number of kept events, `kernel.user_events_kept_max`.
 pub(super) static MAX: Atomic<u32> = Atomic::new(4096);
 
-/// Number of attempts of a registration, each after the removal of an event.
-pub(super) const TRIES: u32 = 8;
-
-/// Number of kept events that are looked at to find one that can be removed.
-const SEARCH: u32 = 64;
-
-/// The same, if all events are searched for it.
-const SEARCH_ALL: usize = 8;
-
-/// Maximum number of events whose lines are reverted with `event_mutex` held once. They are waited
-/// for together.
-const REMOVE: usize = 16;
-
-/// Maximum number of unused events that a registration looks at for the work item.
-const REAP: usize = 16;
-
 /// The kept events, the oldest first. One that is used again stays here until it is looked at.
-pub(crate) struct Kept {
+pub(super) struct Kept {
     events: List<UserEvent, KEPT>,
     count: u32,
 }
@@ -100,7 +47,7 @@ impl Kept {
     }
 
     /// Adds an event, or moves it to the end.
-    fn push(&mut self, event: Arc<UserEvent>) {
+    pub(super) fn push(&mut self, event: Arc<UserEvent>) {
         // The reference that is dropped here is not the last one.
         self.remove(&event);
         if let Some(event) = ListArc::try_from_arc_or_drop(event) {
@@ -118,7 +65,13 @@ impl Kept {
         }
     }
 
-    fn pop(&mut self) -> Option<Arc<UserEvent>> {
+    /// Number of events.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Takes the oldest event.
+    pub(super) fn pop(&mut self) -> Option<Arc<UserEvent>> {
         let event = self.events.pop_front()?;
 
         self.count -= 1;
@@ -126,279 +79,18 @@ impl Kept {
     }
 }
 
-impl Registry {
-    /// Drops the use of a registration that has failed. The event goes at once if it was created
-    /// for it: so the caller waits for it, and cannot fill the registry.
-    pub(crate) fn abandon(&self, used: EventUse) {
-        let event = used.event();
+/// Applies the lines again that have been reverted for an event which is used again.
+///
+/// Takes `event_mutex`.
+pub(super) fn restore_now(event: &UserEvent) {
+    if event.is_reverted() {
+        let late = restore(event, &mut event_mutex::lock());
 
-        drop(used);
-        if patterns::exist() && !event.has_users() && !event.is_confirmed() {
-            self.remove_kept(&event, false);
-        }
-    }
-
-    /// Removes an event that is in the way of a registration which has failed with `e`. Returns
-    /// `true` if it is worth another attempt.
-    pub(super) fn make_way(&self, command: &[u8], e: Error) -> bool {
-        if e == EMFILE && self.reap_some() {
-            return true;
-        }
-        if !patterns::exist() {
-            return false;
-        }
-        if e == EADDRINUSE {
-            return self.replace(command);
-        }
-        if e != EMFILE {
-            return false;
-        }
-        let oldest = {
-            let mut guard = event_mutex::lock();
-
-            self.revert_oldest(&mut guard)
-                .or_else(|| self.revert_any(&mut guard))
-        };
-
-        oldest.is_some_and(|event| self.remove_oldest(event))
-    }
-
-    /// Looks at some unused events for the work item, with which tasks that create events compete
-    /// for `event_mutex`. Returns `true` if one was removed.
-    fn reap_some(&self) -> bool {
-        let mut is_any = false;
-        let mut is_refused = false;
-
-        for _ in 0..REAP {
-            let next = self.next_doomed();
-            let Some(event) = next.or_else(|| self.unused.lock().events.pop_front()) else {
-                break;
-            };
-
-            let looked_at = event.clone_arc();
-
-            is_refused |= self.look_at(event);
-            is_any |= !looked_at.trace().is_registered();
-        }
-        if let (true, Ok(registry)) = (is_refused, get()) {
-            sweep_later(registry.clone());
-        }
-        is_any
-    }
-
-    /// Removes the event of a single format that has the name of a command.
-    fn replace(&self, command: &[u8]) -> bool {
-        let Ok((name, _)) = parse::split(command) else {
-            return false;
-        };
-        let Some(event) = self.events.lock().event(&Order { name, fields: None }) else {
-            // It was removed just now.
-            return true;
-        };
-
-        !event.has_users() && !event.is_persistent() && self.remove_kept(&event, true)
-    }
-
-    /// Returns `true` if an event without users is to be removed, as no registration of it was ever
-    /// successful. Otherwise this notes that it has no users, if lines keep it.
-    pub(super) fn is_discarded(
-        &self,
-        event: &Arc<UserEvent>,
-        guard: &mut event_mutex::Guard,
-    ) -> bool {
-        let is_registered = event.trace().is_registered();
-
-        if event.has_users() || event.is_persistent() || event.is_reverted() || !is_registered {
-            return false;
-        }
-        if !event.is_confirmed() {
-            return true;
-        }
-        if patterns::listeners_of_lines(&**event, guard) == Some(event.uses()) {
-            self.kept.lock().push(event.clone());
-        }
-        false
-    }
-
-    /// Removes the oldest kept events above the limit.
-    pub(super) fn remove_surplus(&self) {
-        loop {
-            let mut oldest = [const { None }; REMOVE];
-            let mut is_any = false;
-
-            {
-                let mut guard = event_mutex::lock();
-
-                for place in &mut oldest {
-                    if self.kept.lock().count <= MAX.load(Relaxed) {
-                        break;
-                    }
-                    *place = self.revert_oldest(&mut guard);
-                    // Those that are left cannot be removed now.
-                    if place.is_none() {
-                        break;
-                    }
-                }
-            }
-            for event in oldest.into_iter().flatten() {
-                is_any |= self.remove_oldest(event);
-            }
-            if !is_any {
-                return;
-            }
-        }
-    }
-
-    /// Reverts the lines for the oldest event that can be removed.
-    fn revert_oldest(&self, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
-        for _ in 0..SEARCH {
-            let event = self.kept.lock().pop()?;
-
-            if self.revert(&event, true, guard) {
-                return Some(event);
-            }
-            self.keep_again(event);
-        }
-        None
-    }
-
-    /// The same for the first event in the order of names: the work item may not have noted those
-    /// that have just lost their users.
-    fn revert_any(&self, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
-        for at in 0..SEARCH_ALL {
-            let event = self
-                .events
-                .lock()
-                .iter()
-                .filter(|event| !event.has_users() && !event.is_persistent())
-                .nth(at)
-                .cloned()?;
-
-            if self.revert(&event, true, guard) {
-                return Some(event);
-            }
-        }
-        None
-    }
-
-    /// Removes an event for which the lines have been reverted.
-    fn remove_oldest(&self, event: Arc<UserEvent>) -> bool {
-        // If there are several, this is for all of them.
-        event.trace().wait_for_readers();
-
-        let mut guard = event_mutex::lock();
-        let is_removed = self.remove_reverted(&event, &mut guard);
-
-        if !is_removed {
-            self.keep_again(event);
-        }
-        is_removed
-    }
-
-    /// Notes again that an event has no users. One that is used again is noted after that.
-    fn keep_again(&self, event: Arc<UserEvent>) {
-        if !event.has_users() && !event.is_persistent() && event.trace().is_registered() {
-            self.kept.lock().push(event);
-        }
-    }
-
-    /// Removes an event if only lines keep it. With `tell`, they tell.
-    ///
-    /// Waits for a grace period. Takes `event_mutex`.
-    pub(super) fn remove_kept(&self, event: &Arc<UserEvent>, tell: bool) -> bool {
-        if !self.revert(event, tell, &mut event_mutex::lock()) {
-            return false;
-        }
-        event.trace().wait_for_readers();
-
-        let mut guard = event_mutex::lock();
-        let is_removed = self.remove_reverted(event, &mut guard);
-
-        // The work item may have looked at it meanwhile, and not have noted it.
-        if !is_removed && event.is_confirmed() {
-            self.keep_again(event.clone());
-        }
-        is_removed
-    }
-
-    /// Reverts the lines for an event if only they keep it. Returns `false` if it is used. Another
-    /// task may have reverted them for the same reason.
-    fn revert(&self, event: &Arc<UserEvent>, tell: bool, guard: &mut event_mutex::Guard) -> bool {
-        let Some(listeners) = patterns::listeners_of_lines(&**event, guard) else {
-            return false;
-        };
-
-        {
-            let _events = self.events.lock();
-
-            // Uses are taken under this lock or from another use, listeners under `event_mutex`. So
-            // if the listeners are all uses there is no other, and who takes one after this sees
-            // what is set here. The uses first: an event is made persistent while it has one.
-            if event.uses() != listeners
-                || event.is_persistent()
-                // It was registered by others meanwhile.
-                || (!tell && event.is_confirmed())
-                || event.trace().is_referenced()
-                || deliver::listeners(event) & !listens::FTRACE != 0
-            {
-                return false;
-            }
-            if event.is_reverted() {
-                return true;
-            }
-            event.set_reverted(true);
-        }
-        patterns::revert_all(&**event, tell, guard);
-        true
-    }
-
-    /// Removes an event for which the lines have been reverted. Returns `false` if it cannot be.
-    fn remove_reverted(&self, event: &Arc<UserEvent>, guard: &mut event_mutex::Guard) -> bool {
-        let node = {
-            let mut events = self.events.lock();
-
-            // Another trigger may refer to one of a line, which is then a use still.
-            if event.is_used() || event.is_persistent() || event.trace().is_referenced() {
-                None
-            } else {
-                match events.remove(event) {
-                    Some(node) => Some(node),
-                    // Another task has.
-                    None => return true,
-                }
-            }
-        };
-
-        if let Some(node) = node {
-            if event.trace().unregister(guard.held()).is_ok() {
-                self.gone(event);
-                return true;
-            }
-            // There is no memory.
-            self.events.lock().insert(node);
-        }
-        // Who has found it applies the lines itself, and is charged for them.
-        if !event.has_users() {
-            restore(event, guard).give_up(&**event);
-        }
-        // The work item has left it to this task, and there may be no line any more.
-        if !event.is_used() && !event.is_persistent() {
-            reap_later(event.clone());
-        }
-        false
-    }
-
-    /// Applies the lines again that have been reverted for an event which is used again.
-    pub(super) fn restore(&self, event: &UserEvent) {
-        if event.is_reverted() {
-            let late = restore(event, &mut event_mutex::lock());
-
-            patterns::finish(event, late);
-        }
+        patterns::finish(event, late);
     }
 }
 
-/// [`Registry::restore`] with `event_mutex` held. The lines that are returned are to be finished
+/// As [`restore_now`], with `event_mutex` held. The lines that are returned are to be finished
 /// without it.
 pub(super) fn restore(event: &UserEvent, guard: &mut event_mutex::Guard) -> Late {
     if !event.is_reverted() {

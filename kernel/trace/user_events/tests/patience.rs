@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of switches of events.
+//! Tests of the time that switches wait.
 
-use crate::switch::regained;
+use crate::patience::regained;
 use kernel::prelude::*;
 
 const MS: i64 = 1_000_000;
 
-#[kunit_tests(user_events_switch)]
+#[kunit_tests(user_events_patience)]
 mod tests {
     use super::*;
 

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A change of the bits of an address space: adding one, or removing one.
+//!
+//! All memory is allocated first, without a lock. Then the change is made under the lock of the
+//! address space, if the set is still the one that it was prepared for.
+
+use super::{
+    super::{
+        defs::EnableBit,
+        mm::MmState,
+        table::Slots, //
+    },
+    EnablerSet,
+    Followed,
+    Site,
+    SITES_AT_A_TIME, //
+};
+use kernel::{
+    alloc::Flags,
+    list::ListArc,
+    prelude::*,
+    sync::Arc,
+    warn_on, //
+};
+
+/// Number of slots of a set that are copied each time its lock is taken.
+const SLOTS_AT_A_TIME: usize = 256;
+
+/// The memory for a change of the bits of an address space, allocated before any lock is taken.
+///
+/// It is for the set that the address space had at that time. If it has another one when the locks
+/// are taken, or if that has changed, the change has to be prepared again.
+///
+/// It is dropped without a lock. That ends the use of a set that was replaced by a copy, which
+/// frees all its sites if no other address space uses it any more.
+pub(crate) struct Change<'a, E: Followed> {
+    set: Arc<EnablerSet<E>>,
+    mm: &'a Arc<MmState<E>>,
+    /// `set` was replaced.
+    is_replaced: bool,
+    /// `Inner::changes` of the set at that time.
+    changes: u64,
+    /// If others use the set as well.
+    copy: Option<SetCopy<E>>,
+    /// Larger slots for the table of the set, if it is full.
+    slots: Option<Slots<Arc<Site<E>>>>,
+    /// A new bit.
+    site: Option<ListArc<Site<E>>>,
+}
+
+/// A set for one address space, with room for the bits of another set.
+struct SetCopy<E: Followed> {
+    set: Arc<EnablerSet<E>>,
+    sites: KVVec<Pair<E>>,
+}
+
+impl<'a, E: Followed> Change<'a, E> {
+    /// Prepares a change of `set`, which is that of `mm`: adding a bit, or removing one.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        set: Arc<EnablerSet<E>>,
+        mm: &'a Arc<MmState<E>>,
+        added: Option<(&EnableBit, &E::Use)>,
+        flags: Flags,
+    ) -> Result<Self> {
+        let additional = usize::from(added.is_some());
+        let (changes, growth, is_shared) = {
+            let inner = set.inner.lock();
+
+            (
+                inner.changes,
+                inner.enablers.growth(additional)?,
+                inner.is_shared(),
+            )
+        };
+        let (copy, slots) = match growth {
+            _ if is_shared => (Some(set.copy_for(mm, additional, flags)?), None),
+            Some(count) => (None, Some(Slots::new(count, flags)?)),
+            None => (None, None),
+        };
+        let of = copy.as_ref().map_or(&set, |copy| &copy.set);
+        let site = match added {
+            Some((bit, event)) => Some(Site::new(of, bit.key(), event.clone(), flags)?),
+            None => None,
+        };
+
+        Ok(Self {
+            changes,
+            copy,
+            slots,
+            site,
+            set,
+            mm,
+            is_replaced: false,
+        })
+    }
+
+    /// Returns a set that only this address space has, with room for the new bit. `set` is the
+    /// present one. The second value is `true` if the set was replaced and a switch in progress
+    /// does not visit all sites of the new one although it has not visited their originals yet.
+    ///
+    /// Returns `None` if the change has to be prepared again. The caller holds the lock of the
+    /// address space.
+    pub(crate) fn begin(&mut self, set: &Arc<EnablerSet<E>>) -> Option<(Arc<EnablerSet<E>>, bool)> {
+        let is_current = {
+            let inner = set.inner.lock();
+
+            Arc::ptr_eq(set, &self.set)
+                && inner.changes == self.changes
+                && inner.is_shared() == self.copy.is_some()
+        };
+
+        if !is_current {
+            return None;
+        }
+        if let Some(slots) = self.slots.take() {
+            let mut inner = set.inner.lock();
+
+            inner.changes += 1;
+            self.slots = Some(inner.enablers.resize(slots));
+        }
+        let Some(mut copy) = self.copy.take() else {
+            return Some((set.clone(), false));
+        };
+
+        copy.set.insert_all(&mut copy.sites);
+        self.is_replaced = true;
+        Some((copy.set, Site::link_copies(copy.sites)))
+    }
+
+    /// Adds the new bit to the set that [`Change::begin`] has returned. The caller has checked that
+    /// it is not there.
+    ///
+    /// A switch of the event that begins after this finds the bit.
+    pub(crate) fn insert(&mut self) {
+        if let Some(site) = self.site.take() {
+            let set = site.set().clone();
+
+            set.add(site);
+        }
+    }
+}
+
+impl<E: Followed> Drop for Change<'_, E> {
+    fn drop(&mut self) {
+        if self.is_replaced {
+            EnablerSet::leave(&self.set, self.mm);
+        }
+    }
+}
+
+impl<E: Followed> EnablerSet<E> {
+    /// Prepares a set for `mm` alone, which uses this one until [`EnablerSet::leave`], with room
+    /// for `additional` more bits.
+    ///
+    /// The caller checks that this one has not changed since.
+    fn copy_for(
+        &self,
+        mm: &Arc<MmState<E>>,
+        additional: usize,
+        flags: Flags,
+    ) -> Result<SetCopy<E>> {
+        let (len, slots) = {
+            let inner = self.inner.lock();
+
+            (inner.enablers.len(), inner.enablers.slots())
+        };
+        let set = Self::new(mm, flags)?;
+        let mut sites = KVVec::with_capacity(len, flags)?;
+        let growth = set
+            .inner
+            .lock()
+            .enablers
+            .growth(len.saturating_add(additional))?;
+
+        if let Some(count) = growth {
+            let slots = Slots::new(count, flags)?;
+            let rest = set.inner.lock().enablers.resize(slots);
+
+            drop(rest);
+        }
+        for begin in (0..slots).step_by(SLOTS_AT_A_TIME) {
+            let inner = self.inner.lock();
+
+            for at in (begin..slots).take(SLOTS_AT_A_TIME) {
+                if let Some(origin) = inner.enablers.slot(at) {
+                    // Without room for it, the set has changed.
+                    let _ = sites.push_within_capacity((None, origin.clone()));
+                }
+            }
+        }
+        for (site, origin) in sites.iter_mut() {
+            *site = Some(Site::new(
+                &set,
+                origin.key(),
+                origin.event().clone(),
+                flags,
+            )?);
+        }
+        Ok(SetCopy { set, sites })
+    }
+
+    /// Adds the sites to the set, which has room for them, but not to their events yet. The set has
+    /// no user yet.
+    fn insert_all(&self, pairs: &mut [Pair<E>]) {
+        let mut inner = self.inner.lock();
+
+        for (site, _) in pairs {
+            let rest = site
+                .as_ref()
+                .and_then(|site| inner.enablers.insert_within_capacity(site.clone_arc()));
+
+            // As in `add()`.
+            if warn_on!(rest.is_some()) {
+                *site = None;
+            }
+        }
+    }
+}
+
+impl<E: Followed> Site<E> {
+    /// Adds sites to their events, each a copy of the second one of its pair.
+    ///
+    /// Returns `true` if a switch still has to see one of the originals.
+    fn link_copies(mut pairs: KVVec<Pair<E>>) -> bool {
+        let mut is_missed = false;
+        let mut rest = &mut pairs[..];
+
+        while let Some((_, origin)) = rest.first() {
+            let event = origin.event.clone();
+            let count = count_of(rest.iter().map(|(_, origin)| &**origin));
+            let (some, others) = rest.split_at_mut_checked(count).unwrap_or_default();
+            let mut sites = event.sites().lock();
+
+            for (site, origin) in some {
+                if let Some(site) = site.take() {
+                    sites.insert(site);
+                }
+                is_missed |= sites.is_ahead(origin);
+            }
+            drop(sites);
+            rest = others;
+        }
+        is_missed
+    }
+}
+
+/// A site that is not in the list of its event yet, and the one that it is a copy of.
+type Pair<E> = (Option<ListArc<Site<E>>>, Arc<Site<E>>);
+
+/// Returns how many of the next sites follow the event of the first one, as far as they are taken
+/// together.
+fn count_of<'a, E: Followed>(sites: impl Iterator<Item = &'a Site<E>> + Clone) -> usize {
+    let first = sites.clone().next();
+
+    sites
+        .take(SITES_AT_A_TIME)
+        .take_while(|site| first.is_some_and(|first| first.is_beside(site)))
+        .count()
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Registering and unregistering enable bits.
+//!
+//! The task that does so writes the word itself, under the lock of the [`MmState`]. A set that other
+//! address spaces use as well is replaced by a copy first.
+
+use super::{
+    super::{
+        defs::EnableBit,
+        enabler::{
+            Change,
+            EnablerSet,
+            Followed,
+            Site, //
+        }, //
+    },
+    write,
+    Inner,
+    MmState, //
+};
+use kernel::{
+    mm::MmWithUser,
+    prelude::*,
+    sync::Arc, //
+};
+
+impl<E: Followed> MmState<E> {
+    /// Returns `true` if the bit is registered already.
+    pub(crate) fn contains(&self, bit: &EnableBit) -> bool {
+        let inner = self.inner.lock();
+
+        inner.set.as_ref().is_some_and(|set| set.contains(bit))
+    }
+
+    /// Has the bit follow `event`, and writes its present state. `mm` is that of this state.
+    ///
+    /// # Errors
+    ///
+    /// `EADDRINUSE` if the bit is registered already, `EFAULT` if the word cannot be written,
+    /// `ENOMEM`, `EINTR` if the task is killed while its page is faulted in.
+    pub(crate) fn enable(
+        this: &Arc<Self>,
+        mm: &MmWithUser,
+        bit: &EnableBit,
+        event: E::Use,
+    ) -> Result {
+        loop {
+            let added = Some((bit, &event));
+            let mut change = Change::new(this.set()?, this, added, GFP_KERNEL_ACCOUNT)?;
+            let is_done = Self::with_page(mm, bit, |page| {
+                let mut inner = this.inner.lock();
+                let Some(set) = Self::own_set(this, &mut inner, &mut change) else {
+                    return Ok(false);
+                };
+
+                if set.contains(bit) {
+                    return Err(EADDRINUSE);
+                }
+                change.insert();
+                // A switch of the event finds the bit from here on. If it does not get the lock, it
+                // leaves the word to the work item, which waits for it.
+                write(page, bit, event.is_on()).inspect_err(|_| drop(set.remove(bit.key())))?;
+                Ok(true)
+            })??;
+
+            if is_done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends what [`MmState::enable`] began, and clears the bit. It cannot fail for want of memory:
+    /// the program may go on to use that of the word for something else.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is
+    /// not followed any more all the same.
+    pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, addr: usize, bit: u8) -> Result {
+        Self::disable_bit(this, mm, &this.find(addr, bit)?)
+    }
+
+    /// As [`MmState::disable`], of a bit with the width of its word.
+    pub(crate) fn disable_bit(this: &Arc<Self>, mm: &MmWithUser, bit: &EnableBit) -> Result {
+        loop {
+            let flags = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
+            let mut change = Change::new(this.set()?, this, None, flags)?;
+            let mut removed = None;
+            let result = Self::with_page(mm, bit, |page| {
+                let mut inner = this.inner.lock();
+
+                removed = Self::take_out(this, &mut inner, bit, &mut change)?;
+                if removed.is_none() {
+                    return Ok(());
+                }
+                // Under the lock still: another thread may register the bit anew after it.
+                write(page, bit, false)
+            });
+            let result = result.unwrap_or_else(|_| {
+                // The page does not come.
+                removed = Self::take_out(this, &mut this.inner.lock(), bit, &mut change)?;
+                Err(EFAULT)
+            });
+
+            if let Some((site, is_sparse)) = removed {
+                drop(site);
+                if is_sparse {
+                    this.shrink();
+                }
+                return result;
+            }
+            if result == Err(ENOENT) {
+                return result;
+            }
+        }
+    }
+
+    /// Frees memory that the set does not need any more.
+    fn shrink(&self) {
+        let Ok(set) = self.set() else {
+            return;
+        };
+        let Some(slots) = set.smaller() else {
+            return;
+        };
+        let rest = {
+            let inner = self.inner.lock();
+
+            // Only then it may change.
+            if inner.set.as_ref().is_some_and(|own| Arc::ptr_eq(own, &set)) && !set.is_shared() {
+                set.shrink(slots)
+            } else {
+                slots
+            }
+        };
+
+        drop(rest);
+    }
+
+    fn find(&self, addr: usize, bit: u8) -> Result<EnableBit> {
+        let inner = self.inner.lock();
+
+        inner
+            .set
+            .as_ref()
+            .and_then(|set| set.find(addr, bit))
+            .ok_or(ENOENT)
+    }
+
+    /// Takes a bit out of the set, as [`EnablerSet::remove`] does. Returns `None` if the change has
+    /// to be prepared again.
+    fn take_out(
+        this: &Arc<Self>,
+        inner: &mut Inner<E>,
+        bit: &EnableBit,
+        change: &mut Change<'_, E>,
+    ) -> Result<Option<(Arc<Site<E>>, bool)>> {
+        // Another thread may have been faster.
+        if !inner.set.as_ref().is_some_and(|set| set.contains(bit)) {
+            return Err(ENOENT);
+        }
+        let Some(set) = Self::own_set(this, inner, change) else {
+            return Ok(None);
+        };
+
+        set.remove(bit.key()).ok_or(ENOENT).map(Some)
+    }
+
+    /// Returns the set, after replacing a shared one by a copy. Returns `None` if the change has to
+    /// be prepared again. The drop of `change` ends the use of the shared one.
+    fn own_set(
+        this: &Arc<Self>,
+        inner: &mut Inner<E>,
+        change: &mut Change<'_, E>,
+    ) -> Option<Arc<EnablerSet<E>>> {
+        let set = inner.set.clone()?;
+        let (own, is_missed) = change.begin(&set)?;
+
+        if !Arc::ptr_eq(&own, &set) {
+            inner.set = Some(own.clone());
+            // The work item may be passing over the set that is left here, which others change or
+            // take apart from now on.
+            if is_missed || inner.working {
+                Self::write_all_later(this);
+            }
+        }
+        Some(own)
+    }
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Registrations, and the removal of what is in their way: events that only lines of
+//! `set_user_event` keep, and events without a use.
+//!
+//! No process uses an event that only lines keep, and nothing listens to it but what lines have
+//! enabled or added: it stays so that its records can be read. It is removed, and the lines are
+//! reverted for it before, if it is in the way:
+//!
+//! - of other fields for its name,
+//! - of another event, if there are `kernel.user_events_max`,
+//! - of later ones that are kept, if there are more than `kernel.user_events_kept_max`: the oldest
+//!   are removed;
+//!
+//! and if it was created for a registration that has failed.
+//!
+//! # Steps
+//!
+//! 1. The lines are reverted for the event, which stays in the registry.
+//! 2. Readers may still have listeners of these lines: they are waited for, for a grace period.
+//! 3. The event is removed, unless it is used by then. Otherwise the lines are applied again.
+//!
+//! A registration that finds the event in between applies the lines again before it returns, so
+//! that it does not return without its listeners.
+//!
+//! # Locking
+//!
+//! The first and the last step happen with `event_mutex` held, the second does not: users of
+//! `user_events_data` can cause as many of them as they like.
+
+use super::{
+    super::{
+        event::{
+            EventUse,
+            UserEvent, //
+        },
+        listens,
+        parse,
+        patterns,
+        unused::{
+            self,
+            Unused, //
+        }, //
+    },
+    kept,
+    Order,
+    RegisterFlags,
+    Registry, //
+};
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::Relaxed,
+        Arc, //
+    },
+    trace::event_mutex, //
+};
+
+/// Number of attempts of a registration, each after the removal of an event.
+const TRIES: u32 = 8;
+
+/// Number of kept events that are looked at to find one that can be removed.
+const SEARCH: u32 = 64;
+
+/// The same, if all events are searched for it.
+const SEARCH_ALL: usize = 8;
+
+/// Maximum number of events whose lines are reverted with `event_mutex` held once. They are waited
+/// for together.
+const REMOVE: usize = 16;
+
+/// Maximum number of unused events that a registration looks at for the work item.
+const REAP: usize = 16;
+
+impl Registry {
+    /// Returns the event that `command` describes, and creates it if necessary.
+    ///
+    /// An event that shall be persistent is not yet: that is for the caller to say, when all else
+    /// has come to its end.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what cannot be parsed, `EPERM` for a persistent event without `CAP_PERFMON`,
+    /// `EADDRINUSE` if the name is taken by other fields, `EMFILE` if there are too many events,
+    /// `ENODEV` if the trace event types have run out, `ENOMEM`.
+    ///
+    /// An event that is in the way is removed, if only lines of `set_user_event` keep it, or if it
+    /// has lost its last use and the work item has not come to it yet.
+    ///
+    /// Sleeps; takes `event_mutex` if the event has to be made.
+    pub(crate) fn find_or_create(&self, command: &[u8], wanted: RegisterFlags) -> Result<EventUse> {
+        let mut tries = TRIES;
+
+        loop {
+            let result = self.find_or_make(command, wanted);
+
+            tries -= 1;
+            match result {
+                Err(e) if tries > 0 && self.make_way(command, e) => (),
+                result => return result,
+            }
+        }
+    }
+
+    /// Drops the use of a registration that has failed. The event goes at once if it was created
+    /// for it: so the caller waits for it, and cannot fill the registry.
+    pub(crate) fn abandon(&self, used: EventUse) {
+        let event = used.event();
+
+        drop(used);
+        if patterns::exist() && !event.has_users() && !event.is_confirmed() {
+            self.remove_kept(&event, false);
+        }
+    }
+
+    /// Removes an event that is in the way of a registration which has failed with `e`. Returns
+    /// `true` if it is worth another attempt.
+    fn make_way(&self, command: &[u8], e: Error) -> bool {
+        if e == EMFILE && self.reap_some() {
+            return true;
+        }
+        if !patterns::exist() {
+            return false;
+        }
+        if e == EADDRINUSE {
+            return self.replace(command);
+        }
+        if e != EMFILE {
+            return false;
+        }
+        let oldest = {
+            let mut guard = event_mutex::lock();
+
+            self.revert_oldest(&mut guard)
+                .or_else(|| self.revert_any(&mut guard))
+        };
+
+        oldest.is_some_and(|event| self.remove_oldest(event))
+    }
+
+    /// Looks at some unused events for the work item, with which tasks that create events compete
+    /// for `event_mutex`. Returns `true` if one was removed.
+    fn reap_some(&self) -> bool {
+        let Some(unused) = unused::get() else {
+            return false;
+        };
+        let mut is_any = false;
+        let mut is_refused = false;
+
+        for _ in 0..REAP {
+            let Some(event) = unused.next_doomed().or_else(|| unused.next()) else {
+                break;
+            };
+
+            let looked_at = event.clone_arc();
+
+            is_refused |= self.look_at(unused, event);
+            is_any |= !looked_at.trace().is_registered();
+        }
+        if is_refused {
+            Unused::sweep_later(unused);
+        }
+        is_any
+    }
+
+    /// Removes the event of a single format that has the name of a command.
+    fn replace(&self, command: &[u8]) -> bool {
+        let Ok((name, _)) = parse::split(command) else {
+            return false;
+        };
+        let Some(event) = self.events.lock().event(&Order { name, fields: None }) else {
+            // It was removed just now.
+            return true;
+        };
+
+        !event.has_users() && !event.is_persistent() && self.remove_kept(&event, true)
+    }
+
+    /// Returns `true` if an event without users is to be removed, as no registration of it was ever
+    /// successful. Otherwise this notes that it has no users, if lines keep it.
+    pub(super) fn is_discarded(
+        &self,
+        event: &Arc<UserEvent>,
+        guard: &mut event_mutex::Guard,
+    ) -> bool {
+        let is_registered = event.trace().is_registered();
+
+        if event.has_users() || event.is_persistent() || event.is_reverted() || !is_registered {
+            return false;
+        }
+        if !event.is_confirmed() {
+            return true;
+        }
+        if patterns::listeners_of_lines(&**event, guard) == Some(event.uses()) {
+            self.kept.lock().push(event.clone());
+        }
+        false
+    }
+
+    /// Removes the oldest kept events above the limit.
+    pub(super) fn remove_surplus(&self) {
+        loop {
+            let mut oldest = [const { None }; REMOVE];
+            let mut is_any = false;
+
+            {
+                let mut guard = event_mutex::lock();
+
+                for place in &mut oldest {
+                    if self.kept.lock().count() <= kept::MAX.load(Relaxed) {
+                        break;
+                    }
+                    *place = self.revert_oldest(&mut guard);
+                    // Those that are left cannot be removed now.
+                    if place.is_none() {
+                        break;
+                    }
+                }
+            }
+            for event in oldest.into_iter().flatten() {
+                is_any |= self.remove_oldest(event);
+            }
+            if !is_any {
+                return;
+            }
+        }
+    }
+
+    /// Reverts the lines for the oldest event that can be removed.
+    fn revert_oldest(&self, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
+        for _ in 0..SEARCH {
+            let event = self.kept.lock().pop()?;
+
+            if self.revert(&event, true, guard) {
+                return Some(event);
+            }
+            self.keep_again(event);
+        }
+        None
+    }
+
+    /// The same for the first event in the order of names: the work item may not have noted those
+    /// that have just lost their users.
+    fn revert_any(&self, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
+        for at in 0..SEARCH_ALL {
+            let event = self
+                .events
+                .lock()
+                .iter()
+                .filter(|event| !event.has_users() && !event.is_persistent())
+                .nth(at)
+                .cloned()?;
+
+            if self.revert(&event, true, guard) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// Removes an event for which the lines have been reverted.
+    fn remove_oldest(&self, event: Arc<UserEvent>) -> bool {
+        // If there are several, this is for all of them.
+        event.trace().wait_for_readers();
+
+        let mut guard = event_mutex::lock();
+        let is_removed = self.remove_reverted(&event, &mut guard);
+
+        if !is_removed {
+            self.keep_again(event);
+        }
+        is_removed
+    }
+
+    /// Notes again that an event has no users. One that is used again is noted after that.
+    fn keep_again(&self, event: Arc<UserEvent>) {
+        if !event.has_users() && !event.is_persistent() && event.trace().is_registered() {
+            self.kept.lock().push(event);
+        }
+    }
+
+    /// Removes an event if only lines keep it. With `tell`, they tell.
+    ///
+    /// Waits for a grace period. Takes `event_mutex`.
+    pub(super) fn remove_kept(&self, event: &Arc<UserEvent>, tell: bool) -> bool {
+        if !self.revert(event, tell, &mut event_mutex::lock()) {
+            return false;
+        }
+        event.trace().wait_for_readers();
+
+        let mut guard = event_mutex::lock();
+        let is_removed = self.remove_reverted(event, &mut guard);
+
+        // The work item may have looked at it meanwhile, and not have noted it.
+        if !is_removed && event.is_confirmed() {
+            self.keep_again(event.clone());
+        }
+        is_removed
+    }
+
+    /// Reverts the lines for an event if only they keep it. Returns `false` if it is used. Another
+    /// task may have reverted them for the same reason.
+    fn revert(&self, event: &Arc<UserEvent>, tell: bool, guard: &mut event_mutex::Guard) -> bool {
+        let Some(listeners) = patterns::listeners_of_lines(&**event, guard) else {
+            return false;
+        };
+
+        {
+            let _events = self.events.lock();
+
+            // Uses are taken under this lock or from another use, listeners under `event_mutex`. So
+            // if the listeners are all uses there is no other, and who takes one after this sees
+            // what is set here. The uses first: an event is made persistent while it has one.
+            if event.uses() != listeners
+                || event.is_persistent()
+                // It was registered by others meanwhile.
+                || (!tell && event.is_confirmed())
+                || event.trace().is_referenced()
+                || listens::to(event.trace()) & !listens::FTRACE != 0
+            {
+                return false;
+            }
+            if event.is_reverted() {
+                return true;
+            }
+            event.set_reverted(true);
+        }
+        patterns::revert_all(&**event, tell, guard);
+        true
+    }
+
+    /// Removes an event for which the lines have been reverted. Returns `false` if it cannot be.
+    fn remove_reverted(&self, event: &Arc<UserEvent>, guard: &mut event_mutex::Guard) -> bool {
+        let node = {
+            let mut events = self.events.lock();
+
+            // Another trigger may refer to one of a line, which is then a use still.
+            if event.is_used() || event.is_persistent() || event.trace().is_referenced() {
+                None
+            } else {
+                match events.remove(event) {
+                    Some(node) => Some(node),
+                    // Another task has.
+                    None => return true,
+                }
+            }
+        };
+
+        if let Some(node) = node {
+            if event.trace().unregister(guard.held()).is_ok() {
+                self.gone(event);
+                return true;
+            }
+            // There is no memory.
+            self.events.lock().insert(node);
+        }
+        // Who has found it applies the lines itself, and is charged for them.
+        if !event.has_users() {
+            kept::restore(event, guard).give_up(event.trace().name());
+        }
+        // The work item has left it to this task, and there may be no line any more.
+        if !event.is_used() && !event.is_persistent() {
+            unused::reap_later(event.clone());
+        }
+        false
+    }
+}
