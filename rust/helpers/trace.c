@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include <linux/cleanup.h>
 #include <linux/cpumask.h>
-#include <linux/cred.h>
-#include <linux/kallsyms.h>
-#include <linux/memcontrol.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/preempt.h>
-#include <linux/sched/mm.h>
 #include <linux/srcu.h>
 #include <linux/trace_events.h>
 #include <linux/tracepoint.h>
@@ -18,48 +12,18 @@
 #ifdef CONFIG_PERF_EVENTS
 #include "../../kernel/events/internal.h"
 #endif
-#include "../../kernel/trace/trace.h"
-#include "../../kernel/trace/trace_dynevent.h"
 #include "../../kernel/trace/trace_rust.h"
 
 /*
- * Rust code may leak what holds a reference. Well before the number of them would
- * wrap there are no more.
+ * As trace_event_try_get_ref(), but not while the module is initialised either. Rust
+ * code may leak references: no more are taken well before their number would wrap.
  */
-#define REFS_MOST	(INT_MAX / 2)
-
-__rust_helper bool rust_helper_trace_array_refs_leaked(struct trace_array *tr)
-{
-	return READ_ONCE(tr->ref) > REFS_MOST;
-}
-
-/*
- * Not while the module is initialised: it goes whatever its references are if that
- * fails.
- */
-__rust_helper bool rust_helper_trace_module_get(struct module *module)
-{
-	if (!module)
-		return true;
-#ifdef CONFIG_MODULE_UNLOAD
-	if (module_refcount(module) > REFS_MOST)
-		return false;
-#endif
-	return READ_ONCE(module->state) == MODULE_STATE_LIVE && try_module_get(module);
-}
-
-__rust_helper void rust_helper_trace_module_put(struct module *module)
-{
-	module_put(module);
-}
-
-/* As trace_event_try_get_ref(), but not while the module is initialised either. */
 __rust_helper bool rust_helper_trace_event_get(struct trace_event_call *call)
 {
 	if (call->flags & TRACE_EVENT_FL_DYNAMIC)
-		return atomic_read(&call->refcnt) <= REFS_MOST &&
+		return atomic_read(&call->refcnt) <= INT_MAX / 2 &&
 		       trace_event_dyn_try_get_ref(call);
-	return rust_helper_trace_module_get(call->module);
+	return rust_helper_module_ref_get(call->module);
 }
 
 __rust_helper void rust_helper_trace_event_put_ref(struct trace_event_call *call)
@@ -78,13 +42,6 @@ rust_helper_trace_event_module(struct trace_event_call *call)
 {
 	return call->flags & TRACE_EVENT_FL_DYNAMIC ? NULL : call->module;
 }
-
-#ifndef CONFIG_JUMP_LABEL
-__rust_helper void rust_helper_static_key_enable(struct static_key *key)
-{
-	static_key_enable(key);
-}
-#endif
 
 __rust_helper struct srcu_ctr __percpu *rust_helper_tracepoint_read_lock(void)
 {
@@ -343,18 +300,6 @@ rust_helper_trace_event_is_buffered(struct ring_buffer_event *event)
 	return this_cpu_read(trace_buffered_event) == event;
 }
 
-/* As the static function tracing_set_filter_buffering(), with @off for @set. */
-__rust_helper void
-rust_helper_trace_filter_buffering_off(struct trace_array *tr, bool off)
-{
-	guard(mutex)(&trace_types_lock);
-
-	if (off)
-		tr->no_filter_buffering_ref++;
-	else if (!WARN_ON_ONCE(!tr->no_filter_buffering_ref))
-		tr->no_filter_buffering_ref--;
-}
-
 __rust_helper struct trace_event_file *
 rust_helper_event_file_file(struct file *filp)
 {
@@ -387,11 +332,6 @@ __rust_helper void rust_helper_hist_poll_wait(struct file *filp,
 					      poll_table *wait)
 {
 	hist_poll_wait(filp, wait);
-}
-
-__rust_helper void rust_helper_list_del_init(struct list_head *entry)
-{
-	list_del_init(entry);
 }
 #endif
 
@@ -451,79 +391,5 @@ __rust_helper int rust_helper_dyn_event_add(struct dyn_event *ev,
 __rust_helper void rust_helper_dyn_event_remove(struct dyn_event *ev)
 {
 	dyn_event_remove(ev);
-}
-#endif
-
-__rust_helper bool rust_helper_trace_may_show_addresses(void)
-{
-	return kallsyms_show_value(current_cred());
-}
-
-/*
- * Allocations of the task are not charged to its memory cgroup until the end of the
- * section, which gets what this returns.
- */
-__rust_helper void *rust_helper_trace_unaccounted_begin(void)
-{
-	return set_active_memcg(root_mem_cgroup);
-}
-
-__rust_helper void rust_helper_trace_unaccounted_end(void *before)
-{
-	set_active_memcg(before);
-}
-
-#ifdef CONFIG_MEMCG
-__rust_helper bool rust_helper_trace_is_unaccounted(void)
-{
-	return current->active_memcg;
-}
-
-/*
- * Charges the memory cgroup of the task, also in a section in which allocations are
- * not. Returns what to uncharge, which may be NULL, or an error.
- */
-__rust_helper void *rust_helper_trace_charge(size_t size, bool may_wait)
-{
-	struct mem_cgroup *active;
-	struct obj_cgroup *objcg;
-	int ret;
-
-	if (!memcg_kmem_online())
-		return NULL;
-	active = set_active_memcg(NULL);
-	objcg = get_obj_cgroup_from_current();
-	set_active_memcg(active);
-	if (!objcg)
-		return NULL;
-	/* Above memory.high the task is slowed down when it returns to user space. */
-	ret = obj_cgroup_charge(objcg, GFP_NOWAIT, size);
-	if (ret && may_wait)
-		ret = obj_cgroup_charge(objcg, GFP_KERNEL | __GFP_RETRY_MAYFAIL, size);
-	if (ret) {
-		obj_cgroup_put(objcg);
-		return ERR_PTR(ret);
-	}
-	return objcg;
-}
-
-__rust_helper void rust_helper_trace_uncharge(void *objcg, size_t size)
-{
-	obj_cgroup_uncharge(objcg, size);
-	obj_cgroup_put(objcg);
-}
-#else
-__rust_helper bool rust_helper_trace_is_unaccounted(void)
-{
-	return false;
-}
-
-__rust_helper void *rust_helper_trace_charge(size_t size, bool may_wait)
-{
-	return NULL;
-}
-
-__rust_helper void rust_helper_trace_uncharge(void *objcg, size_t size)
-{
 }
 #endif

@@ -134,8 +134,6 @@ pub mod event_mutex;
 pub mod instance;
 #[cfg(CONFIG_KPROBE_EVENTS)]
 pub mod kprobe;
-#[cfg(CONFIG_EVENT_TRACING)]
-mod module_ref;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 mod nesting;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]

@@ -34,11 +34,11 @@ use kernel::{
         instance::ErrorTexts,
         trigger::{
             Command,
+            CommandKind,
+            CommandLine,
             CommandOps,
             Filter,
             Hit,
-            Kind,
-            Line,
             NewTrigger,
             Registration,
             Trigger,
@@ -58,7 +58,7 @@ module! {
 /// The command.
 struct CountCommand;
 
-static COMMAND: CommandOps<CountCommand> = CommandOps::new(c"rust_count", Kind::Record);
+static COMMAND: CommandOps<CountCommand> = CommandOps::new(c"rust_count", CommandKind::Record);
 
 /// The messages in `error_log` about refused lines.
 static ERRORS: ErrorTexts<1> = ErrorTexts::new([c"The event is counted already"]);
@@ -93,7 +93,7 @@ impl Command for CountCommand {
     /// Parses a line: `rust_count [if FILTER]` creates a trigger, `!rust_count` removes it.
     fn parse<'h>(
         file: EventFile<Locked<'h>>,
-        line: Line<'_>,
+        line: CommandLine<'_>,
         lists: &mut TriggersMut<'h>,
     ) -> Result {
         if line.remove() {

@@ -22,7 +22,7 @@ use crate::{
 use kernel::{
     prelude::*,
     trace::{
-        builtin::event_seq::FileOps,
+        builtin::event_seq::FileOperations,
         trigger::{
             CommandOps,
             Switch, //
@@ -44,16 +44,16 @@ static trigger_hist_rust_disable_cmd: Switch = Switch::disable_hist();
 
 /// The file `hist`.
 #[no_mangle]
-static event_hist_fops: FileOps<HistFile> = FileOps::new();
+static event_hist_fops: FileOperations<HistFile> = FileOperations::new();
 
 /// The file `hist_raw`.
 #[no_mangle]
-static event_hist_raw_fops: FileOps<RawFile> = FileOps::new();
+static event_hist_raw_fops: FileOperations<RawFile> = FileOperations::new();
 
 /// The file `hist_debug`.
 #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
 #[no_mangle]
-static event_hist_debug_fops: FileOps<DebugFile> = FileOps::new();
+static event_hist_debug_fops: FileOperations<DebugFile> = FileOperations::new();
 
 /// Gets ready for the first command.
 ///

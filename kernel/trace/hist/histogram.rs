@@ -7,6 +7,10 @@
 //! to its variables, and refers to no event: it may outlive its events.
 
 use kernel::{
+    memcg::{
+        Charge,
+        Unaccounted, //
+    },
     prelude::*,
     sync::{
         Arc,
@@ -14,10 +18,7 @@ use kernel::{
     },
     trace::{
         builtin::{
-            charge::{
-                Charge,
-                Unaccounted, //
-            },
+            charge::charge,
             snapshot::ConditionalSnapshot, //
         },
         synth::EventRef, //
@@ -94,7 +95,7 @@ impl Parts {
 
         drop(unaccounted);
         Ok(Self {
-            charge: Charge::new(map.size())?,
+            charge: charge(map.size())?,
             map,
             program,
             scratch,

@@ -2,7 +2,8 @@
 
 //! The limits and sizes of histograms. Those that commands can meet are those of C.
 
-pub(crate) use kernel::trace::builtin::context::COMM_LEN;
+/// Size of the name of a task, with its NUL.
+pub(crate) const COMM_LEN: usize = kernel::task::Comm::LEN;
 
 /// Most keys of a histogram.
 pub(crate) const KEYS_MAX: usize = 3;

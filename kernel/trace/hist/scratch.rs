@@ -23,8 +23,8 @@ use crate::{
 use kernel::{
     new_mutex,
     percpu::{
-        PadGuard,
-        Pads, //
+        ScratchGuard,
+        ScratchPool, //
     },
     prelude::*,
     sync::{
@@ -40,7 +40,7 @@ const WORDS: usize =
 
 /// The pads, if they exist, and the number of users.
 struct Shared {
-    pads: Option<Arc<Pads>>,
+    pads: Option<Arc<ScratchPool>>,
     users: usize,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn init() -> Result {
 }
 
 /// Keeps the pads there. It can be dropped where sleeping is allowed.
-pub(crate) struct ScratchRef(Arc<Pads>);
+pub(crate) struct ScratchRef(Arc<ScratchPool>);
 
 impl ScratchRef {
     /// Creates the pads if they do not exist. May sleep.
@@ -70,7 +70,7 @@ impl ScratchRef {
         let mut shared = SHARED.as_ref().ok_or(ENODEV)?.lock();
         let pads = match &shared.pads {
             Some(pads) => pads.clone(),
-            None => Arc::new(Pads::new(WORDS)?, GFP_KERNEL)?,
+            None => Arc::new(ScratchPool::new(WORDS)?, GFP_KERNEL)?,
         };
 
         shared.pads = Some(pads.clone());
@@ -80,7 +80,7 @@ impl ScratchRef {
 
     /// Takes a pad, or says that all levels are in use. In any context.
     #[inline]
-    pub(crate) fn enter(&self) -> Option<PadGuard<'_>> {
+    pub(crate) fn enter(&self) -> Option<ScratchGuard<'_>> {
         self.0.enter()
     }
 }

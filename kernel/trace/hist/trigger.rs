@@ -29,10 +29,10 @@ use kernel::{
         event_mutex::Held,
         trigger::{
             Command,
+            CommandKind,
+            CommandLine,
             CommandOps,
             Hit,
-            Kind,
-            Line,
             Trigger,
             TriggersMut, //
         },
@@ -49,7 +49,8 @@ use crate::{
 };
 
 /// The operations of the command, for C.
-pub(crate) static HIST_COMMAND: CommandOps<HistCommand> = CommandOps::new(c"hist", Kind::Hist);
+pub(crate) static HIST_COMMAND: CommandOps<HistCommand> =
+    CommandOps::new(c"hist", CommandKind::Hist);
 
 #[vtable]
 impl Command for HistCommand {
@@ -61,7 +62,7 @@ impl Command for HistCommand {
 
     fn parse<'h>(
         file: EventFile<Locked<'h>>,
-        line: Line<'_>,
+        line: CommandLine<'_>,
         lists: &mut TriggersMut<'h>,
     ) -> Result {
         execute::execute(file, line, lists)

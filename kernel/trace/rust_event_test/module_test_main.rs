@@ -47,10 +47,10 @@ use kernel::{
         },
         trigger::{
             Command,
+            CommandKind,
+            CommandLine,
             CommandOps,
             Hit,
-            Kind,
-            Line,
             NewTrigger,
             Registration,
             Trigger,
@@ -136,7 +136,7 @@ fn tell(change: Change, module: &ModuleTracepoints<'_>) {
 /// The command, whose triggers do nothing.
 struct Nothing;
 
-static COMMAND: CommandOps<Nothing> = CommandOps::new(c"rust_lingering", Kind::Always);
+static COMMAND: CommandOps<Nothing> = CommandOps::new(c"rust_lingering", CommandKind::Always);
 
 #[vtable]
 impl Command for Nothing {
@@ -148,7 +148,7 @@ impl Command for Nothing {
 
     fn parse<'h>(
         file: EventFile<Locked<'h>>,
-        line: Line<'_>,
+        line: CommandLine<'_>,
         lists: &mut TriggersMut<'h>,
     ) -> Result {
         if line.remove() {

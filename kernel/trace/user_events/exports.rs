@@ -24,14 +24,14 @@ use kernel::{
     prelude::*,
     sync::aref::ARef,
     trace::{
-        builtin::instance_file::Operations,
+        builtin::instance_file::FileOperations,
         instance::InstanceId, //
     },
 };
 
 /// The file `set_user_event` of each instance.
 #[no_mangle]
-static set_user_event_fops: Operations<SetUserEvent<UserEvent>> = Operations::new();
+static set_user_event_fops: FileOperations<SetUserEvent<UserEvent>> = FileOperations::new();
 
 /// The address space `oldmm` is about to be copied to `mm`.
 ///

@@ -42,6 +42,7 @@ use self::line::Line;
 use super::defs::NAME_MAX;
 use core::marker::PhantomData;
 use kernel::{
+    memcg::Unaccounted,
     new_mutex,
     prelude::*,
     seq_file::SeqFile,
@@ -57,7 +58,7 @@ use kernel::{
     },
     trace::{
         builtin::{
-            charge::Unaccounted,
+            charge::take_missing,
             event::{
                 Class,
                 Event,
@@ -236,7 +237,7 @@ fn apply_all<T: Subject>(
                     continue;
                 };
 
-                match unaccounted.take_missing(lists.held()) {
+                match take_missing(&unaccounted, lists.held()) {
                     0 => line.fail(file.name(), e),
                     missing => late.push(line, file, missing),
                 }

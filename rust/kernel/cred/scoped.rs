@@ -5,7 +5,14 @@
 //! A task has objective credentials, by which others judge it, and subjective ones, by which it
 //! acts on other objects. The functions here replace the latter for the duration of a closure.
 //!
+//! Only for this crate: a driver has no reason to act as another user.
+//!
 //! C header: [`include/linux/cred.h`](srctree/include/linux/cred.h).
+
+#![allow(
+    dead_code,
+    reason = "used by kernel::trace, which depends on other options"
+)]
 
 use super::Credential;
 use crate::{
@@ -94,7 +101,7 @@ fn prepare(fsuid: Kuid) -> Result<ARef<Credential>> {
 ///
 /// Process context. May sleep.
 #[inline]
-pub fn with_fsuid<R>(fsuid: Kuid, f: impl FnOnce() -> R) -> Result<R> {
+fn with_fsuid<R>(fsuid: Kuid, f: impl FnOnce() -> R) -> Result<R> {
     let new = prepare(fsuid)?;
     let _guard = OverrideGuard::new(&new);
 
@@ -106,25 +113,11 @@ pub fn with_fsuid<R>(fsuid: Kuid, f: impl FnOnce() -> R) -> Result<R> {
 /// This is for kernel code that must create or remove files on behalf of a user who may cause this,
 /// but has no permission to do it directly. See [`with_fsuid`].
 ///
-/// # Examples
-///
-/// ```
-/// use kernel::cred::with_root_fsuid;
-///
-/// fn create_directory() -> Result<u32> {
-///     // ...
-///     Ok(42)
-/// }
-///
-/// assert_eq!(with_root_fsuid(create_directory)??, 42);
-/// # Ok::<(), Error>(())
-/// ```
-///
 /// # Context
 ///
 /// Process context. May sleep.
 #[inline]
-pub fn with_root_fsuid<R>(f: impl FnOnce() -> R) -> Result<R> {
+pub(crate) fn with_root_fsuid<R>(f: impl FnOnce() -> R) -> Result<R> {
     with_fsuid(Kuid::from_raw(GLOBAL_ROOT_UID), f)
 }
 

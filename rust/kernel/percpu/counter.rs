@@ -74,6 +74,9 @@ impl PerCpuCounter {
     }
 
     /// Adds `n`, in any context.
+    ///
+    /// An addition of an NMI that interrupts another one on the same counter can be lost on
+    /// architectures without an instruction for it, where `this_cpu_add()` is generic.
     #[inline]
     pub fn add(&self, n: usize) {
         // SAFETY: This is a per-CPU pointer to a `usize`. All accesses to it are atomic in respect

@@ -33,7 +33,7 @@
 //!
 //! # Acting on events
 //!
-//! - [`context`] tells what the current task is, and [`symbol`] has names for what is in records.
+//! - [`syscall`] has the names of the system calls that records contain as numbers.
 //! - A hit can take a snapshot of the buffer by a [`snapshot::ConditionalSnapshot`].
 //! - An [`event_seq::EventSeqFile`] is the text of a file of an event, and an
 //!   [`instance_file::InstanceFile`] a file of each instance whose lines can be written.
@@ -189,8 +189,6 @@
 
 #[cfg(CONFIG_EVENT_TRACING)]
 pub mod charge;
-#[cfg(CONFIG_HIST_TRIGGERS)]
-pub mod context;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod dynevent;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
@@ -208,4 +206,4 @@ pub mod perf;
 pub mod ring_buffer;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod snapshot;
-pub mod symbol;
+pub mod syscall;

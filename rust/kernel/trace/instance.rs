@@ -96,12 +96,11 @@ impl<'h> Instance<'h> {
     ///
     /// - `EPERM` if the kernel is locked down so that tracefs cannot be used.
     /// - `ENODEV` if tracing is disabled permanently, or the instance is being removed.
-    /// - `EBUSY` if there are too many references, as some were leaked.
     pub fn pin(self) -> Result<InstanceRef> {
         // SAFETY: By the type invariant the instance is there.
         to_result(unsafe { raw::tracing_check_open_get_tr(self.as_raw()) })?;
         // SAFETY: This is the reference that was just taken.
-        unsafe { InstanceRef::from_raw(self.ptr) }.ok_or(EBUSY)
+        Ok(unsafe { InstanceRef::from_raw(self.ptr) })
     }
 
     /// Sets the clock that records are stamped with. Sleeps: takes `trace_types_lock`.
@@ -137,14 +136,16 @@ impl<'h> Instance<'h> {
     /// [`enable_filter_buffering`](Self::enable_filter_buffering).
     pub fn disable_filter_buffering(self) {
         // SAFETY: By the type invariant the instance is there.
-        unsafe { raw::trace_filter_buffering_off(self.as_raw(), true) };
+        unsafe { raw::tracing_set_filter_buffering(self.as_raw(), true) };
     }
 
     /// Undoes one [`disable_filter_buffering`](Self::disable_filter_buffering). Sleeps: takes
     /// `trace_types_lock`.
     pub fn enable_filter_buffering(self) {
+        // C warns about a call too many.
+        //
         // SAFETY: By the type invariant the instance is there.
-        unsafe { raw::trace_filter_buffering_off(self.as_raw(), false) };
+        unsafe { raw::tracing_set_filter_buffering(self.as_raw(), false) };
     }
 
     /// Adds an entry to the `error_log` of the instance. Sleeps.
@@ -192,26 +193,12 @@ unsafe impl Send for InstanceRef {}
 unsafe impl Sync for InstanceRef {}
 
 impl InstanceRef {
-    /// Takes over a reference. Drops it and returns `None` if the count is so high that references
-    /// must have leaked: it must not wrap.
+    /// Takes over a reference. The count saturates if references are leaked.
     ///
     /// # Safety
     ///
     /// `ptr` must be an instance of which the caller passes a reference.
-    pub(super) unsafe fn from_raw(ptr: NonNull<bindings::trace_array>) -> Option<Self> {
-        // INVARIANT: By the safety requirements, the caller passes a reference to the instance.
-        let instance = Self { ptr };
-
-        // SAFETY: By the type invariant the instance is there.
-        (!unsafe { bindings::trace_array_refs_leaked(ptr.as_ptr()) }).then_some(instance)
-    }
-
-    /// Takes over a reference.
-    ///
-    /// # Safety
-    ///
-    /// `ptr` must be an instance of which the caller passes a reference.
-    pub(super) unsafe fn assume(ptr: NonNull<bindings::trace_array>) -> Self {
+    pub(super) unsafe fn from_raw(ptr: NonNull<bindings::trace_array>) -> Self {
         // INVARIANT: By the safety requirements, the caller passes a reference to the instance.
         Self { ptr }
     }
@@ -221,7 +208,7 @@ impl InstanceRef {
     /// A new instance has the events of `systems`, names with commas between them, or all events.
     /// An instance that is there already stays as it is.
     ///
-    /// `None` if it cannot be made, if it is being removed, or if there are too many references.
+    /// Returns `None` if it cannot be created or is being removed.
     ///
     /// # Examples
     ///
@@ -243,7 +230,7 @@ impl InstanceRef {
         let ptr = unsafe { bindings::trace_array_get_by_name(name.as_char_ptr(), systems) };
 
         // SAFETY: C has taken a reference.
-        NonNull::new(ptr).and_then(|ptr| unsafe { Self::from_raw(ptr) })
+        NonNull::new(ptr).map(|ptr| unsafe { Self::from_raw(ptr) })
     }
 
     /// Finds the instance of this name, or the top one. Sleeps: takes `trace_types_lock`.
@@ -252,7 +239,6 @@ impl InstanceRef {
     ///
     /// - `ENOENT` if there is none of this name.
     /// - `ENODEV` if there is no top one (yet).
-    /// - `EBUSY` if there are too many references, as some were leaked.
     pub(super) fn find(name: Option<&CStr>) -> Result<Self> {
         let Some(name) = name else {
             // SAFETY: The function has no requirements.
@@ -263,7 +249,7 @@ impl InstanceRef {
             // SAFETY: C looks for an instance at this address.
             to_result(unsafe { raw::trace_array_get(top.as_ptr()) })?;
             // SAFETY: This is the reference that was just taken.
-            return unsafe { Self::from_raw(top) }.ok_or(EBUSY);
+            return Ok(unsafe { Self::from_raw(top) });
         };
         // SAFETY: It is a string, which C only compares.
         let ptr = unsafe { raw::trace_array_find_get(name.as_char_ptr()) };
@@ -271,7 +257,7 @@ impl InstanceRef {
         let ptr = NonNull::new(ptr).ok_or(ENOENT)?;
 
         // SAFETY: C has taken a reference.
-        unsafe { Self::from_raw(ptr) }.ok_or(EBUSY)
+        Ok(unsafe { Self::from_raw(ptr) })
     }
 
     /// Enables or disables events in this instance: those of a system, or of all, that have this
@@ -393,7 +379,7 @@ impl InstanceRef {
     pub fn destroy(self) -> Result {
         let ptr = self.ptr.as_ptr();
 
-        // C would remove that one as well: it counts the references to it from 0.
+        // C would remove that one as well.
         //
         // SAFETY: The function has no requirements.
         if ptr == unsafe { raw::top_trace_array() } {

@@ -6,15 +6,13 @@
 
 #[cfg(CONFIG_MODULES)]
 use super::raw;
-use super::{
-    module_ref::ModuleRef,
-    tracepoint::{
-        self,
-        Tracepoint, //
-    },
+use super::tracepoint::{
+    self,
+    Tracepoint, //
 };
 use crate::{
     bindings,
+    module_ref::ModuleRef,
     prelude::*,
     ThisModule, //
 };
@@ -43,7 +41,7 @@ pub use self::module_watch::{
 /// [`function`](Self::function) returns an `unsafe extern "C" fn` of the prototype that all probes
 /// of [`tracepoint`](Self::tracepoint) have, which takes its data for a `P` and hits it with the
 /// arguments.
-pub unsafe trait Event: 'static {
+pub unsafe trait Target: 'static {
     /// The arguments.
     type Args<'a>;
 
@@ -118,12 +116,12 @@ pub unsafe trait Event: 'static {
 /// assert!(device.wakeups.probe().0.load(Relaxed) < u64::MAX);
 /// # Ok::<(), Error>(())
 /// ```
-pub trait Probe<E: Event>: Send + Sync + 'static {
+pub trait Probe<E: Target>: Send + Sync + 'static {
     /// The tracepoint was hit.
     fn hit(&self, args: E::Args<'_>);
 }
 
-impl<E: Event, F> Probe<E> for F
+impl<E: Target, F> Probe<E> for F
 where
     F: for<'a> Fn(E::Args<'a>) + Send + Sync + 'static,
 {
@@ -227,7 +225,7 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// If `attached` the function of `E` for `P` is attached to `tracepoint`, with the address of
 /// `probe`; or it was, and who has changed that is about to wait for it.
 #[pin_data(PinnedDrop)]
-pub struct Registration<E: Event, P> {
+pub struct Registration<E: Target, P> {
     tracepoint: TracepointRef,
     function: *const (),
     probe: P,
@@ -239,11 +237,11 @@ pub struct Registration<E: Event, P> {
 
 // SAFETY: The probe is dropped and hit by other threads, which its own traits allow. The pointer is
 // that of a function.
-unsafe impl<E: Event, P: Send + Sync> Send for Registration<E, P> {}
+unsafe impl<E: Target, P: Send + Sync> Send for Registration<E, P> {}
 // SAFETY: A reference only gives access to the probe, which is `Sync`.
-unsafe impl<E: Event, P: Sync> Sync for Registration<E, P> {}
+unsafe impl<E: Target, P: Sync> Sync for Registration<E, P> {}
 
-impl<E: Event, F> Registration<E, F>
+impl<E: Target, F> Registration<E, F>
 where
     F: for<'a> Fn(E::Args<'a>) + Send + Sync + 'static,
 {
@@ -253,7 +251,7 @@ where
     }
 }
 
-impl<E: Event, P: Probe<E>> Registration<E, P> {
+impl<E: Target, P: Probe<E>> Registration<E, P> {
     /// Attaches `probe`.
     ///
     /// # Errors
@@ -290,7 +288,7 @@ impl<E: Event, P: Probe<E>> Registration<E, P> {
                     ((*this).tracepoint.tracepoint, (*this).function, &raw mut (*this).probe)
                 };
 
-                // SAFETY: By the safety requirements of `Event` the function has the prototype of
+                // SAFETY: By the safety requirements of `Target` the function has the prototype of
                 // the tracepoint, and takes the probe, which is pinned and is only dropped after it
                 // was detached and waited for.
                 unsafe {
@@ -308,7 +306,7 @@ impl<E: Event, P: Probe<E>> Registration<E, P> {
 }
 
 #[pinned_drop]
-impl<E: Event, P> PinnedDrop for Registration<E, P> {
+impl<E: Target, P> PinnedDrop for Registration<E, P> {
     fn drop(self: Pin<&mut Self>) {
         if self.attached {
             // SAFETY: It is waited for below.
@@ -323,7 +321,7 @@ mod private {
     pub trait Sealed {}
 }
 
-impl<E: Event, P> private::Sealed for Registration<E, P> {}
+impl<E: Target, P> private::Sealed for Registration<E, P> {}
 
 /// A [`Registration`] of any tracepoint and probe. Nothing else implements it.
 pub trait Attached: private::Sealed {
@@ -336,7 +334,7 @@ pub trait Attached: private::Sealed {
     unsafe fn detach(self: Pin<&mut Self>);
 }
 
-impl<E: Event, P> Attached for Registration<E, P> {
+impl<E: Target, P> Attached for Registration<E, P> {
     unsafe fn detach(self: Pin<&mut Self>) {
         // SAFETY: Nothing is moved.
         let this = unsafe { self.get_unchecked_mut() };

@@ -127,8 +127,8 @@ not_exported! {
     /// Returns `true` if the clock of an instance counts nanoseconds.
     fn trace_clock_in_ns(instance: *mut bindings::trace_array) -> bool;
 
-    /// Keeps records that are filtered out of the buffer, or does not any more.
-    fn trace_filter_buffering_off(instance: *mut bindings::trace_array, off: bool);
+    /// Turns the buffer for records that may be filtered out off, if `set`, or on again.
+    fn tracing_set_filter_buffering(instance: *mut bindings::trace_array, set: bool) -> c_int;
 
     /// Adds an entry to `error_log`.
     fn tracing_log_err(

@@ -47,12 +47,12 @@ pub use self::{
     hit::*,
     names::{
         labels_size,
-        Entry,
         Label,
         Labels,
         Mask,
         Name,
         Named, //
+        NamedValue,
     },
     number::*,
     object::*,

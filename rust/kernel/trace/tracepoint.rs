@@ -400,7 +400,7 @@ pub(super) fn synchronize() {
 /// A probe that was attached when it was read.
 #[derive(Clone, Copy)]
 #[doc(hidden)]
-pub struct Probe {
+pub struct AttachedProbe {
     /// The function.
     pub func: *mut c_void,
     /// The first argument of the probe.
@@ -420,10 +420,10 @@ pub struct Probes<'g> {
 }
 
 impl Iterator for Probes<'_> {
-    type Item = Probe;
+    type Item = AttachedProbe;
 
     #[inline]
-    fn next(&mut self) -> Option<Probe> {
+    fn next(&mut self) -> Option<AttachedProbe> {
         if self.next.is_null() {
             return None;
         }
@@ -442,6 +442,6 @@ impl Iterator for Probes<'_> {
         // SAFETY: For the same reason the next one is in the same array.
         self.next = unsafe { self.next.add(1) };
 
-        Some(Probe { func, data })
+        Some(AttachedProbe { func, data })
     }
 }

@@ -58,8 +58,8 @@
 //!             Command,
 //!             CommandOps,
 //!             Hit,
-//!             Kind,
-//!             Line,
+//!             CommandKind,
+//!             CommandLine,
 //!             NewTrigger,
 //!             Trigger,
 //!             TriggersMut, //
@@ -71,7 +71,7 @@
 //!     hits: Atomic<u64>,
 //! }
 //!
-//! static COUNT: CommandOps<Count> = CommandOps::new(c"rust_count_example", Kind::Record);
+//! static COUNT: CommandOps<Count> = CommandOps::new(c"rust_count_example", CommandKind::Record);
 //!
 //! #[vtable]
 //! impl Command for Count {
@@ -83,7 +83,7 @@
 //!
 //!     fn parse<'h>(
 //!         file: EventFile<Locked<'h>>,
-//!         line: Line<'_>,
+//!         line: CommandLine<'_>,
 //!         lists: &mut TriggersMut<'h>,
 //!     ) -> Result {
 //!         if line.remove() {
@@ -203,7 +203,7 @@ pub trait Command: Sized + 'static {
     /// An error is returned to its writer. May sleep.
     fn parse<'h>(
         file: EventFile<Locked<'h>>,
-        line: Line<'_>,
+        line: CommandLine<'_>,
         lists: &mut TriggersMut<'h>,
     ) -> Result;
 
@@ -234,7 +234,7 @@ pub trait Command: Sized + 'static {
 
 /// The kind of a command for C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum CommandKind {
     /// Histograms: `enable_hist` and `disable_hist` mean the triggers of this command, see
     /// [`Switch`]. They are hit with the record, after its filter has been asked.
     ///
@@ -260,7 +260,7 @@ pub enum Kind {
 /// and then has all of a type hit if any of them is to be.
 const POST: u32 = 1 << 30;
 
-impl Kind {
+impl CommandKind {
     const fn ty(self) -> u32 {
         match self {
             Self::Hist if cfg!(CONFIG_HIST_TRIGGERS_RUST) => {
@@ -284,12 +284,12 @@ impl Kind {
 
 /// A line for a [`Command`].
 #[derive(Clone, Copy)]
-pub struct Line<'a> {
+pub struct CommandLine<'a> {
     remove: bool,
     params: Option<&'a CStr>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> CommandLine<'a> {
     /// Returns `true` if the line began with `!`: a trigger is to be removed.
     pub fn remove(&self) -> bool {
         self.remove
@@ -338,7 +338,7 @@ const fn is_hist(name: &CStr) -> bool {
 
 impl<T: Command> CommandOps<T> {
     /// Creates the description of the command `name`.
-    pub const fn new(name: &'static CStr, kind: Kind) -> Self {
+    pub const fn new(name: &'static CStr, kind: CommandKind) -> Self {
         // The missing callbacks are only called by C's implementation of other commands. C would
         // free the filter by `set_filter` before it has a trigger freed, and wait for hits each
         // time.
@@ -355,9 +355,9 @@ impl<T: Command> CommandOps<T> {
                 set_filter: None,
                 trigger: Some(match kind {
                     // They have a limit of their own, that of their scratch memory.
-                    Kind::Hist if is_hist(name) => Self::hit_record,
-                    Kind::Hist | Kind::Record => Self::hit_nested_record,
-                    Kind::Always | Kind::Post => Self::hit_nested,
+                    CommandKind::Hist if is_hist(name) => Self::hit_record,
+                    CommandKind::Hist | CommandKind::Record => Self::hit_nested_record,
+                    CommandKind::Always | CommandKind::Post => Self::hit_nested,
                 }),
                 count_func: Some(data::count),
                 init: None,
@@ -394,7 +394,7 @@ impl<T: Command> CommandOps<T> {
             // SAFETY: By the safety requirements, `params` is a string if it is not null.
             Some(unsafe { CStr::from_char_ptr(params) })
         };
-        let line = Line {
+        let line = CommandLine {
             // SAFETY: A string has a first byte.
             remove: unsafe { *word } == b'!',
             params,

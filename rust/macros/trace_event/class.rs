@@ -323,7 +323,7 @@ impl Field {
         self.check_type()?;
         let compare = self.compare_type();
         let filter = self.filter()?;
-        let filter = quote!(#root::Filter::#filter);
+        let filter = quote!(#root::FilterType::#filter);
 
         let (pieces, make) = match &self.kind {
             Kind::Value(ty) => {
@@ -332,7 +332,7 @@ impl Field {
                     vec![self.named(ty)],
                     quote_spanned!(ty.span()=> {
                         #check
-                        #root::Field::value::<#ty>(__TYPE.as_char_ptr(), #name, #filter)
+                        #root::FieldSpec::value::<#ty>(__TYPE.as_char_ptr(), #name, #filter)
                     }),
                 )
             }
@@ -342,7 +342,7 @@ impl Field {
                     None => Piece::Text(format!("struct {}", structure(ty)?)),
                 }],
                 quote_spanned!(ty.span()=>
-                    #root::Field::structure::<#ty>(__TYPE.as_char_ptr(), #name, #filter)),
+                    #root::FieldSpec::structure::<#ty>(__TYPE.as_char_ptr(), #name, #filter)),
             ),
             Kind::Array(ty, len) => {
                 let signed = element_signed(ty);
@@ -353,7 +353,7 @@ impl Field {
                         Piece::Num(quote!((#len) as i128)),
                         Piece::Text("]".into()),
                     ],
-                    quote_spanned!(ty.span()=> #root::Field::array::<#ty, { #len }>(
+                    quote_spanned!(ty.span()=> #root::FieldSpec::array::<#ty, { #len }>(
                         __TYPE.as_char_ptr(), #name, #signed, #filter)),
                 )
             }
@@ -364,14 +364,14 @@ impl Field {
                     Piece::Num(quote!((#len) as i128)),
                     Piece::Text("]".into()),
                 ],
-                quote!(#root::Field::array::<u8, { #len }>(
+                quote!(#root::FieldSpec::array::<u8, { #len }>(
                     __TYPE.as_char_ptr(), #name, false, #filter)),
             ),
             Kind::Dynamic { what, relative } => {
                 let (pieces, signed) = self.span_type(what, *relative);
                 (
                     pieces,
-                    quote!(#root::Field::span(__TYPE.as_char_ptr(), #name, #signed, #filter)),
+                    quote!(#root::FieldSpec::span(__TYPE.as_char_ptr(), #name, #signed, #filter)),
                 )
             }
         };
@@ -435,9 +435,9 @@ pub(super) fn class(class: &Class, of_c: bool) -> Result<TokenStream> {
         }
 
         #hidden
-        static #fields: [#root::Field; #count] = [
+        static #fields: [#root::FieldSpec; #count] = [
             #(#descriptions,)*
-            #root::Field::end(),
+            #root::FieldSpec::end(),
         ];
 
         #write

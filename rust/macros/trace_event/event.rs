@@ -78,7 +78,7 @@ fn tuple(args: &[Arg]) -> TokenStream {
     quote!((#(#types,)*))
 }
 
-/// The implementation of `Event` for `name`.
+/// The implementation of `Target` for `name`.
 pub(super) fn implementation(
     name: &Ident,
     args: &[Arg],
@@ -101,7 +101,7 @@ pub(super) fn implementation(
         #[cfg(CONFIG_EVENT_TRACING)]
         #[allow(improper_ctypes_definitions, clippy::too_many_arguments)]
         // SAFETY: The function has the prototype of the tracepoint, and calls what its data is.
-        unsafe impl ::kernel::trace::probe::Event for #name {
+        unsafe impl ::kernel::trace::probe::Target for #name {
             type Args<'a> = #tuple;
 
             #[inline]

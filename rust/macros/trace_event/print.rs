@@ -439,7 +439,9 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
             // also in C's print format, where they are needed.
             #[allow(clippy::unnecessary_cast)]
             #[inline(always)]
-            fn __print(#line: &mut #root::Line<'_, { ::core::mem::offset_of!(#record, __data) }>) {
+            fn __print(
+                #line: &mut #root::PrintLine<'_, { ::core::mem::offset_of!(#record, __data) }>,
+            ) {
                 let iter = #line.as_raw();
                 #(let #values = #args;)*
 
@@ -457,7 +459,7 @@ pub(super) fn output(of: &Ident, class: &Class, print: &Print) -> Result<TokenSt
 
             // SAFETY: C calls this with a record of the event.
             let line = unsafe {
-                #root::Line::<{ ::core::mem::offset_of!(#record, __data) }>::new(iter, event)
+                #root::PrintLine::<{ ::core::mem::offset_of!(#record, __data) }>::new(iter, event)
             };
             let mut #line = match line {
                 Ok(line) => line,

@@ -8,10 +8,8 @@ use crate::{
 };
 use kernel::{
     prelude::*,
-    trace::{
-        builtin::context,
-        trigger::Hit, //
-    },
+    stacktrace,
+    trace::trigger::Hit, //
 };
 
 /// Number of functions that a stack leaves out at its top: those between the event and the one that
@@ -69,11 +67,11 @@ impl HitContext for Hit<'_> {
 
     #[inline]
     fn comm(&self) -> Comm {
-        context::current_comm()
+        current!().comm_bytes()
     }
 
     fn first_comm(&self) -> Comm {
-        if context::current_pid() == 0 {
+        if current!().pid() == 0 {
             return *b"<idle>\0\0\0\0\0\0\0\0\0\0";
         }
         HitContext::comm(self)
@@ -82,6 +80,6 @@ impl HitContext for Hit<'_> {
     #[inline(always)]
     fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize {
         <[usize]>::mut_from_bytes(to.as_mut_bytes())
-            .map_or(0, |addresses| context::save_stack(addresses, STACK_SKIP))
+            .map_or(0, |addresses| stacktrace::save(addresses, STACK_SKIP))
     }
 }

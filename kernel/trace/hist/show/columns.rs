@@ -3,8 +3,12 @@
 //! The columns of keys and values.
 
 use kernel::{
+    kallsyms::{
+        may_show_addresses,
+        SymbolName, //
+    },
     prelude::*,
-    trace::builtin::symbol, //
+    trace::builtin::syscall, //
 };
 
 use crate::{
@@ -82,7 +86,7 @@ impl KeyColumn {
             }
             KeyFormat::Symbol { offset } => {
                 out.put(b": [");
-                out.hex(if symbol::address_allowed() { n } else { 0 }, 0);
+                out.hex(if may_show_addresses() { n } else { 0 }, 0);
                 out.put(b"] ");
                 write_symbol(out, n, offset, if offset { 55 } else { 45 });
             }
@@ -94,7 +98,7 @@ impl KeyColumn {
                 out.put(b"]");
             }
             KeyFormat::Syscall { signed } => {
-                let name = symbol::syscall_name(n);
+                let name = syscall::name(n);
 
                 out.put(b": ");
                 out.left(name.map_or(b"unknown_syscall", CStr::to_bytes), 30);
@@ -190,7 +194,7 @@ pub(crate) fn write_stack(out: &mut TextBuf, addresses: &[u64]) {
 }
 
 pub(crate) fn write_symbol(out: &mut TextBuf, address: u64, offset: bool, width: usize) {
-    let mut name = symbol::Name::new();
+    let mut name = SymbolName::new();
     // C does not fill up numbers.
     let width = if cfg!(CONFIG_KALLSYMS) { width } else { 0 };
 

@@ -2,18 +2,18 @@
 
 //! The `hist_debug` file of an event: what its histograms are made of.
 
-use core::fmt::{
-    self,
-    Write, //
+use core::{
+    fmt::{
+        self,
+        Write, //
+    },
+    ptr, //
 };
 use kernel::{
     prelude::*,
     sync::Arc,
     trace::{
-        builtin::{
-            event_seq::EventSeqFile,
-            symbol, //
-        },
+        builtin::event_seq::EventSeqFile,
         event_file::{
             EventFile,
             FieldKind as RecordKind,
@@ -112,7 +112,7 @@ fn write_hist(out: &mut TextBuf, hist: &Arc<Histogram>) -> fmt::Result {
     let spec = &hist.spec;
 
     write!(out, "hist_data: ")?;
-    pointer(out, hist.id());
+    pointer(out, hist.id())?;
     write!(out, "\n\n  n_vals: {}\n", spec.n_vals)?;
     writeln!(out, "  n_keys: {}", spec.n_keys())?;
     writeln!(out, "  n_fields: {}", spec.fields.len())?;
@@ -274,7 +274,7 @@ fn write_referred(
         var_ref.var_idx
     )?;
     out.put(b"      var.hist_data: ");
-    pointer(out, owner);
+    pointer(out, owner)?;
     writeln!(out, "\n      var_ref_idx (into hist_data->var_refs[]): {i}")?;
     if let Some((system, event)) = &var_ref.event {
         out.put(b"      system: ");
@@ -341,10 +341,20 @@ fn write_track(out: &mut TextBuf, hist: &Arc<Histogram>, i: usize, track: &Track
     Ok(())
 }
 
-fn pointer(out: &mut TextBuf, hist: HistogramId) {
-    let mut text = symbol::Name::new();
+/// Writes what `%p` prints in C: a number that only identifies the histogram.
+fn pointer(out: &mut TextBuf, hist: HistogramId) -> fmt::Result {
+    NoPrefix(out).write_fmt(fmt!("{:p}", ptr::without_provenance::<c_void>(hist.0)))
+}
 
-    out.put(text.hashed(hist.0));
+/// Omits the `0x`, or the spaces in place of it, that the kernel's `{:p}` begins with. It writes
+/// its text at once.
+struct NoPrefix<'a>(&'a mut TextBuf);
+
+impl Write for NoPrefix<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.put(text.as_bytes().get(2..).unwrap_or_default());
+        Ok(())
+    }
 }
 
 /// Returns the name of the function of C that computes a field, without `hist_field_`.

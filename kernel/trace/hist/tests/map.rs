@@ -11,7 +11,7 @@ mod vars;
 
 use kernel::{
     percpu::{
-        Pads,
+        ScratchPool,
         NESTING, //
     },
     prelude::*, //
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn nested_pads() -> Result {
-        let pads = Pads::new(5)?;
+        let pads = ScratchPool::new(5)?;
 
         for _ in 0..2 {
             let mut guards = [const { None }; NESTING];
@@ -426,10 +426,10 @@ mod tests {
             assert!(again.is_some());
             assert!(still);
         }
-        assert_eq!(Pads::new(0).err(), Some(EINVAL));
-        assert_eq!(Pads::new(4097).err(), Some(EINVAL));
-        assert_eq!(Pads::new(usize::MAX).err(), Some(EINVAL));
-        assert!(Pads::new(4096).is_ok());
+        assert_eq!(ScratchPool::new(0).err(), Some(EINVAL));
+        assert_eq!(ScratchPool::new(4097).err(), Some(EINVAL));
+        assert_eq!(ScratchPool::new(usize::MAX).err(), Some(EINVAL));
+        assert!(ScratchPool::new(4096).is_ok());
         Ok(())
     }
 }

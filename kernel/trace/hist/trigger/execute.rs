@@ -15,8 +15,8 @@ use kernel::{
             Locked, //
         },
         trigger::{
+            CommandLine,
             Filter,
-            Line,
             Trigger,
             TriggersMut, //
         },
@@ -62,7 +62,7 @@ const BEHIND_IF_MIN: usize = 2;
 /// Parses and executes a line.
 pub(super) fn execute<'h>(
     file: EventFile<Locked<'h>>,
-    line: Line<'_>,
+    line: CommandLine<'_>,
     lists: &mut TriggersMut<'h>,
 ) -> Result {
     let params = line.params().ok_or(EINVAL)?.to_bytes();

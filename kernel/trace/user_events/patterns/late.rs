@@ -6,15 +6,13 @@
 
 use super::line::Line;
 use kernel::{
+    memcg::Charge,
     prelude::*,
     sync::Arc,
-    trace::{
-        builtin::charge::Charge,
-        event_file::{
-            EventFile,
-            Locked, //
-        },
-    },
+    trace::event_file::{
+        EventFile,
+        Locked, //
+    }, //
 };
 
 /// Lines that were not applied to an event, as its process would have had to wait for memory.

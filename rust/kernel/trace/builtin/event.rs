@@ -45,7 +45,7 @@ use super::{
         FieldDef,
         Fields, //
     },
-    output::Line, //
+    output::OutputLine, //
 };
 use crate::{
     bindings,
@@ -155,7 +155,7 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     /// Called in any context, with locks held, as records are also printed where the event happens
     /// (with `tp_printk`) and when the kernel dumps its buffers. So this must neither sleep, nor
     /// allocate memory, nor take a lock.
-    fn print(&self, _line: &mut Line<'_>) {
+    fn print(&self, _line: &mut OutputLine<'_>) {
         build_error!(crate::error::VTABLE_DEFAULT_ERROR)
     }
 }
@@ -252,7 +252,7 @@ impl<T> Event<T> {
     /// The head of the list that C sees.
     #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
     pub(in crate::trace) fn field_list(&self) -> *mut bindings::list_head {
-        self.core.fields.for_current()
+        self.core.fields.head()
     }
 
     /// The `trace_event_call` of the event.
@@ -425,7 +425,9 @@ impl<T: Operations> Event<T> {
             (*call).event.funcs = Callbacks::<T>::functions();
             (*call).print_fmt = text.wrapping_add(print_fmt).cast_mut();
             (*call).data = owner.cast_mut().cast();
-            (*call).flags = bindings::TRACE_EVENT_FL_TRACEPOINT as c_int;
+            // C is not to free the fields.
+            (*call).flags = (bindings::TRACE_EVENT_FL_TRACEPOINT
+                | bindings::TRACE_EVENT_FL_OWN_FIELDS) as c_int;
 
             (*dynamic).list.next = &raw mut (*dynamic).list;
             (*dynamic).list.prev = &raw mut (*dynamic).list;
@@ -464,11 +466,8 @@ impl<T: Operations> Event<T> {
         // may still have detached ones.
         self.readers.wait();
 
-        self.core.fields.hidden(held, || {
-            // SAFETY: By the type invariant the event is registered. The fields, which are not C's
-            // to free, are hidden from it.
-            unsafe { calls::remove(&self.core, held) }
-        })?;
+        // SAFETY: By the type invariant the event is registered.
+        unsafe { calls::remove(&self.core, held)? };
 
         // INVARIANT: C does not know the event any more, so the reference can be dropped.
         self.registered.store(false, Relaxed);

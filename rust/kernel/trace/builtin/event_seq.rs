@@ -3,7 +3,7 @@
 //! Files of an event whose text is generated when they are read: `hist`, `hist_raw`, `hist_debug`.
 //!
 //! C makes these files with the directory of the event, for operations that it finds by the name
-//! of a static. An [`EventSeqFile`] and a static [`FileOps`] of it are what is behind one.
+//! of a static. An [`EventSeqFile`] and a static [`FileOperations`] of it are what is behind one.
 //!
 //! The text of one reading is collected with `event_mutex` held, when the file is read from its
 //! start. Longer operations, and all writes, happen without the mutex. So the text is consistent
@@ -101,7 +101,7 @@ pub trait EventSeqFile: Sized + 'static {
     fn show(text: &Self::Text, item: usize, m: &SeqFile) -> Result<bool>;
 
     /// Returns the number of hits that the text covers. With this function the file can be polled:
-    /// see [`FileOps`].
+    /// see [`FileOperations`].
     fn hits<'h>(_file: EventFile<Locked<'h>>, _lists: &TriggersMut<'h>) -> u64 {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
@@ -122,13 +122,13 @@ pub trait EventSeqFile: Sized + 'static {
 ///
 /// In C it is a `struct file_operations`.
 #[repr(transparent)]
-pub struct FileOps<T> {
+pub struct FileOperations<T> {
     fops: bindings::file_operations,
     _text: PhantomData<fn(T)>,
 }
 
 // SAFETY: It is never changed.
-unsafe impl<T> Sync for FileOps<T> {}
+unsafe impl<T> Sync for FileOperations<T> {}
 
 /// The state of an open file.
 ///
@@ -168,7 +168,7 @@ struct News {
     seen: u64,
 }
 
-impl<T: EventSeqFile> FileOps<T> {
+impl<T: EventSeqFile> FileOperations<T> {
     /// Creates the operations.
     #[expect(clippy::new_without_default, reason = "what is made is for a static")]
     pub const fn new() -> Self {
@@ -559,7 +559,7 @@ impl<T: EventSeqFile> Reading<T> {
 ///
 /// # Safety
 ///
-/// As that of [`FileOps::with_event`].
+/// As that of [`FileOperations::with_event`].
 unsafe fn event_of(file: *mut bindings::file, _held: Held<'_>) -> *mut bindings::trace_event_file {
     // SAFETY: By the safety requirements, `file` is one of an event. The mutex is held.
     unsafe { bindings::event_file_file(file) }

@@ -7,11 +7,6 @@
 use crate::{
     bindings,
     prelude::*,
-    sync::atomic::{
-        Atomic,
-        Relaxed, //
-    },
-    trace::event_mutex::Held,
     types::Opaque, //
 };
 use core::{
@@ -120,9 +115,8 @@ impl<'a> Field<'a> {
 
 /// The fields of an event as C sees them: a list, last field first.
 ///
-/// C frees the nodes of an event that it removes, as it has allocated those of its own events. So
-/// the task that removes an event of ours is shown an empty list instead. The real one is never
-/// changed: it is read with no more than `trace_event_sem` held.
+/// The event has `TRACE_EVENT_FL_OWN_FIELDS`, so C does not free the nodes, which it has not
+/// allocated. The list is never changed: it is read with no more than `trace_event_sem` held.
 ///
 /// # Invariants
 ///
@@ -170,22 +164,6 @@ fn static_type(ty: &[u8]) -> Option<&'static CStr> {
         _ => return None,
     })
 }
-
-/// A list without fields.
-struct Empty(Opaque<bindings::list_head>);
-
-// SAFETY: Nobody writes to it.
-unsafe impl Sync for Empty {}
-
-static EMPTY: Empty = Empty(Opaque::new(bindings::list_head {
-    next: (&raw const EMPTY).cast_mut().cast(),
-    prev: (&raw const EMPTY).cast_mut().cast(),
-}));
-
-/// The list whose fields are hidden, and the task that they are hidden from. Only written with
-/// `event_mutex` held.
-static HIDDEN: Atomic<*const List> = Atomic::new(core::ptr::null());
-static HIDDEN_FROM: Atomic<*mut bindings::task_struct> = Atomic::new(core::ptr::null_mut());
 
 impl List {
     /// Creates a list of `defs`, and keeps copies of `strings`.
@@ -266,31 +244,9 @@ impl List {
         }
     }
 
-    /// The list for the task that asks.
-    pub(in crate::trace) fn for_current(&self) -> *mut bindings::list_head {
-        // Only a task itself stores its own address, and before that what is hidden, so a task that
-        // reads its own address reads the right list. Others need not know.
-        //
-        // SAFETY: There are no requirements.
-        let mine = HIDDEN_FROM.load(Relaxed) == unsafe { bindings::get_current() };
-
-        if mine && core::ptr::eq(HIDDEN.load(Relaxed), self) {
-            EMPTY.0.get()
-        } else {
-            self.head.get()
-        }
-    }
-
-    /// Runs `f`, which may have C remove the event, with the fields hidden from the current task.
-    pub(in crate::trace) fn hidden<R>(&self, _held: Held<'_>, f: impl FnOnce() -> R) -> R {
-        HIDDEN.store(self, Relaxed);
-        // SAFETY: There are no requirements.
-        HIDDEN_FROM.store(unsafe { bindings::get_current() }, Relaxed);
-        let result = f();
-        HIDDEN_FROM.store(core::ptr::null_mut(), Relaxed);
-        HIDDEN.store(core::ptr::null(), Relaxed);
-
-        result
+    /// Returns the head of the list, for C.
+    pub(in crate::trace) fn head(&self) -> *mut bindings::list_head {
+        self.head.get()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Files that each instance has, with lines that can be read and written.
 //!
 //! C makes these files with the instance, for operations that it finds by the name of a static. An
-//! [`InstanceFile`] and a static [`Operations`] of it are what is behind one. So they are for
+//! [`InstanceFile`] and a static [`FileOperations`] of it are what is behind one. So they are for
 //! built-in code only.
 //!
 //! C header: [`include/linux/seq_file.h`](srctree/include/linux/seq_file.h)
@@ -55,18 +55,18 @@ pub trait InstanceFile: Sized + 'static {
 ///
 /// In C it is a `struct file_operations`.
 #[repr(transparent)]
-pub struct Operations<T> {
+pub struct FileOperations<T> {
     fops: bindings::file_operations,
     _file: PhantomData<fn(T)>,
 }
 
 // SAFETY: It is never changed.
-unsafe impl<T> Sync for Operations<T> {}
+unsafe impl<T> Sync for FileOperations<T> {}
 
 /// Number of bytes that one write takes.
 const WRITE_MAX: usize = 16 * PAGE_SIZE;
 
-impl<T: InstanceFile> Operations<T> {
+impl<T: InstanceFile> FileOperations<T> {
     /// Creates the operations.
     #[expect(clippy::new_without_default, reason = "what is made is for a static")]
     pub const fn new() -> Self {
@@ -91,16 +91,16 @@ impl<T: InstanceFile> Operations<T> {
         // SAFETY: By the safety requirements.
         let instance = unsafe { instance_of(inode) };
 
+        let Some(instance) = NonNull::new(instance) else {
+            return ENODEV.to_errno();
+        };
         // SAFETY: C looks for an instance at this address.
-        let ret = unsafe { bindings::tracing_check_open_get_tr(instance) };
+        let ret = unsafe { bindings::tracing_check_open_get_tr(instance.as_ptr()) };
         if ret != 0 {
             return ret;
         }
         // SAFETY: This is the reference that was just taken. It is dropped if the opening fails.
-        let instance = NonNull::new(instance).and_then(|tr| unsafe { InstanceRef::from_raw(tr) });
-        let Some(instance) = instance else {
-            return EBUSY.to_errno();
-        };
+        let instance = unsafe { InstanceRef::from_raw(instance) };
         // SAFETY: The file is being opened.
         let flags = unsafe { (*file).f_flags };
 
@@ -213,5 +213,5 @@ unsafe fn instance_of(inode: *mut bindings::inode) -> *mut bindings::trace_array
 /// `instance` must be null, or one that the open file has a reference to.
 unsafe fn borrow(instance: *mut bindings::trace_array) -> Option<ManuallyDrop<InstanceRef>> {
     // SAFETY: By the safety requirements there is a reference, which is not dropped here.
-    NonNull::new(instance).map(|ptr| ManuallyDrop::new(unsafe { InstanceRef::assume(ptr) }))
+    NonNull::new(instance).map(|ptr| ManuallyDrop::new(unsafe { InstanceRef::from_raw(ptr) }))
 }

@@ -25,25 +25,25 @@ use core::{
 /// # Invariants
 ///
 /// `iter` is valid during `'a`, accessed by this thread only, and has a record of `event`, which is
-/// registered.
-pub struct Line<'a> {
+/// registered. The record does not change during `'a`.
+pub struct OutputLine<'a> {
     iter: *mut bindings::trace_iterator,
     event: *mut bindings::trace_event,
     _iter: PhantomData<&'a mut bindings::trace_iterator>,
     _not_thread_safe: NotThreadSafe,
 }
 
-impl<'a> Line<'a> {
+impl<'a> OutputLine<'a> {
     /// # Safety
     ///
     /// `iter` must be valid during `'a`, accessed by no other code, and have a record of `event`,
-    /// which must be registered during `'a`.
+    /// which must be registered during `'a`. The record must not change during `'a`.
     pub(in crate::trace) unsafe fn from_raw(
         iter: *mut bindings::trace_iterator,
         event: *mut bindings::trace_event,
     ) -> Self {
         // INVARIANT: By the safety requirements, `iter` is valid and exclusive during `'a`, and has
-        // a record of `event`, which is registered.
+        // a record of `event`, which is registered. The record does not change.
         Self {
             iter,
             event,
@@ -53,8 +53,9 @@ impl<'a> Line<'a> {
     }
 
     /// The record with its header, which field offsets count from.
-    pub fn record(&self) -> &[u8] {
-        // SAFETY: By the type invariant the iterator has a record, of the size that it says.
+    pub fn record(&self) -> &'a [u8] {
+        // SAFETY: By the type invariant the iterator has a record, of the size that it says, which
+        // does not change during `'a`.
         unsafe {
             slice::from_raw_parts(
                 (*self.iter).ent.cast::<u8>(),
@@ -64,7 +65,7 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the record without its header.
-    pub fn payload(&self) -> &[u8] {
+    pub fn payload(&self) -> &'a [u8] {
         self.record().get(HEADER_SIZE..).unwrap_or_default()
     }
 
@@ -108,8 +109,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// For code that writes to anything. It never fails: see [`Line`] for what does not fit.
-impl fmt::Write for Line<'_> {
+/// For code that writes to anything. It never fails: see [`OutputLine`] for what does not fit.
+impl fmt::Write for OutputLine<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.write_bytes(text.as_bytes());
         Ok(())

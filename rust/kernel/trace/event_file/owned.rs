@@ -70,7 +70,7 @@ impl EventFile<Owned> {
     /// - `EINVAL` if there is no such event, or if it is one that cannot be enabled.
     /// - `EBUSY` if the event is being removed, or if it is in a module that is still being
     ///   initialised: if that fails the module goes, whatever its references are. Also if there are
-    ///   too many references to the event or the instance, as some were leaked.
+    ///   too many references to the event, as some were leaked.
     /// - `ENODEV` if there is no top instance yet.
     pub fn get(instance: Option<&CStr>, system: &CStr, event: &CStr) -> Result<Self> {
         let instance = InstanceRef::find(instance)?;

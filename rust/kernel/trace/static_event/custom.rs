@@ -11,7 +11,6 @@
 use super::{
     super::{
         event_mutex,
-        module_ref::ModuleRef,
         probe,
         tracepoint, //
     },
@@ -19,6 +18,7 @@ use super::{
 };
 use crate::{
     bindings,
+    module_ref::ModuleRef,
     prelude::*, //
 };
 
@@ -102,8 +102,8 @@ pub(super) unsafe extern "C" fn register(
         // the probe that is detached.
         let result = unsafe { bindings::trace_event_reg(call, what, data) };
         tracepoint::synchronize();
-        // SAFETY: The reference is the one of when the probe was attached.
-        unsafe { bindings::trace_module_put(module) };
+        // SAFETY: The reference was forgotten when the probe was attached.
+        drop(unsafe { ModuleRef::from_forgotten(module) });
         result
     }
 }

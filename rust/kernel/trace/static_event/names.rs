@@ -72,7 +72,7 @@ impl Name {
 
     /// The names of a table, whose strings are in `labels`.
     pub const fn table<const N: usize, const SIZE: usize>(
-        entries: &[Entry; N],
+        entries: &[NamedValue; N],
         labels: &'static Labels<SIZE>,
     ) -> [Self; N] {
         let mut names = [Self::new(0, c""); N];
@@ -158,12 +158,12 @@ impl Label<&'static CStr> {
 
 /// An entry of a table.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct NamedValue {
     pub(super) value: i128,
     pub(super) label: &'static str,
 }
 
-impl Entry {
+impl NamedValue {
     /// An entry that is yet to be set.
     pub const UNSET: Self = Self::new(0, "");
 
@@ -188,7 +188,7 @@ impl Entry {
 }
 
 /// Returns the size of the strings of a table, each with its NUL.
-pub const fn labels_size(entries: &[Entry]) -> usize {
+pub const fn labels_size(entries: &[NamedValue]) -> usize {
     let (mut size, mut i) = (0, 0);
 
     while i < entries.len() {
@@ -203,7 +203,7 @@ pub struct Labels<const SIZE: usize>([u8; SIZE]);
 
 impl<const SIZE: usize> Labels<SIZE> {
     /// Joins the strings, of which `SIZE` must be the [size](labels_size).
-    pub const fn new(entries: &[Entry]) -> Self {
+    pub const fn new(entries: &[NamedValue]) -> Self {
         let mut labels = [0; SIZE];
         let (mut at, mut i) = (0, 0);
 

@@ -26,7 +26,7 @@ use crate::{
 
 /// The kind of a field for filters and histograms, if not that of its type.
 #[derive(Clone, Copy)]
-pub enum Filter {
+pub enum FilterType {
     /// As its type says.
     Auto = bindings::FILTER_OTHER as isize,
     /// A pointer to a string, which is read with care.
@@ -43,19 +43,19 @@ pub enum Filter {
 ///
 /// Only C writes to it: when it looks at the print format of an event, it may set `needs_test`.
 #[repr(transparent)]
-pub struct Field(Opaque<bindings::trace_event_fields>);
+pub struct FieldSpec(Opaque<bindings::trace_event_fields>);
 
 // SAFETY: By the type invariant it is C's.
-unsafe impl Sync for Field {}
+unsafe impl Sync for FieldSpec {}
 
-impl Field {
+impl FieldSpec {
     const fn new(
         ty: *const c_char,
         name: &'static CStr,
         size: usize,
         align: usize,
         signed: bool,
-        filter: Filter,
+        filter: FilterType,
         len: usize,
     ) -> Self {
         assert!(size <= u16::MAX as usize && len <= u16::MAX as usize);
@@ -81,7 +81,11 @@ impl Field {
     }
 
     /// A field of type `T`, which C calls `ty`.
-    pub const fn value<T: Scalar>(ty: *const c_char, name: &'static CStr, filter: Filter) -> Self {
+    pub const fn value<T: Scalar>(
+        ty: *const c_char,
+        name: &'static CStr,
+        filter: FilterType,
+    ) -> Self {
         Self::new(
             ty,
             name,
@@ -97,7 +101,7 @@ impl Field {
     pub const fn structure<T: AsBytes + Copy>(
         ty: *const c_char,
         name: &'static CStr,
-        filter: Filter,
+        filter: FilterType,
     ) -> Self {
         Self::new(ty, name, size_of::<T>(), align_of::<T>(), false, filter, 0)
     }
@@ -107,7 +111,7 @@ impl Field {
         ty: *const c_char,
         name: &'static CStr,
         signed: bool,
-        filter: Filter,
+        filter: FilterType,
     ) -> Self {
         assert!(N > 0, "an array field has no elements");
         Self::new(
@@ -126,7 +130,7 @@ impl Field {
         ty: *const c_char,
         name: &'static CStr,
         signed: bool,
-        filter: Filter,
+        filter: FilterType,
     ) -> Self {
         Self::new(ty, name, 4, 4, signed, filter, 0)
     }
@@ -164,7 +168,7 @@ impl Class {
     pub const unsafe fn new<const N: usize>(
         this: *const Self,
         system: &'static CStr,
-        fields: &'static [Field; N],
+        fields: &'static [FieldSpec; N],
         probe: *const (),
         perf_probe: *const (),
         custom: bool,

@@ -165,7 +165,7 @@ const BROKEN: &CStr = c"(broken)";
 ///
 /// `iter` is valid during `'a`, accessed by this thread only, and its entry is a record of `len`
 /// bytes, which are `END` at least.
-pub struct Line<'a, const END: usize> {
+pub struct PrintLine<'a, const END: usize> {
     iter: *mut bindings::trace_iterator,
     entry: *const u8,
     len: usize,
@@ -173,7 +173,7 @@ pub struct Line<'a, const END: usize> {
     _not_thread_safe: NotThreadSafe,
 }
 
-impl<'a, const END: usize> Line<'a, END> {
+impl<'a, const END: usize> PrintLine<'a, END> {
     /// Prints the name of the event.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ const TEXT_MAX: usize = bindings::TRACE_EVENT_STR_MAX as usize;
 /// # Safety
 ///
 /// What [`reserve`](Self::reserve) returns is a record as its [`Room`] describes.
-pub unsafe trait Target {
+pub unsafe trait Sink {
     /// A record that is being written.
     type Room<'s>: Room
     where
@@ -54,13 +54,13 @@ pub unsafe trait Target {
 
     /// Reserves `len` bytes, of which [`HEADER_SIZE`](super::super::HEADER_SIZE) are the header's.
     ///
-    /// `slot` is for what a target has to keep meanwhile.
+    /// `slot` is for what a sink has to keep meanwhile.
     fn reserve<'s>(self, len: usize, slot: &'s mut ReservationStorage) -> Option<Self::Room<'s>>
     where
         Self: 's;
 }
 
-/// Room for what a target has to keep while a record is written.
+/// Room for what a sink has to keep while a record is written.
 #[inline(always)]
 pub fn slot() -> ReservationStorage {
     ReservationStorage::new()
@@ -120,7 +120,7 @@ impl<'g> FileSink<'g> {
 }
 
 // SAFETY: A reservation in the ring buffer is for its writer alone until it is committed.
-unsafe impl<'g> Target for FileSink<'g> {
+unsafe impl<'g> Sink for FileSink<'g> {
     type Room<'s>
         = Reservation<'s>
     where
@@ -195,7 +195,7 @@ impl<'g> PerfSink<'g> {
 
 #[cfg(CONFIG_PERF_EVENTS)]
 // SAFETY: The buffer of the context is for its writer alone until it is committed.
-unsafe impl<'g> Target for PerfSink<'g> {
+unsafe impl<'g> Sink for PerfSink<'g> {
     type Room<'s>
         = PerfReservation<'g>
     where
@@ -288,11 +288,11 @@ impl<R> Layout<R> {
     ///
     /// `None` if the target has no room for it, or if its size does not fit in 16 bits.
     #[inline(always)]
-    pub fn reserve<'s, T: Target + 's>(
+    pub fn reserve<'s, T: Sink + 's>(
         self,
         target: T,
         slot: &'s mut ReservationStorage,
-    ) -> Option<Entry<R, T::Room<'s>>> {
+    ) -> Option<ReservedRecord<R, T::Room<'s>>> {
         let len = size_of::<R>().saturating_add(self.end.wrapping_sub(self.start));
 
         // Without anything of variable size this is known when it is compiled.
@@ -302,7 +302,7 @@ impl<R> Layout<R> {
         let mut room = target.reserve(len, slot)?;
 
         // INVARIANT: There are as many bytes as just asked for.
-        Some(Entry {
+        Some(ReservedRecord {
             base: room.base(),
             len,
             room,
@@ -316,14 +316,14 @@ impl<R> Layout<R> {
 /// # Invariants
 ///
 /// `base` is the start of the record, whose `len` bytes are valid for writes and nobody else's.
-pub struct Entry<R, M> {
+pub struct ReservedRecord<R, M> {
     base: *mut u8,
     len: usize,
     room: M,
     _record: PhantomData<R>,
 }
 
-impl<R, M: Room> Entry<R, M> {
+impl<R, M: Room> ReservedRecord<R, M> {
     /// Writes zeroes to all but the header of a record that has gaps between its fields.
     #[inline(always)]
     pub fn clear(&mut self) {

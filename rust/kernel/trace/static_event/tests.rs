@@ -10,7 +10,7 @@ use super::{
     Piece,
     Room,
     Scalar,
-    Target,
+    Sink,
     Text,
     TracepointStr, //
 };
@@ -32,8 +32,8 @@ use crate::{
         probe::{
             detach_all,
             Attached,
-            Event,
-            Registration, //
+            Registration,
+            Target, //
         },
         trace_event,
         tracepoint_string, //
@@ -124,7 +124,7 @@ trace_event! {
 struct Memory<'a>(&'a mut [u8]);
 
 // SAFETY: There is room only if the memory is as large as the record.
-unsafe impl Target for Memory<'_> {
+unsafe impl Sink for Memory<'_> {
     type Room<'s>
         = Self
     where
@@ -210,7 +210,7 @@ declare_trace! {
 }
 
 /// Attaches `f` to `E`.
-fn probe<E: Event, F>(f: F) -> Result<Pin<KBox<Registration<E, F>>>>
+fn probe<E: Target, F>(f: F) -> Result<Pin<KBox<Registration<E, F>>>>
 where
     F: for<'a> Fn(E::Args<'a>) + Send + Sync + 'static,
 {

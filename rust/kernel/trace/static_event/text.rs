@@ -6,7 +6,7 @@
 //! to appear: the length of an array, the number of a flag. A constant has no spelling that a macro
 //! could know, so the macro leaves pieces, and the compiler makes the string.
 
-use super::names::Entry;
+use super::names::NamedValue;
 use crate::ffi::c_char;
 use core::cell::UnsafeCell;
 
@@ -18,7 +18,7 @@ pub enum Piece {
     /// A number, in decimal.
     Num(i128),
     /// The entries of a table, as C has them in a print format.
-    Names(&'static [Entry]),
+    Names(&'static [NamedValue]),
 }
 
 /// Returns the decimal digits of a number, starting with the last one, and their number including
@@ -52,7 +52,7 @@ const QUOTE: &str = "\"";
 const CLOSE: &str = " }";
 
 /// Size of a table in a print format.
-const fn names_size(entries: &[Entry]) -> usize {
+const fn names_size(entries: &[NamedValue]) -> usize {
     let (mut size, mut i) = (0, 0);
 
     while i < entries.len() {
@@ -95,7 +95,7 @@ impl<const N: usize> Writer<N> {
         }
     }
 
-    const fn names(&mut self, entries: &[Entry]) {
+    const fn names(&mut self, entries: &[NamedValue]) {
         let mut i = 0;
 
         while i < entries.len() {

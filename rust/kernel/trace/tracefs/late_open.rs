@@ -13,11 +13,9 @@
 
 use crate::{
     bindings,
+    module_ref::ModuleRef,
     prelude::*,
-    trace::{
-        module_ref::ModuleRef,
-        raw, //
-    },
+    trace::raw, //
 };
 use core::{
     cell::UnsafeCell,

@@ -10,8 +10,7 @@ use super::{
             EventFile,
             Locked, //
         },
-        event_mutex::Held,
-        module_ref::ModuleRef, //
+        event_mutex::Held, //
     },
     filter::{
         self,
@@ -29,6 +28,7 @@ use super::{
 use crate::{
     bindings,
     module::this_module,
+    module_ref::ModuleRef,
     prelude::*,
     sync::atomic::{
         Atomic,
@@ -418,8 +418,8 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     /// - `EINVAL` if the event cannot be enabled, as those of the tracers, in the system `ftrace`,
     ///   which have no `trigger` file.
     /// - `ENODEV` if the module of the event is still being initialised or on its way out.
-    /// - `EEXIST` if the trigger is hit afterwards ([`Kind::Post`](super::Kind::Post)), and the
-    ///   event has such a one already.
+    /// - `EEXIST` if the trigger is hit afterwards
+    ///   ([`CommandKind::Post`](super::CommandKind::Post)), and the event has such a one already.
     /// - What has kept the event from being enabled.
     pub fn attach(self, lists: &mut TriggersMut<'_>) -> Result<(), NotAttached<'h, T>> {
         let held = lists.held();

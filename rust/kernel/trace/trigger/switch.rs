@@ -19,8 +19,8 @@ use crate::{
 const HIST: u32 = bindings::event_trigger_type_ETT_EVENT_HIST;
 const SWITCH: u32 = bindings::event_trigger_type_ETT_HIST_ENABLE;
 
-/// A command that resumes or pauses the triggers of a command of [`Kind::Hist`](super::Kind::Hist),
-/// for a static.
+/// A command that resumes or pauses the triggers of a command of
+/// [`CommandKind::Hist`](super::CommandKind::Hist), for a static.
 ///
 /// `enable_hist:SYSTEM:EVENT[:COUNT] [if FILTER]` does so with all of them that the event it names
 /// has in the instance. All but the hit is as C has it for `enable_event`. Like a

@@ -4,11 +4,11 @@
 
 use super::{
     Command,
+    CommandKind,
+    CommandLine,
     CommandOps,
     Filter,
     Hit,
-    Kind,
-    Line,
     NewTrigger,
     Trigger,
     TriggersMut, //
@@ -54,8 +54,8 @@ use core::ptr::null_mut;
 
 struct Word;
 
-static WORD: CommandOps<Word> = CommandOps::new(c"rust_test_word", Kind::Record);
-static CLASH: CommandOps<Word> = CommandOps::new(c"traceon", Kind::Record);
+static WORD: CommandOps<Word> = CommandOps::new(c"rust_test_word", CommandKind::Record);
+static CLASH: CommandOps<Word> = CommandOps::new(c"traceon", CommandKind::Record);
 
 static HITS: Atomic<u64> = Atomic::new(0);
 static DROPPED: Atomic<u64> = Atomic::new(0);
@@ -78,7 +78,7 @@ impl Command for Word {
 
     fn parse<'h>(
         file: EventFile<Locked<'h>>,
-        line: Line<'_>,
+        line: CommandLine<'_>,
         lists: &mut TriggersMut<'h>,
     ) -> Result {
         if line.remove() {
@@ -118,7 +118,7 @@ macro_rules! counting {
     ($command:ident, $ops:ident: $name:literal, $kind:ident, $hit:expr) => {
         struct $command;
 
-        static $ops: CommandOps<$command> = CommandOps::new($name, Kind::$kind);
+        static $ops: CommandOps<$command> = CommandOps::new($name, CommandKind::$kind);
 
         #[vtable]
         impl Command for $command {
@@ -130,7 +130,7 @@ macro_rules! counting {
 
             fn parse<'h>(
                 file: EventFile<Locked<'h>>,
-                line: Line<'_>,
+                line: CommandLine<'_>,
                 lists: &mut TriggersMut<'h>,
             ) -> Result {
                 if line.remove() {

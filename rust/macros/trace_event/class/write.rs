@@ -203,7 +203,7 @@ pub(super) fn write(class: &Class) -> TokenStream {
     quote! {
         #hidden
         #[inline(always)]
-        fn #write<#to: #root::Target>(#target: #to, #args) {
+        fn #write<#to: #root::Sink>(#target: #to, #args) {
             const __GAPS: bool = ::core::mem::size_of::<#record>()
                 != ::core::mem::size_of::<::kernel::bindings::trace_entry>()
                     #( + ::core::mem::size_of::<#types>() )*;

@@ -198,19 +198,19 @@ impl<'a> Printer<'a> {
         let root = root_at(at);
         // The names begin with underscores, as the constant may have any other.
         let entries = quote_spanned! { at=>
-            const __ENTRIES: [#root::Entry; (#path).len()] = {
+            const __ENTRIES: [#root::NamedValue; (#path).len()] = {
                 ::core::assert!(!(#path).is_empty(), "a table has one name at least");
-                let mut entries = [#root::Entry::UNSET; (#path).len()];
+                let mut entries = [#root::NamedValue::UNSET; (#path).len()];
                 let mut i = 0;
 
                 while i < entries.len() {
                     let (value, label) = (#path)[i];
                     let label = #root::Label(label).label();
                     ::core::assert!(
-                        #root::Entry::is_plain(label),
+                        #root::NamedValue::is_plain(label),
                         "a name in a table has no control characters, `\"` and `\\`"
                     );
-                    entries[i] = #root::Entry::new(value as i128, label);
+                    entries[i] = #root::NamedValue::new(value as i128, label);
                     i += 1;
                 }
                 entries

@@ -5,7 +5,7 @@
 use super::{
     super::output::{
         self,
-        Line, //
+        OutputLine, //
     },
     listeners,
     Event,
@@ -75,13 +75,13 @@ impl<T: Operations> Callbacks<T> {
         what: bindings::trace_reg,
         data: *mut c_void,
     ) -> c_int {
-        let (marker, attach) = match what {
-            bindings::trace_reg::TRACE_REG_REGISTER => (&listeners::FILE, true),
-            bindings::trace_reg::TRACE_REG_UNREGISTER => (&listeners::FILE, false),
+        let (probe, attach) = match what {
+            bindings::trace_reg::TRACE_REG_REGISTER => (listeners::FILE, true),
+            bindings::trace_reg::TRACE_REG_UNREGISTER => (listeners::FILE, false),
             #[cfg(CONFIG_PERF_EVENTS)]
-            bindings::trace_reg::TRACE_REG_PERF_REGISTER => (&listeners::PERF, true),
+            bindings::trace_reg::TRACE_REG_PERF_REGISTER => (listeners::PERF, true),
             #[cfg(CONFIG_PERF_EVENTS)]
-            bindings::trace_reg::TRACE_REG_PERF_UNREGISTER => (&listeners::PERF, false),
+            bindings::trace_reg::TRACE_REG_PERF_UNREGISTER => (listeners::PERF, false),
             // The default of each is fine. These can come without `event_mutex`.
             _ => return 0,
         };
@@ -96,9 +96,9 @@ impl<T: Operations> Callbacks<T> {
 
         if attach {
             let attached = T::attaching(owner, held).and_then(|()| {
-                // SAFETY: The marker says what `data` is: a file, which C keeps for readers after
+                // SAFETY: The function says what `data` is: a file, which C keeps for readers after
                 // the probe is removed, as the event does; or perf, which also waits for them.
-                unsafe { event.core.tracepoint.add_probe(marker.as_func(), data) }
+                unsafe { event.core.tracepoint.add_probe(probe, data) }
             });
 
             if let Err(e) = attached {
@@ -106,7 +106,7 @@ impl<T: Operations> Callbacks<T> {
             }
             T::attached(owner, held);
         } else {
-            event.core.tracepoint.remove_probe(marker.as_func(), data);
+            event.core.tracepoint.remove_probe(probe, data);
             event.readers.listener_gone();
             T::detached(owner, held);
         }
@@ -126,7 +126,7 @@ impl<T: Operations> Callbacks<T> {
         // or being registered or unregistered.
         let owner = unsafe { Self::owner(call) };
 
-        Self::event(&owner).core.fields.for_current()
+        Self::event(&owner).core.fields.head()
     }
 
     /// Prints a record.
@@ -147,9 +147,9 @@ impl<T: Operations> Callbacks<T> {
         // written, which unregistering waits for. A user that has the kernel dump its buffers must
         // ensure that no event is removed concurrently, as with the dynamic events of C.
         let owner = unsafe { Self::owner(call) };
-        // SAFETY: By the safety requirements, `iter` has a record, and the iterator is exclusive
-        // during the call.
-        let mut line = unsafe { Line::from_raw(iter, event) };
+        // SAFETY: By the safety requirements, `iter` has a record, which is read only, and the
+        // iterator is exclusive during the call.
+        let mut line = unsafe { OutputLine::from_raw(iter, event) };
 
         T::print(&owner, &mut line);
         line.finish()

@@ -7,7 +7,7 @@
 use super::Core;
 use crate::{
     bindings,
-    cred::with_root_fsuid,
+    cred::scoped::with_root_fsuid,
     error::to_result,
     prelude::*,
     sync::atomic::{
@@ -80,7 +80,7 @@ pub(super) unsafe fn add(core: &Core, held: Held<'_>) -> Result {
 /// # Safety
 ///
 /// As for [`add`].
-unsafe fn add_call(core: &Core, held: Held<'_>) -> Result<bool> {
+unsafe fn add_call(core: &Core, _held: Held<'_>) -> Result<bool> {
     let call = core.call.get();
 
     // SAFETY: By the safety requirements, the call is linked, and `event_mutex` is held.
@@ -90,10 +90,8 @@ unsafe fn add_call(core: &Core, held: Held<'_>) -> Result<bool> {
         return Ok(true);
     }
 
-    let removed = core.fields.hidden(held, || {
-        // SAFETY: As above; the fields, which are not C's to free, are hidden from it.
-        unsafe { bindings::trace_remove_event_call(call) }
-    });
+    // SAFETY: As above.
+    let removed = unsafe { bindings::trace_remove_event_call(call) };
 
     // An event that is in use stays, but nobody has enabled this one: that takes `event_mutex`.
     Ok(removed != 0)
@@ -103,7 +101,7 @@ unsafe fn add_call(core: &Core, held: Held<'_>) -> Result<bool> {
 ///
 /// # Safety
 ///
-/// `core` must be registered, and its fields hidden.
+/// `core` must be registered.
 pub(super) unsafe fn remove(core: &Core, _held: Held<'_>) -> Result {
     let call = core.call.get();
 

@@ -39,10 +39,10 @@ impl<T: Operations> Class<T> {
         let mut class: bindings::trace_event_class = pin_init::zeroed();
 
         class.system = as_char_ptr_in_const_context(system);
-        class.probe = listeners::FILE.as_func();
+        class.probe = listeners::FILE;
         #[cfg(CONFIG_PERF_EVENTS)]
         {
-            class.perf_probe = listeners::PERF.as_func();
+            class.perf_probe = listeners::PERF;
         }
         class.reg = Some(Callbacks::<T>::reg);
         class.fields_array = NO_FIELDS.0.get();

@@ -3,7 +3,7 @@
 //! The listeners of an event.
 //!
 //! A listener is a probe of the event's tracepoint. The function of the probe is never called: it
-//! only tells the kinds of listeners apart, so it is the address of a marker.
+//! only identifies the kind of the listener.
 
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::super::perf;
@@ -23,24 +23,11 @@ use crate::{
     },
 };
 
-/// Something to point at.
-///
-/// Statics of this type have addresses of their own, which functions do not: the compiler may make
-/// one of two with the same code. The value is there so that they have a size.
-pub(super) struct Marker(#[expect(dead_code, reason = "only its address counts")] u8);
-
-impl Marker {
-    #[inline]
-    pub(super) const fn as_func(&'static self) -> *mut c_void {
-        core::ptr::from_ref(self).cast_mut().cast()
-    }
-}
-
-/// Marks a trace instance. The data of the probe is its `trace_event_file`.
-pub(super) static FILE: Marker = Marker(1);
-/// Marks perf. The probe has no data.
+/// The function of a trace instance. The data of the probe is its `trace_event_file`.
+pub(super) const FILE: *mut c_void = bindings::rust_trace_file_probe as *mut c_void;
+/// The function of perf. The probe has no data.
 #[cfg(CONFIG_PERF_EVENTS)]
-pub(super) static PERF: Marker = Marker(2);
+pub(super) const PERF: *mut c_void = bindings::rust_trace_perf_probe as *mut c_void;
 
 /// A listener of an event.
 pub enum Listener<'g> {
@@ -68,9 +55,9 @@ pub struct Listeners<'g> {
 impl<'g> Listeners<'g> {
     /// # Safety
     ///
-    /// `tracepoint` must be that of `call`, which must be valid during `'g`. Probes with a
-    /// [`Marker`] of this module must only have been added by the callbacks of its class, and what
-    /// C has attached them for must be kept until all guards are gone that can see them.
+    /// `tracepoint` must be that of `call`, which must be valid during `'g`. Probes with a function
+    /// of this module must only have been added by the callbacks of its class, and what C has
+    /// attached them for must be kept until all guards are gone that can see them.
     #[inline]
     pub(super) unsafe fn new(
         tracepoint: &'g Tracepoint,
@@ -78,8 +65,8 @@ impl<'g> Listeners<'g> {
         guard: &'g ReadGuard,
     ) -> Self {
         // INVARIANT: By the safety requirements, `tracepoint` is that of `call`, which is valid
-        // during `'g`, and its probes with a marker have the data that the callbacks of its class
-        // attached.
+        // during `'g`, and its probes with these functions have the data that the callbacks of its
+        // class attached.
         Self {
             probes: tracepoint.probes(guard),
             call,
@@ -94,16 +81,16 @@ impl<'g> Iterator for Listeners<'g> {
     fn next(&mut self) -> Option<Listener<'g>> {
         let probe = self.probes.next()?;
 
-        if probe.func == FILE.as_func() {
-            // SAFETY: By the type invariant a probe with this marker was added for a file. C waits
-            // for the guards before it frees the files of an instance, and so does an event before
-            // it is unregistered.
+        if probe.func == FILE {
+            // SAFETY: By the type invariant a probe with this function was added for a file. C
+            // waits for the guards before it frees the files of an instance, and so does an event
+            // before it is unregistered.
             return Some(Listener::File(unsafe {
                 EventFile::from_probe(probe.data.cast())
             }));
         }
         #[cfg(CONFIG_PERF_EVENTS)]
-        if probe.func == PERF.as_func() {
+        if probe.func == PERF {
             // SAFETY: By the type invariant the call is valid, and perf was just seen as a probe
             // of it.
             return Some(Listener::Perf(unsafe { perf::Listener::new(self.call) }));

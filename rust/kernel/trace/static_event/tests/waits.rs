@@ -30,7 +30,7 @@ use crate::{
         probe::{
             detach_all,
             Attached,
-            Event, //
+            Target, //
         },
         tracepoint::synchronize, //
     },
@@ -119,7 +119,7 @@ fn state_behind(detach: impl FnOnce()) -> Result<u32> {
 
 /// Returns `true` if a hit calls the only probe of a tracepoint directly, with the data that it has
 /// read before.
-fn calls_the_probe<E: Event>() -> Result<bool> {
+fn calls_the_probe<E: Target>() -> Result<bool> {
     let found = E::tracepoint()?;
     let tracepoint = found.as_raw();
 
