@@ -3,7 +3,7 @@
 //! The condition of a snapshot: the request of the last one, and disabling it.
 
 use crate::program::{
-    op::Condition,
+    op::HandlerCondition,
     snapshot_condition::{
         request,
         Request,
@@ -44,7 +44,7 @@ pub(crate) const MODELS: &[Model] = &[
 
 /// Keys of one word, and the largest value.
 fn largest() -> Arc<SnapshotCondition> {
-    let condition = Condition::Larger { signed: false };
+    let condition = HandlerCondition::Larger { signed: false };
 
     shared(SnapshotCondition::new(condition, 1).expect("there is memory"))
 }

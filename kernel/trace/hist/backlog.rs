@@ -85,9 +85,9 @@ pub(crate) fn wait() -> Result {
 
 /// The part of a trigger in the backlog: 0 until it is removed. It has to be dropped after what is
 /// freed with the trigger.
-pub(crate) struct Part(Atomic<usize>);
+pub(crate) struct Share(Atomic<usize>);
 
-impl Part {
+impl Share {
     pub(crate) const fn new() -> Self {
         Self(Atomic::new(0))
     }
@@ -105,7 +105,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for Share {
     fn drop(&mut self) {
         // It was stored under the lock or by this thread; the grace period orders it as well.
         let size = self.0.load(Relaxed);

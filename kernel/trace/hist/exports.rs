@@ -9,9 +9,11 @@
 #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
 use crate::show::debug::DebugFile;
 use crate::{
-    attached::HistCommand,
     backlog,
-    registry,
+    registry::{
+        self,
+        HistCommand, //
+    },
     scratch,
     show::{
         raw::RawFile,

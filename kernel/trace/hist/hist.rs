@@ -20,8 +20,9 @@
 //! | [`spec`] | What a command says |
 //! | [`program`], [`histogram`], [`scratch`] | What runs, and its memory |
 //! | [`hit`](mod@hit) | What happens when an event happens |
-//! | [`attached`], [`registry`], [`backlog`] | Histograms on events |
+//! | [`registry`], [`backlog`] | Histograms on events |
 //! | [`builder`] | From a command to a [`spec`] |
+//! | [`lifecycle`] | Attaching, detaching |
 //! | [`trigger`], [`show`] | The files of an event |
 //! | [`exports`] | What C finds by its name |
 //!
@@ -46,13 +47,13 @@ use kernel::{
     ThisModule, //
 };
 
-mod attached;
 mod backlog;
 mod builder;
 mod command;
 mod exports;
 mod histogram;
 mod hit;
+mod lifecycle;
 mod limits;
 mod map;
 mod program;

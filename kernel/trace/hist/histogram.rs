@@ -68,22 +68,23 @@ pub(crate) struct Histogram {
 }
 
 /// The parts of a histogram besides its description and its effects.
-pub(crate) struct Parts {
+pub(crate) struct HistogramParts {
     program: KBox<Program>,
     map: Map,
     scratch: Option<ScratchRef>,
     charge: Charge,
 }
 
-impl Parts {
+impl HistogramParts {
     /// Allocates what a histogram of `2^map_bits` elements needs for its program. May sleep.
     pub(crate) fn new(program: KBox<Program>, map_bits: u32) -> Result<Self> {
         // `event_mutex` is held, so no allocation waits for the memory cgroup.
         let unaccounted = Unaccounted::new();
         let scratch = match program.path {
             HitPath::Large => Some(ScratchRef::new()?),
-            HitPath::Plain(_) | HitPath::Small => None,
-            HitPath::PlainReusing(_) | HitPath::Reusing => None,
+            HitPath::Plain(_) | HitPath::Small | HitPath::PlainReusing(_) | HitPath::Reusing => {
+                None
+            }
         };
         let map = if program.reuse {
             Map::with_reuse(map_bits, program.layout)?
@@ -104,7 +105,7 @@ impl Parts {
 }
 
 impl Histogram {
-    pub(crate) fn new(spec: Spec, effects: KVec<Effect>, parts: Parts) -> Self {
+    pub(crate) fn new(spec: Spec, effects: KVec<Effect>, parts: HistogramParts) -> Self {
         Self {
             spec,
             effects,

@@ -18,12 +18,12 @@ pub(crate) mod snapshot_condition;
 
 use self::op::{
     Code,
-    Condition,
+    HandlerCondition,
     KeptNumber,
     KeyPart,
     Leaf,
     NumberVar,
-    Read,
+    ReferredVar,
     Save,
     SavedStack,
     TextVar,
@@ -35,11 +35,12 @@ use crate::{
     histogram::Histogram,
     map::{
         Fold,
+        KeyOrder,
         Layout,
         SortBy,
         VarSet, //
     },
-    spec::VarKind,
+    spec::VarKind, //
 };
 use kernel::{
     prelude::*,
@@ -58,9 +59,9 @@ pub(crate) enum KeyKind {
 }
 
 impl KeyKind {
-    /// Returns `true` if a key of this kind can be equal to one of the other.
-    fn is_compatible_with(self, other: Self) -> bool {
-        core::mem::discriminant(&self) == core::mem::discriminant(&other)
+    /// Returns `true` for a signed number.
+    pub(crate) fn is_signed(self) -> bool {
+        self == Self::Number { signed: true }
     }
 }
 
@@ -72,6 +73,18 @@ pub(crate) struct KeyPlace {
     /// Its size in words.
     pub(crate) words: usize,
     pub(crate) kind: KeyKind,
+}
+
+impl KeyPlace {
+    /// Returns the order of such keys.
+    pub(crate) fn order(&self) -> KeyOrder {
+        match self.kind {
+            KeyKind::Number { signed: false } => KeyOrder::Unsigned,
+            KeyKind::Number { signed: true } => KeyOrder::Signed,
+            KeyKind::String => KeyOrder::Str { words: self.words },
+            KeyKind::Stack => KeyOrder::None,
+        }
+    }
 }
 
 /// The place of a variable in an element.
@@ -101,7 +114,7 @@ pub(crate) struct ReferredHist {
     pub(crate) plain_reusing: bool,
     /// The variables that are unset by being read.
     pub(crate) once: VarSet,
-    pub(crate) reads: KVec<Read>,
+    pub(crate) reads: KVec<ReferredVar>,
 }
 
 /// A parameter of a synthetic event.
@@ -133,11 +146,11 @@ pub(crate) enum HitPath {
 }
 
 /// Returns when a handler runs its action; `signed` says whether the variable is that it watches.
-pub(crate) fn condition<T>(handler: &Handler<T>, signed: bool) -> Condition {
+pub(crate) fn condition<T>(handler: &Handler<T>, signed: bool) -> HandlerCondition {
     match handler {
-        Handler::OnMax(_) => Condition::Larger { signed },
-        Handler::OnMin(_) => Condition::Smaller { signed },
-        Handler::OnMatch { .. } | Handler::OnChange(_) => Condition::Other,
+        Handler::OnMax(_) => HandlerCondition::Larger { signed },
+        Handler::OnMin(_) => HandlerCondition::Smaller { signed },
+        Handler::OnMatch { .. } | Handler::OnChange(_) => HandlerCondition::Other,
     }
 }
 

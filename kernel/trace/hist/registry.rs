@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! All histograms that are attached to an event: their names, their variables, and which of them
-//! refer to which.
+//! All histograms that are attached to an event: what their triggers have, their names, their
+//! variables, and which of them refer to which.
 //!
 //! Everything runs with `event_mutex` held, so what is found stays true while it is acted on; the
 //! lock of the registry itself is only held to look at the list or to change it.
@@ -29,37 +29,88 @@ use kernel::{
             Instance,
             InstanceRef, //
         },
+        trigger::Trigger, //
     },
 };
 
 use crate::{
+    backlog,
     histogram::Histogram,
     map::VarSet,
-    spec::HistogramId, //
+    spec::HistogramId,
+    text_buf::TextBuf, //
 };
 
+/// The command `hist`, implemented in [`trigger`](crate::trigger).
+pub(crate) struct HistCommand;
+
+/// The data of a trigger.
+pub(crate) struct TriggerData {
+    /// The histogram, which other triggers may have as well if it has a name.
+    pub(crate) hist: Arc<Histogram>,
+    /// The start of its line, so that no memory is needed to show it.
+    line: TextBuf,
+    /// The number of the trigger here.
+    pub(crate) id: u64,
+    /// The last field, so that the histogram is dropped before.
+    backlog: backlog::Share,
+}
+
+impl TriggerData {
+    /// The trigger of a histogram, with the number `id`.
+    pub(crate) fn new(hist: Arc<Histogram>, line: TextBuf, id: u64) -> Self {
+        Self {
+            hist,
+            line,
+            id,
+            backlog: backlog::Share::new(),
+        }
+    }
+
+    /// Says that the trigger was detached: its memory will be freed.
+    pub(crate) fn removed(&self) {
+        self.backlog.add(self.hist.map.size());
+    }
+}
+
+/// Calls `put` with the parts of the line of a trigger: the command, the filter, whether it is
+/// paused, and a newline. Needs no memory.
+pub(crate) fn write_line(trigger: &Trigger<HistCommand>, mut put: impl FnMut(&[u8])) {
+    // It was looked at when the trigger was created.
+    put(trigger.data().line.bytes().unwrap_or(&[]));
+    if let Some(filter) = trigger.filter() {
+        put(b" if ");
+        put(filter.to_bytes());
+    }
+    put(if trigger.is_paused() {
+        b" [paused]\n"
+    } else {
+        b" [active]\n"
+    });
+}
+
 /// The one registry, there from [`init()`] on.
-static REGISTRY: SetOnce<Arc<Mutex<List>>> = SetOnce::new();
+static REGISTRY: SetOnce<Arc<Mutex<Registry>>> = SetOnce::new();
 
 /// The triggers that are attached.
-struct List {
-    entries: KVec<Entry>,
+struct Registry {
+    entries: KVec<Registration>,
     /// Number of the last trigger that was entered.
     last: u64,
 }
 
 /// A trigger, by its number. The same histogram is there more than once if it has a name.
-struct Entry {
+struct Registration {
     id: u64,
     hist: Arc<Histogram>,
     /// The instance that it is attached in, if it has variables or references.
     instance: Option<InstanceRef>,
     /// The event that it is attached to, if it is an auto-created one.
-    auto_created: Option<EventName>,
+    auto_created: Option<AttachedEvent>,
 }
 
 /// The event that an auto-created histogram is attached to.
-struct EventName {
+struct AttachedEvent {
     system: CString,
     event: CString,
 }
@@ -77,7 +128,7 @@ pub(crate) enum Lookup {
 pub(crate) struct Idle {
     pub(crate) id: u64,
     instance: InstanceRef,
-    attached_to: EventName,
+    attached_to: AttachedEvent,
 }
 
 impl Idle {
@@ -92,7 +143,7 @@ impl Idle {
 /// Creates the registry, if it does not exist.
 pub(crate) fn init() -> Result {
     let list = new_mutex!(
-        List {
+        Registry {
             entries: KVec::new(),
             last: 0,
         },
@@ -105,7 +156,7 @@ pub(crate) fn init() -> Result {
 
 /// Looks at the list. What `look` drops must not be an entry: the last reference to a histogram or
 /// to an instance takes other locks.
-fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut List) -> R) -> Option<R> {
+fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut Registry) -> R) -> Option<R> {
     let list = REGISTRY.as_ref()?;
 
     Some(look(&mut list.lock()))
@@ -131,7 +182,7 @@ pub(crate) fn add(
         .transpose()?;
     let auto_created = auto_created
         .then(|| {
-            Ok::<_, Error>(EventName {
+            Ok::<_, Error>(AttachedEvent {
                 system: CString::try_from(file.system())?,
                 event: CString::try_from(file.name())?,
             })
@@ -143,7 +194,7 @@ pub(crate) fn add(
 
     with(held, |list| {
         let id = list.last.wrapping_add(1);
-        let entry = Entry {
+        let entry = Registration {
             id,
             hist: hist.clone(),
             instance,
@@ -180,7 +231,7 @@ pub(crate) fn named(held: Held<'_>, name: &CStr) -> Option<Arc<Histogram>> {
 
 /// Finds the histogram that defines a variable in an instance.
 pub(crate) fn find_var(held: Held<'_>, instance: Instance<'_>, name: &[u8]) -> Lookup {
-    let find = |list: &mut List| {
+    let find = |list: &mut Registry| {
         let mut lookup = Lookup::NotFound;
 
         for entry in &list.entries {
@@ -237,8 +288,8 @@ pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
     })
 }
 
-impl List {
-    fn remove(&mut self, i: usize) -> Option<Entry> {
+impl Registry {
+    fn remove(&mut self, i: usize) -> Option<Registration> {
         let entry = self.entries.remove(i).ok()?;
 
         self.keep_for_takers(&entry.hist);

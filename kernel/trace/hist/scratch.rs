@@ -8,6 +8,9 @@
 //! hit that finds all levels taken is dropped.
 //!
 //! The pads are there as long as there is a histogram that needs them.
+//!
+//! What divides and lends the memory is `inline(always)`: memory whose address no function gets is
+//! in registers, see [`hit`](mod@crate::hit).
 
 use crate::{
     limits::{
@@ -39,18 +42,18 @@ const WORDS: usize =
     KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + TEXTS_MAX * STRING_WORDS;
 
 /// The pads, if they exist, and the number of users.
-struct Shared {
+struct SharedPool {
     pads: Option<Arc<ScratchPool>>,
     users: usize,
 }
 
 /// There from [`init()`] on.
-static SHARED: SetOnce<Arc<Mutex<Shared>>> = SetOnce::new();
+static SHARED: SetOnce<Arc<Mutex<SharedPool>>> = SetOnce::new();
 
 /// Gets ready for the first use. It does nothing if that was done.
 pub(crate) fn init() -> Result {
     let shared = new_mutex!(
-        Shared {
+        SharedPool {
             pads: None,
             users: 0,
         },
@@ -183,6 +186,7 @@ impl Texts<'_> {
 
     #[inline]
     pub(crate) fn get(&self, n: u32) -> Option<&[u64; STRING_WORDS]> {
+        debug_assert!((n as usize) < self.0.len() / STRING_WORDS);
         self.0
             .get((n as usize).wrapping_mul(STRING_WORDS)..)?
             .first_chunk()
@@ -190,6 +194,7 @@ impl Texts<'_> {
 
     #[inline]
     pub(crate) fn get_mut(&mut self, n: u32) -> Option<&mut [u64; STRING_WORDS]> {
+        debug_assert!((n as usize) < self.0.len() / STRING_WORDS);
         self.0
             .get_mut((n as usize).wrapping_mul(STRING_WORDS)..)?
             .first_chunk_mut()

@@ -5,7 +5,6 @@
 //! It is created by [`builder`](crate::builder) and does not change afterwards. Other histograms
 //! are identified by number, so that a description refers to no object.
 
-pub(crate) mod display;
 pub(crate) mod field;
 pub(crate) mod matching;
 
@@ -23,7 +22,8 @@ use crate::{
         action::ActionClause,
         expr::Modifier, //
     },
-    limits::SORT_KEYS_MAX, //
+    limits::SORT_KEYS_MAX,
+    text_buf::TextBuf, //
 };
 
 /// One field to sort by.
@@ -222,5 +222,71 @@ impl Spec {
         self.keys()
             .iter()
             .fold(0, |n, key| n.saturating_add(key.key_words()))
+    }
+}
+
+impl Spec {
+    /// Writes the command, without a filter.
+    pub(crate) fn write(&self, out: &mut TextBuf) {
+        let refs = &self.refs;
+
+        out.put(b"hist:");
+        if let Some(name) = &self.name {
+            out.put(name.to_bytes());
+            out.put(b":");
+        }
+
+        out.put(b"keys=");
+        out.list(self.keys(), |out, key| key.write_key(out, refs));
+
+        out.put(b":vals=");
+        if !self.no_hitcount {
+            out.put(b"hitcount");
+        }
+        let (vars, values) = (
+            self.vals().iter().filter(|field| field.var.is_some()),
+            self.vals().iter().filter(|field| field.var.is_none()),
+        );
+        for (i, value) in values.skip(1).enumerate() {
+            if i > 0 || !self.no_hitcount {
+                out.put(b",");
+            }
+            value.write(out, refs);
+        }
+
+        if vars.clone().next().is_some() {
+            out.put(b":");
+            out.list(vars, |out, var| var.write(out, refs));
+        }
+
+        out.put(b":sort=");
+        out.list(self.sort_keys(), |out, key| {
+            if let Some(field) = self.sort_fields().nth(key.field_idx) {
+                field.write(out, refs);
+            }
+            if key.descending {
+                out.put(b".descending");
+            }
+        });
+
+        out.put(b":size=");
+        out.unsigned(1u64.wrapping_shl(self.map_bits), 0);
+        if self.timestamps {
+            out.put(b":clock=");
+            out.put(self.clock.to_bytes());
+        }
+        if self.no_hitcount {
+            out.put(b":nohitcount");
+        }
+        if self.quantiles {
+            out.put(b":quantiles");
+        }
+        if self.reuse {
+            out.put(b":reuse");
+        }
+        for action in &self.actions {
+            out.put(b":");
+            action.clause.write(out);
+        }
     }
 }

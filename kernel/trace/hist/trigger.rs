@@ -3,7 +3,7 @@
 //! The command `hist` of `trigger` files.
 //!
 //! A line creates a histogram and attaches it to the event; or it means one that exists already,
-//! which it pauses, continues, clears, or removes ([`execute`], [`lifecycle`]).
+//! which it pauses, continues, clears, or removes ([`lifecycle`]).
 //!
 //! A histogram with a name is shared: further lines with the name attach it to other events, or to
 //! the same event with another filter.
@@ -12,15 +12,14 @@
 //!
 //! Everything except hits runs with `event_mutex` held.
 
-mod execute;
-mod lifecycle;
-
-#[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
-pub(crate) use self::execute::split_filter;
-
+use core::mem::MaybeUninit;
 use kernel::{
     prelude::*,
     seq_file::SeqFile,
+    sync::{
+        Arc,
+        UniqueArc, //
+    },
     trace::{
         event_file::{
             EventFile,
@@ -32,6 +31,7 @@ use kernel::{
             CommandKind,
             CommandLine,
             CommandOps,
+            Filter,
             Hit,
             Trigger,
             TriggersMut, //
@@ -40,12 +40,35 @@ use kernel::{
 };
 
 use crate::{
-    attached::{
+    backlog,
+    builder::{
+        Builder,
+        Log,
+        Mode,
+        PARAMS_AT, //
+    },
+    command::{
+        clauses::CommandClauses,
+        ErrorKind,
+        Span, //
+    },
+    histogram::{
+        Effect,
+        Histogram,
+        HistogramParts, //
+    },
+    hit,
+    lifecycle::{
+        self,
+        AttachOptions, //
+    },
+    program::compile::compile,
+    registry::{
         self,
         HistCommand,
         TriggerData, //
     },
-    hit, //
+    spec::Spec, //
 };
 
 /// The operations of the command, for C.
@@ -65,7 +88,7 @@ impl Command for HistCommand {
         line: CommandLine<'_>,
         lists: &mut TriggersMut<'h>,
     ) -> Result {
-        execute::execute(file, line, lists)
+        execute(file, line, lists)
     }
 
     fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
@@ -78,10 +101,326 @@ impl Command for HistCommand {
     }
 
     fn show(trigger: &Trigger<Self>, m: &SeqFile, _held: Held<'_>) {
-        attached::line(trigger, |text| m.write(text));
+        registry::write_line(trigger, |text| m.write(text));
     }
 
     fn detached(data: &TriggerData, held: Held<'_>) {
         lifecycle::detached(data, held);
     }
+}
+
+/// The start of a filter.
+const IF: &[u8] = b"if";
+
+/// Fewest bytes after an `if` that begins a filter.
+const BEHIND_IF_MIN: usize = 2;
+
+/// Parses and executes a line.
+fn execute<'h>(
+    file: EventFile<Locked<'h>>,
+    line: CommandLine<'_>,
+    lists: &mut TriggersMut<'h>,
+) -> Result {
+    let params = line.params().ok_or(EINVAL)?.to_bytes();
+    let log = Log::new(file, params)?;
+    let text = Span::new(params, PARAMS_AT);
+    let mode = if line.remove() {
+        Mode::Remove
+    } else {
+        Mode::Create
+    };
+
+    with_builder(
+        file,
+        lists,
+        &log,
+        text,
+        mode,
+        |builder, filter| match mode {
+            Mode::Remove => remove(builder, filter.as_ref()),
+            _ => add(builder, filter, false),
+        },
+    )
+}
+
+/// Creates a histogram that an action of another one needs, and attaches it. `command` is what
+/// follows `hist:`.
+fn auto_create<'h>(
+    file: EventFile<Locked<'h>>,
+    lists: &mut TriggersMut<'h>,
+    log: &Log<'h>,
+    command: &[u8],
+) -> Result {
+    let text = Span::new(command, 0);
+
+    with_builder(file, lists, log, text, Mode::Create, |builder, filter| {
+        add(builder, filter, true)
+    })
+}
+
+/// Parses a line, and builds the description of the histogram that it means, without the actions.
+fn with_builder<'h>(
+    file: EventFile<Locked<'h>>,
+    lists: &mut TriggersMut<'h>,
+    log: &Log<'h>,
+    text: Span<'_>,
+    mode: Mode,
+    then: impl FnOnce(Builder<'_, 'h>, Option<Filter<'h>>) -> Result,
+) -> Result {
+    let (text, filter) = split_filter(text)?;
+    let clauses = CommandClauses::parse(text).map_err(|e| log.parse_error(e))?;
+    let mut builder = Builder::new(file, lists, log, &clauses, mode, auto_create)?;
+
+    builder.parse_actions()?;
+    builder.create_fields()?;
+
+    let filter = filter
+        .map(|text| Filter::new(file, &text.to_c_string()?))
+        .transpose()?;
+
+    then(builder, filter)
+}
+
+/// Splits a filter off, which begins with `if`.
+///
+/// # Errors
+///
+/// `EINVAL` if there is nothing before an `if`, or too little behind one.
+pub(crate) fn split_filter(text: Span<'_>) -> Result<(Span<'_>, Option<Span<'_>>)> {
+    let bytes = text.bytes();
+    let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+
+    for (at, two) in bytes.windows(IF.len()).enumerate() {
+        if two != IF {
+            continue;
+        }
+        if at == 0 {
+            return Err(EINVAL);
+        }
+
+        let before = at.wrapping_sub(1);
+        let behind = at.wrapping_add(IF.len());
+
+        if !blank(bytes.get(before)) {
+            continue;
+        }
+        if bytes.len().saturating_sub(behind) < BEHIND_IF_MIN {
+            return Err(EINVAL);
+        }
+        if blank(bytes.get(behind)) {
+            return Ok((text.to(before).trim(), Some(text.from(at).trim())));
+        }
+    }
+    Ok((text, None))
+}
+
+/// Finds the trigger of the event that a line means. The actions need not have been created.
+fn find<'b>(
+    builder: &'b Builder<'_, '_>,
+    filter: Option<&Filter<'_>>,
+) -> Option<&'b Trigger<HistCommand>> {
+    let filter = filter.map(|filter| filter.text().to_bytes());
+    let mut triggers = builder.file.triggers::<HistCommand>(builder.lists);
+
+    triggers.find(|trigger| {
+        trigger.filter().map(|text| text.to_bytes()) == filter
+            && builder
+                .spec
+                .is_same(&builder.actions, &trigger.data().hist.spec)
+    })
+}
+
+/// Removes the trigger that a line means. It is not an error if there is none.
+fn remove<'h>(builder: Builder<'_, 'h>, filter: Option<&Filter<'h>>) -> Result {
+    let Some(trigger) = find(&builder, filter) else {
+        return Ok(());
+    };
+    let data = trigger.data();
+
+    if registry::is_referred_to(builder.held(), &data.hist) {
+        return Err(EBUSY);
+    }
+
+    let id = data.id;
+
+    lifecycle::detach(builder.file, builder.lists, id);
+    Ok(())
+}
+
+/// Pauses, continues or clears what is there, or attaches something new.
+///
+/// An action may create a histogram on another event, which calls this function again. Functions
+/// that use much of the stack are therefore called after that, and are `inline(never)`: the frames
+/// of both calls were 17,184 bytes without that, more than the stack, and are 10,908.
+fn add<'h>(mut builder: Builder<'_, 'h>, filter: Option<Filter<'h>>, auto_created: bool) -> Result {
+    if update(&builder, filter.as_ref()) {
+        return Ok(());
+    }
+
+    let shared = shared(&builder);
+    let created = create_actions(&mut builder, shared.as_deref());
+
+    finish(builder, filter, auto_created, shared, created)
+}
+
+/// Creates the actions of a description. Unless the histogram is the `shared` one, first waits
+/// until few removed ones are left.
+fn create_actions(builder: &mut Builder<'_, '_>, shared: Option<&Histogram>) -> Result {
+    if shared.is_none() {
+        backlog::wait()?;
+    }
+    builder.create_actions(shared)
+}
+
+/// Attaches a histogram whose actions are `created`, or releases what has been.
+#[inline(never)]
+fn finish<'h>(
+    mut builder: Builder<'_, 'h>,
+    filter: Option<Filter<'h>>,
+    auto_created: bool,
+    shared: Option<Arc<Histogram>>,
+    created: Result,
+) -> Result {
+    let prepared = created.and_then(|()| prepare(&mut builder, shared.as_deref(), filter.as_ref()));
+    let Builder {
+        file,
+        lists,
+        clauses,
+        spec,
+        effects,
+        ..
+    } = builder;
+    let hist = match (shared, prepared) {
+        (Some(shared), Ok(_)) => shared,
+        (None, Ok(Some((memory, parts)))) => complete(memory, spec, effects, parts),
+        (_, result) => {
+            lifecycle::release_resources(&effects, lists);
+            return result.and(Err(EINVAL));
+        }
+    };
+    let options = AttachOptions {
+        filter,
+        paused: clauses.pause,
+        auto_created,
+    };
+    let result = lifecycle::attach(file, lists, &hist, options);
+
+    if result.is_err() {
+        if hist.spec.timestamps {
+            file.instance().enable_filter_buffering();
+        }
+        if !registry::is_attached(lists.held(), &hist) {
+            lifecycle::release_resources(&hist.effects, lists);
+        }
+    }
+    result
+}
+
+/// Pauses, continues or clears an existing trigger, if that is what a line means.
+fn update<'h>(builder: &Builder<'_, 'h>, filter: Option<&Filter<'h>>) -> bool {
+    let clauses = builder.clauses;
+
+    if !(clauses.pause || clauses.cont || clauses.clear) {
+        return false;
+    }
+
+    let Some(trigger) = find(builder, filter) else {
+        return false;
+    };
+
+    if clauses.pause {
+        trigger.set_paused(true);
+    } else if clauses.cont {
+        trigger.set_paused(false);
+    } else {
+        lifecycle::clear(&trigger.data().hist);
+    }
+    true
+}
+
+/// Returns the histogram of the name that the line has, if it is the one that the line means.
+fn shared(builder: &Builder<'_, '_>) -> Option<Arc<Histogram>> {
+    let name = builder.spec.name.as_ref()?;
+
+    registry::named(builder.held(), name)
+        .filter(|hist| builder.spec.is_same(&builder.actions, &hist.spec))
+}
+
+/// Memory for a new histogram, and its parts besides its description and its effects.
+type Prepared = (UniqueArc<MaybeUninit<Histogram>>, KBox<HistogramParts>);
+
+/// Compiles a description, and allocates what the histogram needs.
+#[inline(never)]
+fn parts(builder: &Builder<'_, '_>) -> Result<KBox<HistogramParts>> {
+    let program = compile(&builder.spec, &builder.owners)?;
+    let parts = HistogramParts::new(program, builder.spec.map_bits)?;
+
+    Ok(KBox::new(parts, GFP_KERNEL)?)
+}
+
+/// Assembles a histogram.
+#[inline(never)]
+fn complete(
+    memory: UniqueArc<MaybeUninit<Histogram>>,
+    spec: Spec,
+    effects: KVec<Effect>,
+    parts: KBox<HistogramParts>,
+) -> Arc<Histogram> {
+    memory
+        .write(Histogram::new(spec, effects, KBox::into_inner(parts)))
+        .into()
+}
+
+/// Does all that can fail after the actions are created, except for attaching. Unless the histogram
+/// is the `shared` one, returns what it needs.
+#[inline(never)]
+fn prepare<'h>(
+    builder: &mut Builder<'_, 'h>,
+    shared: Option<&Histogram>,
+    filter: Option<&Filter<'h>>,
+) -> Result<Option<Prepared>> {
+    let clauses = builder.clauses;
+    let prepared = match shared {
+        // It has created its effects when it was new. They run with the fields and variables that
+        // were found then.
+        Some(shared) if !builder.spec.uses_same(&shared.spec) => {
+            return Err(builder.named_mismatch());
+        }
+        Some(_) => None,
+        None => {
+            let parts = parts(builder)?;
+
+            Some((UniqueArc::new_uninit(GFP_KERNEL)?, parts))
+        }
+    };
+
+    if let Some(name) = &builder.spec.name {
+        if shared.is_none() && registry::named(builder.held(), name).is_some() {
+            return Err(builder.named_mismatch());
+        }
+    }
+    if find(builder, filter).is_some() {
+        builder.log.report_at(ErrorKind::TriggerExists, 0);
+        return Err(EEXIST);
+    }
+    if clauses.cont || clauses.clear {
+        builder.log.report_at(ErrorKind::TriggerNotFound, 0);
+        return Err(ENOENT);
+    }
+
+    // The effects of a shared histogram, which may use them as well, are not created again.
+    if shared.map_or(&builder.spec, |hist| &hist.spec).timestamps {
+        let instance = builder.file.instance();
+
+        // To set the clock empties the buffer of the instance, so it is only done if it has to be.
+        if !instance.clock_is(&builder.spec.clock) {
+            instance.set_clock(&builder.spec.clock).inspect_err(|_| {
+                let at = clauses.clock.map_or(0, Span::at);
+
+                builder.log.report_at(ErrorKind::SetClockFail, at);
+            })?;
+        }
+        instance.disable_filter_buffering();
+    }
+    Ok(prepared)
 }

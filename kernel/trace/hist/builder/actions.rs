@@ -30,25 +30,24 @@ use kernel::{
 };
 
 use super::{
-    vars::FoundVar,
+    references::FoundVar,
     Builder,
     Mode, //
 };
 use crate::{
-    attached::HistCommand,
     command::{
         action::{
             ActionKind,
             Handler, //
         },
-        error::ErrorKind,
         expr::{
             self,
             EventName,
             Qualified,
             Role, //
         },
-        span::Span, //
+        ErrorKind,
+        Span, //
     },
     histogram::{
         Effect,
@@ -59,6 +58,7 @@ use crate::{
         self,
         snapshot_condition::SnapshotCondition, //
     },
+    registry::HistCommand,
     spec::{
         field::Type,
         Action,
@@ -66,7 +66,7 @@ use crate::{
         Track,
         VarKind, //
     },
-    text_buf::TextBuf,
+    text_buf::TextBuf, //
 };
 
 /// The variable that has the largest value of what `onmax()` watches.

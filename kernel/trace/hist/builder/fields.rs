@@ -12,7 +12,6 @@ use super::Builder;
 use crate::{
     command::{
         clauses::VarDef,
-        error::ErrorKind,
         expr::{
             self,
             parse_u64,
@@ -22,7 +21,8 @@ use crate::{
             Role,
             Root, //
         },
-        span::Span, //
+        ErrorKind,
+        Span, //
     },
     limits::{
         KEYS_MAX,

@@ -8,11 +8,9 @@ use kernel::{
 };
 
 use super::{
-    error::{
-        ErrorKind,
-        ParseError, //
-    },
-    span::Span, //
+    ErrorKind,
+    ParseError,
+    Span, //
 };
 use crate::{
     limits::PARAMS_MAX,
@@ -38,6 +36,26 @@ pub(crate) enum Handler<T> {
     OnMin(T),
     /// `onchange(variable)`: when the variable has changed.
     OnChange(T),
+}
+
+impl<T> Handler<T> {
+    /// Returns the word for it.
+    pub(crate) fn name(&self) -> &'static [u8] {
+        match self {
+            Self::OnMatch { .. } => b"onmatch",
+            Self::OnMax(_) => b"onmax",
+            Self::OnMin(_) => b"onmin",
+            Self::OnChange(_) => b"onchange",
+        }
+    }
+
+    /// Returns the variable that it watches, if it does.
+    pub(crate) fn watched(&self) -> Option<&T> {
+        match self {
+            Self::OnMatch { .. } => None,
+            Self::OnMax(var) | Self::OnMin(var) | Self::OnChange(var) => Some(var),
+        }
+    }
 }
 
 /// Which action it is.
@@ -78,22 +96,15 @@ impl<'a> ActionClause<Span<'a>> {
         text: Span<'a>,
         known: impl FnOnce(Span<'a>, Span<'a>) -> bool,
     ) -> Result<Self, ParseError> {
-        let (handler, action) = if let Some(text) = text.strip_prefix(b"onmatch(") {
-            on_match(text, known)?
-        } else if let Some(text) = text.strip_prefix(b"onmax(") {
-            let (var, action) = watched(text)?;
-
-            (Handler::OnMax(var), action)
-        } else if let Some(text) = text.strip_prefix(b"onmin(") {
-            let (var, action) = watched(text)?;
-
-            (Handler::OnMin(var), action)
-        } else if let Some(text) = text.strip_prefix(b"onchange(") {
-            let (var, action) = watched(text)?;
-
-            (Handler::OnChange(var), action)
-        } else {
+        let (name, Some(text)) = text.split(b'(') else {
             return Err(EINVAL.into());
+        };
+        let (handler, action) = match name.bytes() {
+            b"onmatch" => on_match(text, known)?,
+            b"onmax" => on_watched(text, Handler::OnMax)?,
+            b"onmin" => on_watched(text, Handler::OnMin)?,
+            b"onchange" => on_watched(text, Handler::OnChange)?,
+            _ => return Err(EINVAL.into()),
         };
 
         Self::action(handler, action)
@@ -221,23 +232,15 @@ impl<'a> ActionClause<Span<'a>> {
 impl ActionClause<CString> {
     /// Writes the clause as a command has it.
     pub(crate) fn write(&self, out: &mut TextBuf) {
+        out.put(self.handler.name());
+        out.put(b"(");
         match &self.handler {
             Handler::OnMatch { system, event } => {
-                out.put(b"onmatch(");
                 out.put(system.to_bytes());
                 out.put(b".");
                 out.put(event.to_bytes());
             }
-            Handler::OnMax(var) => {
-                out.put(b"onmax(");
-                out.put(var.to_bytes());
-            }
-            Handler::OnMin(var) => {
-                out.put(b"onmin(");
-                out.put(var.to_bytes());
-            }
-            Handler::OnChange(var) => {
-                out.put(b"onchange(");
+            Handler::OnMax(var) | Handler::OnMin(var) | Handler::OnChange(var) => {
                 out.put(var.to_bytes());
             }
         }
@@ -275,10 +278,12 @@ fn on_match<'a>(
     Ok((Handler::OnMatch { system, event }, action))
 }
 
-/// Splits the variable that is watched from what follows.
-fn watched(text: Span<'_>) -> Result<(Span<'_>, Span<'_>), ParseError> {
+fn on_watched<'a>(
+    text: Span<'a>,
+    handler: fn(Span<'a>) -> Handler<Span<'a>>,
+) -> Result<(Handler<Span<'a>>, Span<'a>), ParseError> {
     match text.split(b')') {
-        (var, Some(action)) => Ok((var, action)),
+        (var, Some(action)) => Ok((handler(var), action)),
         (_, None) => Err(EINVAL.into()),
     }
 }

@@ -13,12 +13,10 @@
 use kernel::prelude::*;
 
 use super::{
-    error::{
-        ErrorKind,
-        ParseError, //
-    },
     expr::parse_u64,
-    span::Span, //
+    ErrorKind,
+    ParseError,
+    Span, //
 };
 use crate::limits::{
     ACTIONS_MAX,

@@ -23,11 +23,9 @@ use kernel::{
 };
 
 use super::{
-    error::{
-        ErrorKind,
-        ParseError, //
-    },
-    span::Span, //
+    ErrorKind,
+    ParseError,
+    Span, //
 };
 use crate::limits::PART_BITS_MAX;
 

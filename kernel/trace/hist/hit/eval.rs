@@ -1,17 +1,100 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The evaluator of numbers.
+//! The context of a hit (its record, the time, the task), and the evaluator of numbers.
+//!
+//! The reasons for what is inlined and what is not are those of [`hit`](super).
 
-use super::context::HitContext;
-use crate::program::op::{
-    Code,
-    Leaf,
-    Op,
-    Step,
-    Value,
-    REGISTERS, //
-};
 use core::cell::Cell;
+use kernel::{
+    prelude::*,
+    stacktrace,
+    trace::trigger::Hit, //
+};
+
+use crate::{
+    limits::STACK_DEPTH,
+    map::Comm,
+    program::op::{
+        Code,
+        Leaf,
+        Op,
+        Step,
+        Value,
+        REGISTERS, //
+    },
+};
+
+/// Number of functions that a stack leaves out at its top: those between the event and the one that
+/// saves it.
+///
+/// C leaves out five, one of which is its trigger. It is the same here: all is inlined in what C
+/// calls.
+const STACK_SKIP: u32 = 5;
+
+/// An occurrence of an event.
+pub(crate) trait HitContext {
+    /// The record.
+    fn record(&self) -> &[u8];
+
+    /// The time stamp.
+    fn time(&self) -> u64;
+
+    /// Returns `true` if time stamps are in nanoseconds.
+    fn clock_in_ns(&self) -> bool;
+
+    fn cpu(&self) -> u32;
+
+    /// The name of the current task.
+    fn comm(&self) -> Comm;
+
+    /// The name that a new element keeps: that of the current task, or what stands for the idle
+    /// task of a CPU.
+    fn first_comm(&self) -> Comm;
+
+    /// Writes the addresses of the stack that led to the event to the beginning of `to`, and
+    /// returns their number. This has to be inlined in what C calls, see [`STACK_SKIP`].
+    fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize;
+}
+
+impl HitContext for Hit<'_> {
+    #[inline]
+    fn record(&self) -> &[u8] {
+        Hit::record(self)
+    }
+
+    #[inline]
+    fn time(&self) -> u64 {
+        self.timestamp()
+    }
+
+    #[inline]
+    fn clock_in_ns(&self) -> bool {
+        Hit::clock_in_ns(self)
+    }
+
+    #[inline]
+    fn cpu(&self) -> u32 {
+        Hit::cpu(self)
+    }
+
+    #[inline]
+    fn comm(&self) -> Comm {
+        current!().comm_bytes()
+    }
+
+    fn first_comm(&self) -> Comm {
+        if current!().pid() == 0 {
+            return *b"<idle>\0\0\0\0\0\0\0\0\0\0";
+        }
+        HitContext::comm(self)
+    }
+
+    #[inline(always)]
+    fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize {
+        <[usize]>::mut_from_bytes(to.as_mut_bytes())
+            .map_or(0, |addresses| stacktrace::save(addresses, STACK_SKIP))
+    }
+}
 
 /// The input that numbers are computed from.
 pub(crate) struct Eval<'a, M> {
@@ -63,13 +146,19 @@ impl<'a, M: HitContext> Eval<'a, M> {
     #[inline(always)]
     fn expression(&self, value: &Value, slots: &[u64]) -> u64 {
         let steps = &self.code.steps;
-        let some = |from: u32, to: u32| steps.get(from as usize..to as usize).unwrap_or(&[]);
+        let some = |from: u32, to: u32| {
+            debug_assert!(from < to && to as usize <= steps.len());
+            steps.get(from as usize..to as usize).unwrap_or(&[])
+        };
 
         match *value {
             Value::Leaf(_) => 0,
-            Value::Step(n) => steps
-                .get(n as usize)
-                .map_or(0, |step| self.step(step, slots)),
+            Value::Step(n) => {
+                debug_assert!((n as usize) < steps.len());
+                steps
+                    .get(n as usize)
+                    .map_or(0, |step| self.step(step, slots))
+            }
             Value::Chain { from, to } => self.chain(some(from, to), slots),
             Value::Steps { from, to } => self.steps(some(from, to), slots),
         }
@@ -79,10 +168,13 @@ impl<'a, M: HitContext> Eval<'a, M> {
     #[inline(always)]
     pub(crate) fn variable(&self, value: &Value, slots: &[u64]) -> u64 {
         match *value {
-            Value::Step(n) => match self.code.steps.get(n as usize) {
-                Some(step) => self.step_here(step, slots),
-                None => 0,
-            },
+            Value::Step(n) => {
+                debug_assert!((n as usize) < self.code.steps.len());
+                match self.code.steps.get(n as usize) {
+                    Some(step) => self.step_here(step, slots),
+                    None => 0,
+                }
+            }
             _ => self.value(value, slots),
         }
     }
@@ -125,11 +217,15 @@ impl<'a, M: HitContext> Eval<'a, M> {
         let mut result = 0;
 
         for step in steps {
-            let register = |n: u32| registers.get(n as usize).copied().unwrap_or(0);
+            let register = |n: u32| {
+                debug_assert!((n as usize) < REGISTERS);
+                registers.get(n as usize).copied().unwrap_or(0)
+            };
             let left = self.leaf(&step.left, record, slots, register);
             let right = self.leaf(&step.right, record, slots, register);
 
             result = apply(&step.op, left, right);
+            debug_assert!((step.to as usize) < REGISTERS);
             if let Some(register) = registers.get_mut(step.to as usize) {
                 *register = result;
             }
@@ -152,7 +248,10 @@ impl<'a, M: HitContext> Eval<'a, M> {
             Leaf::Const(n) => n,
             Leaf::Time => self.time(),
             Leaf::Cpu => self.context.cpu().into(),
-            Leaf::Slot(n) => slots.get(n as usize).copied().unwrap_or(0),
+            Leaf::Slot(n) => {
+                debug_assert!((n as usize) < slots.len());
+                slots.get(n as usize).copied().unwrap_or(0)
+            }
             Leaf::Register(n) => register(n),
             Leaf::U8(at) => load(Leaf::U8(at), record),
             Leaf::S8(at) => load(Leaf::S8(at), record),

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The key of a hit.
+//!
+//! The reasons for what is inlined and what is not are those of [`hit`](super).
 
 use super::{
-    context::HitContext,
-    eval::Eval,
+    eval::{
+        Eval,
+        HitContext, //
+    },
     text::{
         copy_stack,
         dynamic_field,
@@ -37,6 +41,7 @@ pub(crate) fn build<M: HitContext>(
     }
     for part in &program.key_parts {
         if let KeyPart::Number { word, value } = part {
+            debug_assert!((*word as usize) < key.len());
             if let Some(word) = key.get_mut(*word as usize) {
                 *word = eval.value(value, &[]);
             }

@@ -5,6 +5,8 @@
 //! A reference has the value that the variable has in the element with the same key. All references
 //! must have one, otherwise the hit is ignored. The variables of an element are read together, so
 //! their values are from one hit.
+//!
+//! The reasons for what is inlined and what is not are those of [`hit`](super).
 
 use super::{
     key::convert,
@@ -23,8 +25,8 @@ use crate::{
     },
     program::{
         op::{
-            Kept,
-            Read, //
+            ReferredVar,
+            TextSlot, //
         },
         Program,
         ReferredHist, //
@@ -93,6 +95,7 @@ fn read_numbers(source: &ReferredHist, vars: &Reader<'_>, slots: &mut [u64]) -> 
     for read in &source.reads {
         let value = vars.var(read.place as usize)?;
 
+        debug_assert!((read.slot as usize) < slots.len());
         if let Some(slot) = slots.get_mut(read.slot as usize) {
             *slot = value;
         }
@@ -243,7 +246,7 @@ fn find<'p, 'k>(
 }
 
 fn read_one(
-    read: &Read,
+    read: &ReferredVar,
     element: &Element<'_>,
     vars: &Reader<'_>,
     slots: &mut [u64],
@@ -253,6 +256,7 @@ fn read_one(
         return false;
     };
 
+    debug_assert!((read.slot as usize) < slots.len());
     if let Some(slot) = slots.get_mut(read.slot as usize) {
         *slot = value;
     }
@@ -262,17 +266,17 @@ fn read_one(
         };
 
         match text.at {
-            Kept::String(n) => {
+            TextSlot::String(n) => {
                 // In case that there is no such string.
                 to[0] = 0;
                 to[STRING_WORDS - 1] = 0;
                 vars.copy_string(n as usize, to);
             }
-            Kept::Stack(n) => {
+            TextSlot::Stack(n) => {
                 to.fill(0);
                 vars.copy_stack(n as usize, to);
             }
-            Kept::Comm => set_comm(to, &element.comm()),
+            TextSlot::Comm => set_comm(to, &element.comm()),
         }
     }
     true

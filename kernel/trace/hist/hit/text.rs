@@ -5,12 +5,10 @@
 //! Nothing that a record says about itself is trusted: where a string is, how long it is and how
 //! many addresses a stack has are limited to what is there.
 
-use super::{
-    context::HitContext,
-    eval::{
-        bytes_at,
-        Eval, //
-    },
+use super::eval::{
+    bytes_at,
+    Eval,
+    HitContext, //
 };
 use crate::{
     limits::{
@@ -24,7 +22,7 @@ use crate::{
         cut,
         put_string, //
     },
-    program::op::Text,
+    program::op::TextOrigin, //
 };
 use core::slice;
 
@@ -82,7 +80,7 @@ pub(crate) fn copy_array(to: &mut [u64], from: &[u8]) {
 }
 
 /// Copies a string like [`copy_string`], but leaves what follows the word of its NUL as it is,
-/// except for the last word. So it is a [`Text`].
+/// except for the last word. So it is a text as [`TextOrigin`] says.
 #[inline]
 pub(crate) fn copy_text(to: &mut [u64; STRING_WORDS], from: &[u8]) {
     let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
@@ -193,8 +191,8 @@ pub(crate) fn addresses(stack: &[u64; STRING_WORDS]) -> impl Iterator<Item = u64
 /// Writes a string that is a field of the record or the name of the current task, and fills the
 /// rest with zeros.
 #[inline]
-pub(crate) fn string<M: HitContext>(text: Text, eval: &Eval<'_, M>, to: &mut [u64]) {
-    if text == Text::Comm {
+pub(crate) fn string<M: HitContext>(text: TextOrigin, eval: &Eval<'_, M>, to: &mut [u64]) {
+    if text == TextOrigin::Comm {
         let words = comm_words(&eval.context().comm());
 
         for (i, to) in to.iter_mut().enumerate() {
@@ -203,7 +201,7 @@ pub(crate) fn string<M: HitContext>(text: Text, eval: &Eval<'_, M>, to: &mut [u6
     } else {
         let from = field(text, eval.record());
 
-        if matches!(text, Text::Static { .. }) {
+        if matches!(text, TextOrigin::Static { .. }) {
             copy_array(to, from);
         } else {
             copy_string(to, from);
@@ -214,11 +212,11 @@ pub(crate) fn string<M: HitContext>(text: Text, eval: &Eval<'_, M>, to: &mut [u6
 /// Writes a string like [`string`], as a text.
 #[inline]
 pub(crate) fn string_text<M: HitContext>(
-    text: Text,
+    text: TextOrigin,
     eval: &Eval<'_, M>,
     to: &mut [u64; STRING_WORDS],
 ) {
-    if text == Text::Comm {
+    if text == TextOrigin::Comm {
         set_comm(to, &eval.context().comm());
     } else {
         copy_text(to, field(text, eval.record()));
@@ -234,11 +232,14 @@ pub(crate) fn set_comm(to: &mut [u64; STRING_WORDS], comm: &[u8; COMM_LEN]) {
 
 /// The bytes of a string that is a field of the record.
 #[inline]
-pub(crate) fn field(text: Text, record: &[u8]) -> &[u8] {
+pub(crate) fn field(text: TextOrigin, record: &[u8]) -> &[u8] {
     match text {
-        Text::Static { offset, size } => static_field(record, offset, size),
-        Text::Dynamic { offset } => dynamic_field(record, offset),
-        Text::Relative { offset } => relative_field(record, offset),
-        Text::Comm | Text::FirstComm | Text::Recorded { .. } | Text::Scratch(_) => &[],
+        TextOrigin::Static { offset, size } => static_field(record, offset, size),
+        TextOrigin::Dynamic { offset } => dynamic_field(record, offset),
+        TextOrigin::Relative { offset } => relative_field(record, offset),
+        TextOrigin::Comm
+        | TextOrigin::FirstComm
+        | TextOrigin::Recorded { .. }
+        | TextOrigin::Scratch(_) => &[],
     }
 }

@@ -57,14 +57,14 @@ use super::{
         Element,
         Elements, //
     },
-    lock_word::{
-        LockWord,
-        VarSet, //
-    },
     vars::{
         Changed,
         Writer, //
-    }, //
+    },
+    words::{
+        LockWord,
+        VarSet, //
+    },
 };
 
 /// Number of attempts of a hit to find its key, and to change a bucket that others change at the

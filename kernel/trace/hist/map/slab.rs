@@ -6,6 +6,8 @@
 //! first words of the elements, and are preferred. The head of the list has a version, so that a
 //! compare-and-exchange notices if an element has been taken and given back meanwhile. All of this
 //! is lock-free, so an NMI that interrupts it can do the same.
+//!
+//! The reasons for what is inlined are those of [`map`](super).
 
 use kernel::{
     prelude::*,
@@ -109,7 +111,7 @@ impl Slab {
         Head(self.head.load(Relaxed)).index().is_none() && self.next.load(Relaxed) >= self.count
     }
 
-    /// Takes an element, which is zero but for its key and its comm.
+    /// Takes an element. It is zero, or what it was before it was freed, except for its first word.
     ///
     /// If there is none, this writes nothing, so that CPUs do not fight for the memory.
     pub(super) fn take(&self) -> Option<u32> {
@@ -143,7 +145,8 @@ impl Slab {
         (index < self.count).then_some(index)
     }
 
-    /// Frees an element that has never been published.
+    /// Frees an element that nothing leads to: one that was never published, or was retired and
+    /// removed from its bucket.
     pub(super) fn free(&self, index: u32) {
         let Some(link) = self.element(index).and_then(<[_]>::first) else {
             return;

@@ -17,12 +17,12 @@ use super::{
         ElementLayout,
         Elements, //
     },
-    fold::Fold,
-    lock_word::LockWord,
     sort::{
         self,
         SortBy, //
     },
+    sums::Fold,
+    words::LockWord, //
 };
 use crate::limits::{
     COMM_WORDS,

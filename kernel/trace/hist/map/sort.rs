@@ -22,7 +22,7 @@ use kernel::prelude::*;
 
 use super::{
     element::ElementLayout,
-    string::cut, //
+    words::cut, //
 };
 
 /// The order of a key.

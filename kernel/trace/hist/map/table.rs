@@ -8,6 +8,8 @@
 //! Keys come from user space, so the hash depends on two secret numbers of each map: without them
 //! one cannot predict which keys collide. It is the multiply-and-fold of wyhash, not a
 //! cryptographic hash: words are multiplied to 128 bits, the halves of which are combined.
+//!
+//! The reasons for what is inlined are those of [`map`](super).
 
 use kernel::{
     prelude::*,

@@ -34,17 +34,15 @@ use super::{
         Element,
         Elements, //
     },
-    lock_word::{
+    words::{
+        cut,
         mark,
+        put_string,
         LockWord,
         VarSet,
         UNUSED,
         VERSION, //
     },
-    string::{
-        cut,
-        put_string, //
-    }, //
 };
 use crate::limits::STRING_WORDS;
 

@@ -3,22 +3,19 @@
 //! The compiler: from the description of a histogram to its program.
 
 mod numbers;
-mod vars;
+mod places;
 
-use self::vars::{
-    kept_text,
-    Resolved, //
-};
+use self::places::kept_text;
 use super::{
     bit,
     condition,
     op::{
         Code,
-        Kept,
         KeyPart,
         Save,
         SavedStack,
-        Text,
+        TextOrigin,
+        TextSlot,
         Value,
         Watch, //
     },
@@ -44,7 +41,6 @@ use crate::{
     },
     map::{
         Fold,
-        KeyOrder,
         Layout,
         SortBy,
         SortValue,
@@ -69,7 +65,8 @@ struct Compiler<'a> {
     /// The histograms that it refers to.
     owners: &'a [Arc<Histogram>],
     program: KBox<Program>,
-    refs: KVec<Resolved>,
+    /// By reference: the text of the scratch memory that has the value, if that is a text.
+    refs: KVec<Option<u32>>,
     /// The text of the scratch memory that has the stack that led to the event.
     stack: Option<u32>,
     n_slots: usize,
@@ -172,10 +169,12 @@ impl Compiler<'_> {
             let words = key.key_words();
             let word = index(at)?;
             let (part, kind) = match self.text(key)? {
-                Some(Text::Recorded { offset }) => {
+                Some(TextOrigin::Recorded { offset }) => {
                     (KeyPart::Recorded { word, offset }, KeyKind::Stack)
                 }
-                Some(Text::Scratch(scratch)) => (KeyPart::Stack { word, scratch }, KeyKind::Stack),
+                Some(TextOrigin::Scratch(scratch)) => {
+                    (KeyPart::Stack { word, scratch }, KeyKind::Stack)
+                }
                 Some(text) => {
                     let words = index(words)?;
 
@@ -261,14 +260,14 @@ impl Compiler<'_> {
 
     fn watch(&self, i: usize, action: &Action, track: &Track) -> Result<Watch> {
         let place = self.program.place(track.var.idx);
-        let resolved = self.refs.get(track.var_ref).ok_or(EINVAL)?;
+        let scratch = *self.refs.get(track.var_ref).ok_or(EINVAL)?;
         let var = self.spec.refs.get(track.var_ref).ok_or(EINVAL)?;
 
         Ok(Watch {
             action: index(i)?,
             slot: index(track.var_ref)?,
-            scratch: resolved.scratch,
-            stack: resolved.kind == VarKind::Stack(()),
+            scratch,
+            stack: var.kind == VarKind::Stack(()),
             place: index(place.var.ok_or(EINVAL)?)?,
             condition: condition(&action.clause.handler, var.ty.signed),
             save: action.clause.kind == ActionKind::Save,
@@ -276,9 +275,10 @@ impl Compiler<'_> {
     }
 
     fn param(&self, idx: usize) -> Result<Param> {
-        let resolved = self.refs.get(idx).ok_or(EINVAL)?;
+        let var = self.spec.refs.get(idx).ok_or(EINVAL)?;
+        let scratch = *self.refs.get(idx).ok_or(EINVAL)?;
 
-        Ok(match (resolved.kind, resolved.scratch) {
+        Ok(match (var.kind, scratch) {
             (VarKind::Number, _) => Param::Number(index(idx)?),
             (VarKind::Stack(()), Some(scratch)) => Param::Stack(scratch),
             (_, Some(scratch)) => Param::String(scratch),
@@ -300,7 +300,7 @@ impl Compiler<'_> {
 
                     SortValue::Key {
                         word: key.word,
-                        order: order(key),
+                        order: key.order(),
                     }
                 }
             };
@@ -363,8 +363,8 @@ impl Compiler<'_> {
     fn first_saved_string(&self) -> usize {
         let strings = self.program.saves.iter().filter_map(|save| match save {
             Save::Text { kept, .. } => match kept.at {
-                Kept::String(n) | Kept::Stack(n) => Some(n as usize),
-                Kept::Comm => None,
+                TextSlot::String(n) | TextSlot::Stack(n) => Some(n as usize),
+                TextSlot::Comm => None,
             },
             Save::Number { .. } => None,
         });
@@ -413,15 +413,5 @@ fn fold(modifier: Modifier, signed: bool) -> Fold {
         Modifier::Max => Fold::Max { signed },
         Modifier::Avg => Fold::Avg { signed },
         _ => Fold::Sum,
-    }
-}
-
-/// The order of a key.
-fn order(key: &KeyPlace) -> KeyOrder {
-    match key.kind {
-        KeyKind::Number { signed: false } => KeyOrder::Unsigned,
-        KeyKind::Number { signed: true } => KeyOrder::Signed,
-        KeyKind::String => KeyOrder::Str { words: key.words },
-        KeyKind::Stack => KeyOrder::None,
     }
 }

@@ -125,13 +125,13 @@ pub(crate) enum Value {
     },
 }
 
-/// A text: a string or a stack.
+/// The origin of a text, which is a string or a stack.
 ///
 /// In the scratch memory a string is its bytes, a NUL, and zeros up to the end of that word; the
 /// last word ends with a NUL as well. A stack is the number of its addresses and then the
 /// addresses, with zeros behind them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Text {
+pub(crate) enum TextOrigin {
     /// A field of the record that is a string of at most `size` bytes.
     Static { offset: u32, size: u32 },
     /// A string of varying length, which the word at `offset` has the place and the size of.
@@ -158,7 +158,7 @@ pub(crate) enum KeyPart {
     String {
         word: u32,
         words: u32,
-        text: Text,
+        text: TextOrigin,
     },
     /// The addresses of the stack that led to the event: all of the key, and there already.
     Saved,
@@ -204,7 +204,7 @@ pub(crate) struct KeptNumber {
 /// A variable of the histogram that is a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TextVar {
-    pub(crate) text: Text,
+    pub(crate) text: TextOrigin,
     /// The text of the scratch memory that gets it, if it is used and not there already.
     pub(crate) scratch: Option<u32>,
     /// Its place in the element, if any.
@@ -216,12 +216,12 @@ pub(crate) struct TextVar {
 pub(crate) struct KeptText {
     /// Which variable it is.
     pub(crate) place: u32,
-    pub(crate) at: Kept,
+    pub(crate) at: TextSlot,
 }
 
 /// The form of a text in an element; these have its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kept {
+pub(crate) enum TextSlot {
     /// The name of the task that had the first hit, which is there anyway.
     Comm,
     String(u32),
@@ -232,32 +232,32 @@ pub(crate) enum Kept {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Save {
     Number { value: Value, place: u32 },
-    Text { text: Text, kept: KeptText },
+    Text { text: TextOrigin, kept: KeptText },
 }
 
 /// A variable that another histogram has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Read {
+pub(crate) struct ReferredVar {
     /// Which variable of the other element it is.
     pub(crate) place: u32,
     /// The slot that gets it.
     pub(crate) slot: u32,
     /// The text that is copied as well.
-    pub(crate) text: Option<ReadText>,
+    pub(crate) text: Option<ReferredText>,
 }
 
 /// A text that another histogram has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ReadText {
+pub(crate) struct ReferredText {
     /// Its place in the other element.
-    pub(crate) at: Kept,
+    pub(crate) at: TextSlot,
     /// The text of the scratch memory that gets it.
     pub(crate) scratch: u32,
 }
 
 /// The condition on which a handler runs its action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Condition {
+pub(crate) enum HandlerCondition {
     /// The number is larger than the one that is kept.
     Larger { signed: bool },
     /// The number is smaller than the one that is kept.
@@ -266,7 +266,7 @@ pub(crate) enum Condition {
     Other,
 }
 
-impl Condition {
+impl HandlerCondition {
     /// Returns `true` if the handler runs for `new` after `kept`.
     ///
     /// If nothing was kept yet, anything counts but 0, which is what a reader sees there. 0 counts
@@ -301,7 +301,7 @@ pub(crate) struct Watch {
     pub(crate) stack: bool,
     /// Which variable of the element has the number that is kept.
     pub(crate) place: u32,
-    pub(crate) condition: Condition,
+    pub(crate) condition: HandlerCondition,
     /// The `save()` variables are stored.
     pub(crate) save: bool,
 }

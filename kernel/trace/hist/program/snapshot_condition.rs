@@ -2,7 +2,7 @@
 
 //! The condition of a snapshot, and the cause of the last one.
 
-use super::op::Condition;
+use super::op::HandlerCondition;
 use crate::limits::{
     COMM_WORDS,
     KEY_WORDS_MAX, //
@@ -39,7 +39,7 @@ const READ_RETRIES: u32 = 1 << 16;
 ///
 /// [`update`]: snapshot::Condition::update
 pub(crate) struct SnapshotCondition {
-    condition: Condition,
+    condition: HandlerCondition,
     /// Odd while the rest is written; 0 before the first snapshot.
     version: Atomic<u64>,
     value: Atomic<u64>,
@@ -86,7 +86,7 @@ pub(crate) struct Taken<'a> {
 
 impl SnapshotCondition {
     /// The condition for keys of this many words.
-    pub(crate) fn new(condition: Condition, words: usize) -> Result<Self> {
+    pub(crate) fn new(condition: HandlerCondition, words: usize) -> Result<Self> {
         let mut key = KVec::with_capacity(words, GFP_KERNEL)?;
 
         for _ in 0..words {

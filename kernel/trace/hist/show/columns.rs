@@ -13,6 +13,7 @@ use kernel::{
 
 use crate::{
     command::expr::Modifier,
+    histogram::Histogram,
     hit::eval::{
         bucket_below,
         part_end, //
@@ -21,6 +22,7 @@ use crate::{
         KeyKind,
         KeyPlace, //
     },
+    spec::field::Field,
     text_buf::TextBuf, //
 };
 
@@ -42,7 +44,7 @@ pub(crate) enum KeyFormat {
 impl KeyFormat {
     /// Returns the format of a key of this kind, with this modifier.
     pub(crate) fn new(modifier: Modifier, kind: KeyKind) -> Self {
-        let signed = matches!(kind, KeyKind::Number { signed: true });
+        let signed = kind.is_signed();
 
         match (modifier, kind) {
             (Modifier::Hex, _) => Self::Hex,
@@ -68,10 +70,16 @@ pub(crate) struct KeyColumn {
 }
 
 impl KeyColumn {
+    /// Returns its words of a whole key.
+    pub(super) fn words<'k>(&self, key: &'k [u64]) -> &'k [u64] {
+        let KeyPlace { word, words, .. } = self.place;
+
+        key.get(word..word.saturating_add(words)).unwrap_or(&[])
+    }
+
     /// Writes the key; `comm` is the name of the task that had the first hit.
     pub(crate) fn write(&self, out: &mut TextBuf, key: &[u64], comm: &[u8]) {
-        let KeyPlace { word, words, .. } = self.place;
-        let words = key.get(word..word.saturating_add(words)).unwrap_or(&[]);
+        let words = self.words(key);
         let n = words.first().copied().unwrap_or(0);
 
         out.append(&self.name);
@@ -314,4 +322,68 @@ pub(crate) fn hundredths(value: u64, total: u64) -> Option<u64> {
         None if value == 0 => Some(0),
         None => None,
     }
+}
+
+/// Returns what a field heads its column with.
+fn label(hist: &Histogram, field: &Field) -> TextBuf {
+    let mut label = TextBuf::new();
+
+    field.write_label(&mut label, &hist.spec.refs);
+    label
+}
+
+/// Returns the columns of the keys.
+pub(super) fn key_columns(hist: &Histogram) -> Result<KVec<KeyColumn>> {
+    let mut columns = KVec::new();
+
+    for (key, place) in hist.spec.keys().iter().zip(&hist.program.keys) {
+        let mut name = label(hist, key);
+
+        if key.is_stack() && key.source().is_some() {
+            name.put(b".stacktrace");
+        }
+        columns.push(
+            KeyColumn {
+                name,
+                format: KeyFormat::new(key.modifier, place.kind),
+                place: *place,
+            },
+            GFP_KERNEL,
+        )?;
+    }
+    Ok(columns)
+}
+
+/// Returns the columns of the values. With `sums`, one of averages is named for the sums that they
+/// are of.
+pub(super) fn value_columns(hist: &Histogram, sums: bool) -> Result<KVec<ValueColumn>> {
+    let mut columns = KVec::new();
+    let values = hist.spec.vals().iter().filter(|field| field.var.is_none());
+
+    for (sum, field) in values.enumerate() {
+        if sum == 0 && hist.spec.no_hitcount {
+            continue;
+        }
+        let mut name = label(hist, field);
+
+        if field.modifier.is_statistic() {
+            name.put(b".");
+            name.put(match field.modifier {
+                Modifier::Avg if sums => b"sum",
+                modifier => modifier.word(),
+            });
+        }
+        columns.push(
+            ValueColumn {
+                name,
+                format: ValueFormat::new(field.modifier, field.ty.signed),
+                signed: field.ty.signed,
+                sum,
+                max: 0,
+                total: 0,
+            },
+            GFP_KERNEL,
+        )?;
+    }
+    Ok(columns)
 }

@@ -24,10 +24,6 @@ use kernel::{
 };
 
 use crate::{
-    attached::{
-        self,
-        HistCommand, //
-    },
     command::{
         action::Handler,
         expr::{
@@ -36,6 +32,10 @@ use crate::{
         },
     },
     histogram::Histogram,
+    registry::{
+        self,
+        HistCommand, //
+    },
     spec::{
         field::{
             Expr,
@@ -85,7 +85,7 @@ impl EventSeqFile for DebugFile {
                 out.put(b"\n\n");
             }
             out.put(b"# event histogram\n#\n# trigger info: ");
-            attached::line(trigger, |text| out.put(text));
+            registry::write_line(trigger, |text| out.put(text));
             out.put(b"#\n\n");
             // A `TextBuf` keeps in mind if it has failed.
             let _ = write_hist(&mut out, &trigger.data().hist);

@@ -25,10 +25,7 @@ use crate::{
         SortBy,
         SortValue, //
     },
-    program::{
-        KeyKind,
-        KeyPlace, //
-    },
+    program::KeyPlace,
     text_buf::TextBuf, //
 };
 
@@ -39,7 +36,7 @@ const QUANTILES: [(u64, &[u8]); N] = [(500, b"p50"), (900, b"p90"), (990, b"p99"
 pub(crate) const N: usize = 4;
 
 /// The quantiles of one distribution.
-struct Line {
+struct QuantileLine {
     /// The number of a row that has its other keys.
     row: u32,
     values: [u64; N],
@@ -47,7 +44,7 @@ struct Line {
 
 /// The quantiles of a table.
 pub(crate) struct Quantiles {
-    lines: KVVec<Line>,
+    lines: KVVec<QuantileLine>,
     /// Index of the key that they are of.
     key: usize,
     signed: bool,
@@ -66,8 +63,8 @@ impl Quantiles {
         let Modifier::Log2Parts(bits) = field.modifier else {
             return Err(EINVAL);
         };
-        let signed = place.kind == KeyKind::Number { signed: true };
-        let order = snapshot.sorted_by(&sort_by(hist, place, signed)?)?;
+        let signed = place.kind.is_signed();
+        let order = snapshot.sorted_by(&sort_by(hist, place)?)?;
         let key_of = |row: &u32| snapshot.row_at(*row).map_or(&[][..], |row| row.key());
         let mut lines = KVVec::new();
 
@@ -80,7 +77,7 @@ impl Quantiles {
                 continue;
             }
             if let Some(row) = rows.first() {
-                let line = Line {
+                let line = QuantileLine {
                     row: *row,
                     values: quantiles(parts, bits, signed),
                 };
@@ -143,19 +140,13 @@ fn word(row: &Row<'_>, at: usize) -> u64 {
 
 /// Returns the order in which the rows of a distribution follow each other: by all words of the
 /// other keys, then by the key at `place`.
-fn sort_by(hist: &Histogram, place: &KeyPlace, signed: bool) -> Result<KVec<SortBy>> {
+fn sort_by(hist: &Histogram, place: &KeyPlace) -> Result<KVec<SortBy>> {
     let mut by = KVec::new();
     let words = 0..hist.map.layout().key_words;
     let others = words.filter(|word| *word != place.word);
-    let last = if signed {
-        KeyOrder::Signed
-    } else {
-        KeyOrder::Unsigned
-    };
-
     let others = others.map(|word| (word, KeyOrder::Unsigned));
 
-    for (word, order) in Iterator::chain(others, [(place.word, last)]) {
+    for (word, order) in Iterator::chain(others, [(place.word, place.order())]) {
         let value = SortValue::Key { word, order };
 
         by.push(

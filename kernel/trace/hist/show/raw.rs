@@ -14,21 +14,18 @@
 use super::{
     columns::{
         bucket,
+        key_columns,
         number,
         until_nul,
+        value_columns,
         write_symbol,
         KeyColumn,
         KeyFormat,
         ValueColumn, //
     },
-    hits,
-    table::{
-        key_columns,
-        value_columns, //
-    },
+    hits, //
 };
 use crate::{
-    attached::HistCommand,
     histogram::Histogram,
     hit::eval::part_end,
     map::{
@@ -36,7 +33,7 @@ use crate::{
         Row,
         Snapshot, //
     },
-    program::KeyKind,
+    registry::HistCommand,
     text_buf::TextBuf, //
 };
 use kernel::{
@@ -252,17 +249,13 @@ impl RawColumns {
 }
 
 fn write_key(out: &mut TextBuf, column: &KeyColumn, key: &[u64], comm: &[u8]) {
-    let place = column.place;
-    let words = key.get(place.word..place.word.saturating_add(place.words));
-    let words = words.unwrap_or(&[]);
+    let words = column.words(key);
     let n = words.first().copied().unwrap_or(0);
 
     match column.format {
         KeyFormat::Number { signed } | KeyFormat::Syscall { signed } => number(out, n, signed, 0),
         KeyFormat::Hex => {
-            let signed = place.kind == KeyKind::Number { signed: true };
-
-            number(out, n, signed, 0);
+            number(out, n, column.place.kind.is_signed(), 0);
         }
         KeyFormat::Log2 => out.unsigned(n, 0),
         KeyFormat::Symbol { offset } => write_symbol(out, n, offset, 0),

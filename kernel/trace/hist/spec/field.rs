@@ -2,9 +2,9 @@
 
 //! The fields of a histogram: what its keys, values and variables are computed from.
 //!
-//! This module has the type and what can be said about a field on its own; fields are created in
-//! [`builder`](crate::builder). A reference to a variable is an index into the [references] of the
-//! histogram.
+//! This module has the type, its text, and what can be said about a field on its own; fields are
+//! created in [`builder`](crate::builder). A reference to a variable is an index into the
+//! [references] of the histogram.
 //!
 //! [references]: super::Spec::refs
 
@@ -12,8 +12,8 @@ use kernel::{
     prelude::*,
     str::CString,
     trace::event_file::{
-        self,
-        FieldInfo, //
+        FieldInfo,
+        FieldKind as RecordKind, //
     },
 };
 
@@ -34,6 +34,7 @@ use crate::{
         STR_MAX,
         WORD, //
     },
+    text_buf::TextBuf, //
 };
 
 // CAST: All are small.
@@ -69,7 +70,7 @@ pub(crate) struct Source {
     pub(crate) ty: Type,
     /// Its offset in the record, in bytes.
     pub(crate) offset: u32,
-    pub(crate) kind: event_file::FieldKind,
+    pub(crate) kind: RecordKind,
     /// C treats it as a string.
     pub(crate) string: bool,
 }
@@ -87,11 +88,11 @@ impl Source {
 
     /// Returns `true` if its value is a string. A pointer to one is a number, as it may be invalid.
     pub(crate) fn is_string(&self) -> bool {
-        self.string && self.kind != event_file::FieldKind::PtrString
+        self.string && self.kind != RecordKind::PtrString
     }
 
     pub(crate) fn is_stack(&self) -> bool {
-        self.kind == event_file::FieldKind::Stacktrace
+        self.kind == RecordKind::Stacktrace
     }
 
     /// The type of its value.
@@ -101,15 +102,13 @@ impl Source {
     /// `ENOMEM` if that is neither a number of 1, 2, 4 or 8 bytes nor a string nor a stack, and for
     /// functions.
     fn value_type(&self, modifier: Modifier) -> Result<Type> {
-        use event_file::FieldKind;
-
         match self.kind {
-            FieldKind::Stacktrace if modifier == Modifier::Stacktrace => Moment::Stack.ty(),
-            FieldKind::StaticString => Type::new(&self.ty.name, self.ty.size, false),
-            FieldKind::DynString | FieldKind::RelDynString | FieldKind::Stacktrace => {
+            RecordKind::Stacktrace if modifier == Modifier::Stacktrace => Moment::Stack.ty(),
+            RecordKind::StaticString => Type::new(&self.ty.name, self.ty.size, false),
+            RecordKind::DynString | RecordKind::RelDynString | RecordKind::Stacktrace => {
                 Type::new(&self.ty.name, STR_BYTES, false)
             }
-            FieldKind::Function | FieldKind::Comm => Err(ENOMEM),
+            RecordKind::Function | RecordKind::Comm => Err(ENOMEM),
             _ if matches!(self.ty.size, 1 | 2 | 4 | 8) => self.ty.try_clone(),
             _ => Err(ENOMEM),
         }
@@ -414,6 +413,74 @@ impl VarRef {
         match &self.event {
             Some((system, event)) => [system.to_bytes(), b".", event.to_bytes(), b".$", name],
             None => alone(name),
+        }
+    }
+}
+
+impl Field {
+    pub(super) fn write_key(&self, out: &mut TextBuf, refs: &[VarRef]) {
+        if !self.is_stack() {
+            return self.write(out, refs);
+        }
+        match self.source() {
+            Some(source) => {
+                out.put(source.name.to_bytes());
+                out.put(b".stacktrace");
+            }
+            None => out.put(Moment::Stack.name()),
+        }
+    }
+
+    /// Writes the field as a command has it; a variable with its name.
+    pub(crate) fn write(&self, out: &mut TextBuf, refs: &[VarRef]) {
+        if let Some(var) = &self.var {
+            out.put(var.name.to_bytes());
+            out.put(b"=");
+        }
+        match self.as_moment() {
+            Some(moment @ (Moment::Cpu | Moment::Comm)) => out.put(moment.name()),
+            _ => self.write_base(out, refs),
+        }
+        if self.modifier != Modifier::Stacktrace {
+            self.write_modifier(out);
+        }
+    }
+
+    /// Writes the field as an expression has it.
+    pub(crate) fn write_operand(&self, out: &mut TextBuf, refs: &[VarRef]) {
+        self.write_base(out, refs);
+        self.write_modifier(out);
+    }
+
+    /// Writes what the field is called.
+    pub(crate) fn write_label(&self, out: &mut TextBuf, refs: &[VarRef]) {
+        for part in self.label(refs) {
+            out.put(part);
+        }
+    }
+
+    fn write_base(&self, out: &mut TextBuf, refs: &[VarRef]) {
+        match &self.kind {
+            FieldKind::Const(n) => return out.unsigned(*n, 0),
+            FieldKind::Ref(i) | FieldKind::Alias(i)
+                if refs.get(*i).is_some_and(|r| r.event.is_none()) =>
+            {
+                out.put(b"$");
+            }
+            _ => (),
+        }
+        self.write_label(out, refs);
+    }
+
+    fn write_modifier(&self, out: &mut TextBuf) {
+        if self.modifier == Modifier::None {
+            return;
+        }
+        out.put(b".");
+        out.put(self.modifier.word());
+        if let Some(number) = self.modifier.number() {
+            out.put(b"=");
+            out.unsigned(number, 0);
         }
     }
 }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::command::{
     action::ActionClause,
-    span::Span, //
+    Span, //
 };
 
 impl Spec {

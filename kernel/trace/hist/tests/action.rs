@@ -14,13 +14,11 @@ mod tests {
                 ActionKind,
                 Handler, //
             },
-            error::{
-                ErrorKind,
-                ParseError, //
-            },
-            span::Span, //
+            ErrorKind,
+            ParseError,
+            Span, //
         },
-        limits::PARAMS_MAX,
+        limits::PARAMS_MAX, //
     };
 
     /// The column that the clauses begin in.

@@ -8,17 +8,15 @@ use kernel::prelude::*;
 mod tests {
     use super::*;
     use crate::{
-        builder::log::PARAMS_AT,
+        builder::PARAMS_AT,
         command::{
             clauses::{
                 definitions,
                 CommandClauses, //
             },
-            error::{
-                ErrorKind,
-                ParseError, //
-            },
-            span::Span, //
+            ErrorKind,
+            ParseError,
+            Span, //
         },
         limits::{
             ACTIONS_MAX,

@@ -9,10 +9,6 @@ mod tests {
     use super::*;
     use crate::{
         command::{
-            error::{
-                ErrorKind,
-                ParseError, //
-            },
             expr::{
                 fold,
                 is_statistic,
@@ -27,7 +23,9 @@ mod tests {
                 Role,
                 Root, //
             },
-            span::Span, //
+            ErrorKind,
+            ParseError,
+            Span, //
         },
         limits::STACK_SIZE,
         spec::field::{

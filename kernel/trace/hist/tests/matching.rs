@@ -14,7 +14,7 @@ mod tests {
                 Modifier,
                 Operator, //
             },
-            span::Span, //
+            Span, //
         },
         limits::SORT_KEYS_MAX,
         spec::{

@@ -22,14 +22,14 @@ use crate::{
             Modifier,
             Operator, //
         },
-        span::Span, //
+        Span, //
     },
     histogram::{
         Histogram,
-        Parts, //
+        HistogramParts, //
     },
     hit::{
-        context::HitContext,
+        eval::HitContext,
         record,
         refs::{
             restore_vars,
@@ -84,7 +84,7 @@ use crate::{
         VarKind,
         VarRef, //
     },
-    text_buf::c_string,
+    text_buf::c_string, //
 };
 
 use super::eval::{
@@ -235,7 +235,7 @@ fn hist(spec: Spec) -> Result<Arc<Histogram>> {
 /// A histogram that refers to others and can be hit.
 fn hist_with(spec: Spec, owners: &[Arc<Histogram>]) -> Result<Arc<Histogram>> {
     let program = compile(&spec, owners)?;
-    let parts = Parts::new(program, spec.map_bits)?;
+    let parts = HistogramParts::new(program, spec.map_bits)?;
 
     Ok(Arc::new(
         Histogram::new(spec, KVec::new(), parts),

@@ -10,7 +10,7 @@ use kernel::{
 #[kunit_tests(hist_text)]
 mod tests {
     use super::is_space;
-    use crate::command::span::Span;
+    use crate::command::Span;
 
     /// The text of a span and its column.
     fn seen(piece: Span<'_>) -> (&[u8], usize) {

@@ -18,10 +18,10 @@ use super::{
             ElementLayout,
             Layout, //
         },
-        lock_word::VarSet,
         snapshot,
         table::Seed,
         vars::Writer,
+        words::VarSet,
         Map, //
     },
     Live,

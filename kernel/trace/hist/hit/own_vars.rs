@@ -8,10 +8,14 @@
 //!
 //! Actions and aliases that use them while the hit is handled get the computed values, not those in
 //! the element, which may be from another CPU by then.
+//!
+//! The reasons for what is inlined and what is not are those of [`hit`](super).
 
 use super::{
-    context::HitContext,
-    eval::Eval,
+    eval::{
+        Eval,
+        HitContext, //
+    },
     text::{
         addresses,
         copy_stack,
@@ -36,12 +40,12 @@ use crate::{
     program::{
         bit,
         op::{
-            Kept,
             KeptNumber,
             KeptText,
             NumberVar,
             Save,
-            Text,
+            TextOrigin,
+            TextSlot,
             Watch, //
         },
         Program, //
@@ -59,6 +63,7 @@ pub(crate) fn compute<M: HitContext>(program: &Program, eval: &Eval<'_, M>, slot
     for NumberVar { value, slot, .. } in &program.numbers {
         let value = eval.variable(value, slots);
 
+        debug_assert!((*slot as usize) < slots.len());
         if let Some(slot) = slots.get_mut(*slot as usize) {
             *slot = value;
         }
@@ -82,19 +87,19 @@ pub(crate) fn compute_texts<M: HitContext>(
 
 /// Writes a text that is not in the scratch memory.
 fn fill<M: HitContext>(
-    text: Text,
+    text: TextOrigin,
     eval: &Eval<'_, M>,
     element: &Element<'_>,
     to: &mut [u64; STRING_WORDS],
 ) {
     match text {
-        Text::Recorded { offset } => {
+        TextOrigin::Recorded { offset } => {
             if let Some((count, words)) = to.split_first_mut() {
                 // CAST: It is small.
                 *count = copy_stack(words, dynamic_field(eval.record(), offset)) as u64;
             }
         }
-        Text::FirstComm => set_comm(to, &element.comm()),
+        TextOrigin::FirstComm => set_comm(to, &element.comm()),
         _ => string_text(text, eval, to),
     }
 }
@@ -122,6 +127,7 @@ pub(crate) fn store<M: HitContext>(
 #[inline(always)]
 fn store_numbers(program: &Program, vars: &mut Writer<'_>, slots: &[u64]) {
     for number in &program.kept_numbers {
+        debug_assert!((number.slot as usize) < slots.len());
         if let Some(value) = slots.get(number.slot as usize) {
             vars.put(number.place as usize, *value);
         }
@@ -260,7 +266,7 @@ fn store_texts<M: HitContext>(
 ) {
     for var in &program.texts {
         if let Some(kept) = var.kept {
-            let text = var.scratch.map_or(var.text, Text::Scratch);
+            let text = var.scratch.map_or(var.text, TextOrigin::Scratch);
 
             store_text(text, kept, eval, element, vars, texts);
         }
@@ -292,7 +298,10 @@ pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
                 string_words(words)
             })
         }),
-        None => scratch.slots.get(watch.slot as usize).copied().unwrap_or(0),
+        None => {
+            debug_assert!((watch.slot as usize) < scratch.slots.len());
+            scratch.slots.get(watch.slot as usize).copied().unwrap_or(0)
+        }
     }
 }
 
@@ -314,7 +323,7 @@ fn save<M: HitContext>(
 
 /// Copies a text to the element, from the scratch memory or from its origin.
 fn store_text<M: HitContext>(
-    text: Text,
+    text: TextOrigin,
     kept: KeptText,
     eval: &Eval<'_, M>,
     element: &Element<'_>,
@@ -324,30 +333,30 @@ fn store_text<M: HitContext>(
     let record = eval.record();
 
     match (kept.at, text) {
-        (Kept::Comm, _) => (),
-        (Kept::String(n), _) => {
+        (TextSlot::Comm, _) => (),
+        (TextSlot::String(n), _) => {
             let n = n as usize;
 
             match text {
-                Text::Scratch(from) => {
+                TextOrigin::Scratch(from) => {
                     if let Some(words) = texts.get(from) {
                         vars.set_string(n, words.as_bytes());
                     }
                 }
-                Text::Comm => vars.set_string(n, &eval.context().comm()),
-                Text::FirstComm => vars.set_string(n, &element.comm()),
+                TextOrigin::Comm => vars.set_string(n, &eval.context().comm()),
+                TextOrigin::FirstComm => vars.set_string(n, &element.comm()),
                 _ => vars.set_string(n, field(text, record)),
             }
         }
-        (Kept::Stack(n), Text::Scratch(from)) => {
+        (TextSlot::Stack(n), TextOrigin::Scratch(from)) => {
             if let Some(words) = texts.get(from) {
                 vars.set_stack(n as usize, addresses(words));
             }
         }
-        (Kept::Stack(n), Text::Recorded { offset }) => {
+        (TextSlot::Stack(n), TextOrigin::Recorded { offset }) => {
             vars.set_stack(n as usize, recorded_stack(dynamic_field(record, offset)));
         }
-        (Kept::Stack(_), _) => (),
+        (TextSlot::Stack(_), _) => (),
     }
     vars.set_var(kept.place as usize, 0);
 }

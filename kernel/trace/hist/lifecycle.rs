@@ -26,27 +26,27 @@ use kernel::{
 };
 
 use crate::{
-    attached::{
-        HistCommand,
-        TriggerData, //
-    },
     histogram::{
         Effect,
         Histogram, //
     },
-    registry,
+    registry::{
+        self,
+        HistCommand,
+        TriggerData, //
+    },
     text_buf::TextBuf, //
 };
 
 /// The options of attaching a histogram.
-pub(super) struct AttachOptions<'h> {
-    pub(super) filter: Option<Filter<'h>>,
-    pub(super) paused: bool,
-    pub(super) auto_created: bool,
+pub(crate) struct AttachOptions<'h> {
+    pub(crate) filter: Option<Filter<'h>>,
+    pub(crate) paused: bool,
+    pub(crate) auto_created: bool,
 }
 
 /// Attaches a histogram to an event. On error everything except the histogram is rolled back.
-pub(super) fn attach<'h>(
+pub(crate) fn attach<'h>(
     file: EventFile<Locked<'h>>,
     lists: &mut TriggersMut<'h>,
     hist: &Arc<Histogram>,
@@ -83,7 +83,7 @@ fn new_trigger<'h>(
 }
 
 /// Detaches the trigger with this number.
-pub(super) fn detach<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>, id: u64) {
+pub(crate) fn detach<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>, id: u64) {
     if let Some(hist) = take(file, lists, |data| data.id == id) {
         if !registry::is_attached(lists.held(), &hist) {
             release_resources(&hist.effects, lists);
@@ -92,7 +92,7 @@ pub(super) fn detach<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h
 }
 
 /// Detaches all triggers of an event, if nothing refers to the variables of their histograms.
-pub(super) fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
+pub(crate) fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
     let held = lists.held();
 
     if file
@@ -122,7 +122,7 @@ pub(super) fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMu
 }
 
 /// C has detached a trigger, as the instance is removed.
-pub(super) fn detached(data: &TriggerData, held: Held<'_>) {
+pub(crate) fn detached(data: &TriggerData, held: Held<'_>) {
     data.removed();
     registry::remove(held, data.id);
     if !registry::is_attached(held, &data.hist) {
@@ -159,7 +159,7 @@ fn take(
 
 /// Releases what the effects of histograms use that others may need, and what is not referred to
 /// any more. No trigger has the histograms any more, or ever had. Sleeps.
-pub(super) fn release_resources<'a>(
+pub(crate) fn release_resources<'a>(
     effects: impl IntoIterator<Item = &'a Effect, IntoIter: Clone>,
     lists: &mut TriggersMut<'_>,
 ) {
@@ -190,6 +190,6 @@ fn end_effects<'a>(effects: impl Iterator<Item = &'a Effect> + Clone, held: Held
 }
 
 /// Empties the map of a histogram. Hits that happen meanwhile are not counted. Sleeps.
-pub(super) fn clear(hist: &Histogram) {
+pub(crate) fn clear(hist: &Histogram) {
     hist.map.clear(synchronize);
 }

@@ -17,13 +17,13 @@ use crate::{
     map::VarSet,
     program::{
         op::{
-            Kept,
             KeptNumber,
             KeptText,
             NumberVar,
-            Read,
-            ReadText,
-            Text,
+            ReferredText,
+            ReferredVar,
+            TextOrigin,
+            TextSlot,
             TextVar, //
         },
         ReferredHist,
@@ -47,37 +47,26 @@ use kernel::{
     trace::event_file::FieldKind as RecordKind, //
 };
 
-/// A resolved reference: a slot always, and a text if it is one.
-#[derive(Clone, Copy)]
-pub(super) struct Resolved {
-    pub(super) kind: VarKind,
-    /// The text of the scratch memory.
-    pub(super) scratch: Option<u32>,
-}
-
 impl Compiler<'_> {
     /// Assigns places in the elements to the variables that stay there, and resolves references.
     pub(super) fn references(&mut self) -> Result {
         // Aliases are to references of other histograms, so those come first.
         for var_ref in &self.spec.refs {
-            let resolved = match var_ref.owner {
-                Owner::Own => Resolved {
-                    kind: VarKind::Number,
-                    scratch: None,
-                },
+            let scratch = match var_ref.owner {
+                Owner::Own => None,
                 Owner::Other(id) => self.reference(var_ref, id)?,
             };
 
-            self.refs.push(resolved, GFP_KERNEL)?;
+            self.refs.push(scratch, GFP_KERNEL)?;
         }
 
         for field in self.spec.vals() {
             if let Some(var) = &field.var {
-                self.keep(var.idx, self.var_kind(field))?;
+                self.keep(var.idx, self.spec.var_kind(field))?;
             }
         }
         for save in &self.spec.save_vars {
-            self.keep(save.var.idx, self.var_kind(&save.val))?;
+            self.keep(save.var.idx, self.spec.var_kind(&save.val))?;
         }
         for track in self.spec.actions.iter().filter_map(|a| a.track.as_ref()) {
             // The value of a text is a number that stands for it.
@@ -85,27 +74,28 @@ impl Compiler<'_> {
         }
         for field_var in &self.spec.field_vars {
             // No element has it, so there is no slot.
-            let kind = self.var_kind(&field_var.val).map(|()| 0);
+            let kind = self.spec.var_kind(&field_var.val).map(|()| 0);
 
             self.put(field_var.var.idx, VarPlace { var: None, kind })?;
         }
         Ok(())
     }
 
-    /// A reference to a variable of another histogram.
-    fn reference(&mut self, var_ref: &VarRef, id: HistogramId) -> Result<Resolved> {
+    /// Resolves a reference to a variable of another histogram, which has a slot. Returns the text
+    /// of the scratch memory that it has besides, if it is one.
+    fn reference(&mut self, var_ref: &VarRef, id: HistogramId) -> Result<Option<u32>> {
         let mut owners = self.owners.iter();
         let hist = owners.find(|owner| owner.id() == id).ok_or(EINVAL)?;
         let place = hist.program.place(var_ref.var_idx);
         let kept = kept(place.kind)?;
         let scratch = kept.map(|_| self.new_scratch()).transpose()?;
         let var = place.var.ok_or(EINVAL)?;
-        let read = Read {
+        let read = ReferredVar {
             place: index(var)?,
             slot: index(self.refs.len())?,
             text: kept
                 .zip(scratch)
-                .map(|(at, scratch)| ReadText { at, scratch }),
+                .map(|(at, scratch)| ReferredText { at, scratch }),
         };
         let source = self.source(hist)?;
 
@@ -115,10 +105,7 @@ impl Compiler<'_> {
         source.plain &= read.text.is_none();
         source.plain_reusing &= read.text.is_none();
         source.reads.push(read, GFP_KERNEL)?;
-        Ok(Resolved {
-            kind: place.kind.map(|_| ()),
-            scratch,
-        })
+        Ok(scratch)
     }
 
     /// Returns the references to the variables of `hist`, which may be empty.
@@ -129,19 +116,13 @@ impl Compiler<'_> {
             Some(i) => i,
             None => {
                 // The other one may have fewer keys: then the first ones are looked up.
-                let (keys, other_keys) = (&program.keys, &hist.program.keys);
-                let mut pairs = keys.iter().zip(other_keys);
-
-                if keys.len() < other_keys.len()
-                    || !pairs
-                        .clone()
-                        .all(|(a, b)| a.kind.is_compatible_with(b.kind))
-                {
+                if !self.spec.has_keys_of(&hist.spec) {
                     return Err(EINVAL);
                 }
 
-                let same_key =
-                    keys.len() == other_keys.len() && pairs.all(|(a, b)| a.words == b.words);
+                let (keys, other_keys) = (&program.keys, &hist.program.keys);
+                let same_key = keys.len() == other_keys.len()
+                    && keys.iter().zip(other_keys).all(|(a, b)| a.words == b.words);
                 let source = ReferredHist {
                     hist: hist.clone(),
                     same_key,
@@ -211,33 +192,26 @@ impl Compiler<'_> {
         Ok(stack)
     }
 
-    /// Returns the kind of a variable with the value of `field`, which may be a resolved reference.
-    fn var_kind(&self, field: &Field) -> VarKind {
-        field.var_kind(|i| self.refs.get(i).map_or(VarKind::Number, |r| r.kind))
-    }
-
     /// Returns the origin of the text of a field, or `None` for a number.
-    pub(super) fn text(&mut self, field: &Field) -> Result<Option<Text>> {
+    pub(super) fn text(&mut self, field: &Field) -> Result<Option<TextOrigin>> {
         Ok(match &field.kind {
             FieldKind::Ref(i) | FieldKind::Alias(i) => {
-                let resolved = self.refs.get(*i).ok_or(EINVAL)?;
-
-                resolved.scratch.map(Text::Scratch)
+                self.refs.get(*i).ok_or(EINVAL)?.map(TextOrigin::Scratch)
             }
-            FieldKind::FirstComm(_) => Some(Text::FirstComm),
-            FieldKind::Moment(Moment::Comm, _) => Some(Text::Comm),
-            FieldKind::Moment(Moment::Stack, _) => Some(Text::Scratch(self.stack()?)),
+            FieldKind::FirstComm(_) => Some(TextOrigin::FirstComm),
+            FieldKind::Moment(Moment::Comm, _) => Some(TextOrigin::Comm),
+            FieldKind::Moment(Moment::Stack, _) => Some(TextOrigin::Scratch(self.stack()?)),
             FieldKind::Recorded(source) => {
                 let offset = source.offset;
 
                 match source.kind {
-                    RecordKind::Stacktrace => Some(Text::Recorded { offset }),
-                    RecordKind::StaticString => Some(Text::Static {
+                    RecordKind::Stacktrace => Some(TextOrigin::Recorded { offset }),
+                    RecordKind::StaticString => Some(TextOrigin::Static {
                         offset,
                         size: source.ty.size,
                     }),
-                    RecordKind::DynString => Some(Text::Dynamic { offset }),
-                    RecordKind::RelDynString => Some(Text::Relative { offset }),
+                    RecordKind::DynString => Some(TextOrigin::Dynamic { offset }),
+                    RecordKind::RelDynString => Some(TextOrigin::Relative { offset }),
                     _ => None,
                 }
             }
@@ -266,20 +240,17 @@ impl Compiler<'_> {
         if let Some(text) = self.text(field)? {
             let scratch = match (reference, text) {
                 (None, _) => None,
-                (_, Text::Scratch(scratch)) => Some(scratch),
+                (_, TextOrigin::Scratch(scratch)) => Some(scratch),
                 _ => Some(self.new_scratch()?),
             };
             let var = TextVar {
                 text,
-                scratch: scratch.filter(|scratch| text != Text::Scratch(*scratch)),
+                scratch: scratch.filter(|scratch| text != TextOrigin::Scratch(*scratch)),
                 kept: kept_text(place)?,
             };
 
             if let Some(resolved) = reference.and_then(|n| self.refs.get_mut(n)) {
-                *resolved = Resolved {
-                    kind: place.kind.map(|_| ()),
-                    scratch,
-                };
+                *resolved = scratch;
             }
             self.program.texts.push(var, GFP_KERNEL)?;
             return Ok(());
@@ -310,12 +281,12 @@ impl Compiler<'_> {
 }
 
 /// Returns the form of a text in an element; `None` for a number.
-fn kept(kind: VarKind<usize>) -> Result<Option<Kept>> {
+fn kept(kind: VarKind<usize>) -> Result<Option<TextSlot>> {
     Ok(match kind {
         VarKind::Number => None,
-        VarKind::Comm => Some(Kept::Comm),
-        VarKind::String(n) => Some(Kept::String(index(n)?)),
-        VarKind::Stack(n) => Some(Kept::Stack(index(n)?)),
+        VarKind::Comm => Some(TextSlot::Comm),
+        VarKind::String(n) => Some(TextSlot::String(index(n)?)),
+        VarKind::Stack(n) => Some(TextSlot::Stack(index(n)?)),
     })
 }
 

@@ -17,17 +17,17 @@ use kernel::{
 
 use super::Builder;
 use crate::{
-    attached::HistCommand,
     command::{
         action::ActionClause,
-        error::ErrorKind,
         expr::EventName,
-        span::Span, //
+        ErrorKind,
+        Span, //
     },
     histogram::Histogram,
     limits::VARS_MAX,
     registry::{
         self,
+        HistCommand,
         Lookup, //
     },
     spec::{
@@ -41,7 +41,7 @@ use crate::{
         VarKind,
         VarRef, //
     },
-    text_buf::c_string,
+    text_buf::c_string, //
 };
 
 /// Which variable of a histogram.
