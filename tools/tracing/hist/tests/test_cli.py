@@ -72,7 +72,7 @@ class ProgramTest(unittest.TestCase):
         self.assertTrue(
             err.startswith("hist: error: the standard input: the format is not known\nIt should be a recording")
         )
-        self.assertEqual(hist("show")[0], 1)
+        self.assertEqual(hist("show")[0], 2)
 
     def test_no_tracefs(self):
         with tempfile.TemporaryDirectory() as folder:

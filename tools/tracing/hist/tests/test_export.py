@@ -2,14 +2,23 @@
 """The formats for other programs."""
 
 import json
+import re
 import unittest
 
 from tests.data_files import data
 from tracehist import otlp, prometheus, source, summary
-from tracehist.bucket import Bucket, Log2, Parts
+from tracehist.bucket import Bucket, Linear, Log2, Parts
 from tracehist.errors import HistError
 from tracehist.recording import Interval, Recording
 from tracehist.table import Key
+
+
+# Neighbouring buckets of addresses, whose limits are closer than doubles are there, and one further away.
+ADDRESSES = {
+    (Bucket(18446612682070000000, 18446612682070000099),): [1],
+    (Bucket(18446612682070000100, 18446612682070000199),): [2],
+    (Bucket(18446612682070006000, 18446612682070016099),): [4],
+}
 
 
 def recording(name):
@@ -41,6 +50,10 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual(first["keys"], {"common_pid": "dd-194"})
         self.assertEqual(first["buckets"], [{"from": 257, "to": 512, "hits": 50}, {"from": 513, "to": 1024, "hits": 1}])
         self.assertEqual(sum(s["hits"] for s in out["series"]), 99)
+
+    def test_keys_are_distinct(self):
+        out = json.loads(summary.export(of_rows([Key("id"), Key("id")], {(3, 4): [2]})))
+        self.assertEqual(out["series"][0]["keys"], {"id": 3, "id_2": 4})
 
     def test_without_buckets(self):
         out = json.loads(summary.export(recording("rust/plain.hist_raw")))
@@ -92,6 +105,56 @@ class PrometheusTest(unittest.TestCase):
         self.assertIn("# TYPE reads counter\n", text)
         self.assertIn("# TYPE reads_count gauge\n", text)
         self.assertRegex(text, r'(?m)^reads\{common_pid="\d+",fd="\d+"\} \d+$')
+
+    def labels(self, *keys):
+        """The names of the labels for a bucket, and for a counter."""
+        parts = tuple(range(len(keys)))
+        columns = [Key(k) for k in keys]
+        buckets = prometheus.export(of_rows(columns + [Key("lat", Parts(1))], {(*parts, Bucket(2, 2)): [3]}))
+        counts = prometheus.export(of_rows(columns, {parts: [3]}))
+        found = [re.findall(r'(\w+)="', text.split("\n")[2]) for text in (buckets, counts)]
+        self.assertEqual(found[0], found[1] + ["le"])
+        return found[1]
+
+    def test_reserved_labels(self):
+        self.assertEqual(
+            self.labels("le", "quantile", "__name__", "exported_le", "pid"),
+            ["exported_le", "exported_quantile", "exported___name__", "exported_le_2", "pid"],
+        )
+        text = prometheus.export(of_rows([Key("le"), Key("lat", Log2())], {(0, Bucket(0, 1)): [1]}))
+        self.assertIn('hist_a_b_lat_bucket{exported_le="0",le="1"} 1\n', text)
+
+    def test_labels_are_distinct(self):
+        self.assertEqual(self.labels("a.b", "a_b", "a_b_2", "9", "ä"), ["a_b", "a_b_3", "a_b_2", "_9", "_"])
+        # keys=id,id.hex
+        self.assertEqual(self.labels("id", "id"), ["id", "id_2"])
+
+    def test_families_are_distinct(self):
+        rows = {("a",): [2, 21, 3, 4]}
+        text = prometheus.export(of_rows([Key("comm")], rows, values=("hitcount", "x.sum", "x_sum", "hits_total")))
+        families = re.findall("# TYPE (.*) ", text)
+        self.assertEqual(len(families), 5)
+        self.assertEqual(len(set(families)), 5)
+
+    def test_name_of_the_metric(self):
+        for wrong in ("", "a-b", "9a", "ä", "a b", "a\n"):
+            with self.assertRaises(HistError, msg=wrong):
+                prometheus.export(recording("rust/plain.hist"), wrong)
+        self.assertIn("# TYPE a:b counter\n", prometheus.export(recording("rust/plain.hist"), "a:b"))
+
+    def test_limits_that_are_equal_as_doubles(self):
+        one = of_rows([Key("p", Linear(100))], ADDRESSES)
+        limits = re.findall('le="([0-9]+)"} ([0-9]+)', prometheus.export(one))
+        self.assertEqual(
+            limits, [("18446612682070000199", "3"), ("18446612682070005999", "3"), ("18446612682070016099", "7")]
+        )
+
+    def test_a_field_named_hitcount_has_no_sum(self):
+        one = source.parse("hitcount.log2\thitcount\n3\t5\n")[0]
+        text = prometheus.export(one)
+        self.assertIn('hist_event_hitcount_bucket{le="8"} 5\n', text)
+        self.assertNotIn("_sum", text)
+        self.assertNotIn('"sum"', otlp.export(one))
 
     def test_names(self):
         self.assertEqual([prometheus.name_of(n) for n in ("a.b", "9x", "ok_1")], ["a_b", "_9x", "ok_1"])
@@ -162,6 +225,17 @@ class OtlpTest(unittest.TestCase):
         self.assertEqual(len(point["bucketCounts"]), len(point["explicitBounds"]) + 1)
         self.assertEqual(dict(zip(point["explicitBounds"], point["bucketCounts"]))[319.0], "50")
         self.assertEqual(sum(map(int, point["bucketCounts"])), 99)
+
+    def test_explicit_limits_increase_as_doubles(self):
+        point = self.point(of_rows([Key("p", Linear(100))], ADDRESSES), "histogram", explicit=True)
+        bounds = point["explicitBounds"]
+        self.assertEqual(bounds, sorted(set(bounds)))
+        self.assertEqual(bounds, [float(n) for n in (18446612682070000199, 18446612682070005999, 18446612682070016099)])
+        self.assertEqual(point["bucketCounts"], ["3", "0", "4", "0"])
+
+    def test_attributes_are_distinct(self):
+        point = self.point(of_rows([Key("id"), Key("id"), Key("lat", Parts(3))], {(3, 4, Bucket(16, 17)): [2]}))
+        self.assertEqual([a["key"] for a in point["attributes"]], ["id", "id_2"])
 
     def test_times_and_attributes(self):
         one = of_rows([Key("comm"), Key("cpu"), Key("lat", Parts(3))], {("a", 3, Bucket(16, 17)): [2]}, "us")

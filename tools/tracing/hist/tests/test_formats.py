@@ -124,6 +124,31 @@ class RawTest(unittest.TestCase):
         self.assertEqual(raw.parse(data("rust/parts.hist_raw"))[0].keys[0].scale, Parts(2))
         self.assertEqual(raw.parse(data("rust/linear.hist_raw"))[0].keys[0].scale, Linear(100))
 
+    def test_a_key_named_hitcount(self):
+        for contents, triggers, keys, rows in (
+            ("hitcount\thitcount\n7\t1\n8\t2\n", (), ["hitcount"], {(7,): [1], (8,): [2]}),
+            ("hitcount\tid\thitcount\n7\t3\t1\n", (), ["hitcount", "id"], {(7, 3): [1]}),
+            ("id\thitcount\thitcount\n3\t7\t1\n", (), ["id", "hitcount"], {(3, 7): [1]}),
+            ("id\thitcount\thitcount\tn\n3\t7\t1\t5\n", (), ["id", "hitcount"], {(3, 7): [1, 5]}),
+            # Numbers that could be either are told by the trigger.
+            ("id\thitcount\thitcount\n3\t1\t1\n", ["hist:keys=id,hitcount"], ["id", "hitcount"], {(3, 1): [1]}),
+            ("id\thitcount\thitcount\n3\t1\t1\n", ["hist:keys=id:vals=hitcount.graph"], ["id"], {(3,): [1, 1]}),
+            ("hitcount.from\thitcount.to\thitcount\n8\t9\t1\n", (), ["hitcount"], {(Bucket(8, 9),): [1]}),
+            (
+                "pid\tpid.execname\thitcount\thitcount\n3\ta\t1\t1\n",
+                ["hist:keys=pid.execname,hitcount"],
+                ["pid", "hitcount"],
+                {("a-3", 1): [1]},
+            ),
+        ):
+            table = raw.parse(contents, triggers)[0]
+            self.assertEqual(([k.name for k in table.keys], table.rows), (keys, rows), contents)
+            self.assertEqual(table.values[0], "hitcount")
+
+    def test_values_that_repeat_the_hits(self):
+        table = raw.parse(data("rust/graph.hist_raw"))[0]
+        self.assertEqual(([k.name for k in table.keys], table.hits), (["common_cpu"], 2805))
+
     def test_escapes(self):
         table = raw.parse("tag\thitcount\nb\\011c\\134\t1\n")[0]
         self.assertEqual(table.rows, {("b\tc\\",): [1]})
@@ -137,6 +162,8 @@ class RawTest(unittest.TestCase):
         self.assertEqual(raw.parse(""), [])
         for contents in (
             "a\tb\n1\t2\n",
+            # With nohitcount, of a field of that name.
+            "hitcount\tb\n1\t2\n",
             "pid\thitcount\n1\n",
             "pid\thitcount\n1\tx\n",
             "a.from\ta.to\thitcount\n1\tx\t2\n",

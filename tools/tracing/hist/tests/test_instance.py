@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Instances: what belongs to whom, on a folder that looks like tracefs."""
 
+import errno
 import os
 import subprocess
 import sys
 
 from tests.data_files import FOLDER, data
 from tests.test_tracefs import FakeTracefs
-from tracehist.instance import PREFIX, Instance, lock, remove_leftovers
+from tracehist.instance import PREFIX, Instance, _refused, lock, remove_leftovers
 from tracehist.tracefs import last_error
 
 TOOL = os.path.dirname(os.path.dirname(FOLDER))
@@ -81,6 +82,20 @@ class ErrorLogTest(FakeTracefs):
             instance.synthetic("u64 lat")
             instance._undo.clear()
         self.assertEqual(self.tracefs.read("error_log"), log)
+
+    def test_what_the_kernel_does_not_explain(self):
+        for line, expected in (
+            ("hist:keys=pid:size=3", "A histogram has 65 to 131072 elements: --size 3 is not possible."),
+            ("hist:keys=pid:size=99999999999:reuse if x > 3", "--size 99999999999 is not possible."),
+            ("hist:keys=a,b,c,lat.log2=3:vals=lat", "A histogram has 3 keys at most, not 4: a, b, c, lat.log2=3."),
+            ("hist:keys=pid:size=131072", "The kernel gives no reason."),
+            ("hist:keys=pid:size=65 if comm == ':size=3'", "The kernel gives no reason."),
+        ):
+            text = str(_refused(OSError(errno.EINVAL, "Invalid argument"), "/t/trigger", line, ""))
+            self.assertTrue(text.endswith(expected), text)
+            self.assertIn(f"refused a command to /t/trigger: Invalid argument\n  Command: {line}\n", text)
+        # What the log has is better.
+        self.assertNotIn("elements", str(_refused(OSError(errno.EINVAL, ""), "f", "hist:keys=a:size=3", "the log")))
 
     def test_only_what_is_new_is_shown(self):
         old, new = data("c/parts.error_log"), data("c/wrong.error_log")

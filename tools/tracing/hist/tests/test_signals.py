@@ -42,6 +42,24 @@ class EndOfCommandTest(unittest.TestCase):
         self.assertEqual(self.run_for(10, "sh", "-c", "exit 3")[0].status, 3)
         self.assertEqual(self.run_for(10, "sh", "-c", "kill -USR1 $$")[0].status, 128 + signal.SIGUSR1)
 
+    def test_what_it_prints_is_not_mixed_into_a_file(self):
+        program = (
+            "from tracehist.signals import Waiter\n"
+            "import time\n"
+            "with Waiter() as waiter:\n"
+            "    waiter.start(['echo', 'noise'], {})\n"
+            "    waiter.wait(time.monotonic() + 10)\n"
+        )
+        for aside, expected in ((False, ("noise\n", "")), (True, ("", "noise\n"))):
+            done = subprocess.run(
+                [sys.executable, "-B", "-c", program.format(aside)],
+                cwd=TOOL,
+                capture_output=True,
+                encoding="utf-8",
+                check=True,
+            )
+            self.assertEqual((done.stdout, done.stderr), expected)
+
     def test_our_own_signal_is_no_failure(self):
         waiter, _ = self.run_for(0.2, "sleep", "100")
         self.assertEqual((waiter.child.returncode, waiter.status), (-signal.SIGTERM, 0))

@@ -9,6 +9,7 @@ import unittest
 
 from tests.data_files import data
 from tracehist.errors import HistError
+from tracehist.instance import Instance
 from tracehist.latency import Latency
 from tracehist.request import Request, matched_keys
 from tracehist.tracefs import Tracefs, last_error
@@ -111,6 +112,13 @@ class TriggerTest(FakeTracefs):
         self.put("README", "... lat.log2=K ...")
         self.assertEqual(str(request.trigger(self.tracefs)), "hist:keys=pid,lat.log2=3:vals=lat.max,lat")
 
+    def test_no_keys(self):
+        self.fails("there is no key to count by", Request("a/b", []).trigger, self.tracefs)
+
+    def test_the_sum_of_a_field_named_hitcount(self):
+        for keys in (["hitcount.log2"], ["x.log2", "hitcount.log2"]):
+            self.assertEqual(str(Request("a/b", keys).trigger(self.tracefs)), f"hist:keys={','.join(keys)}")
+
     def test_sums_are_limited(self):
         self.put("README", "log2=K")
         self.assertEqual(
@@ -124,6 +132,14 @@ class TriggerTest(FakeTracefs):
     def test_keys_of_two_events(self):
         self.assertEqual(matched_keys("pid=next_pid, common_cpu"), [("pid", "next_pid"), ("common_cpu", "common_cpu")])
         self.fails("no key", matched_keys, " ,")
+
+    def test_a_field_named_max(self):
+        event = "a/b"
+        latency = Latency(event, event, [("max", "max")], save=["comm"])
+        self.put("instances/i/events/a/b/hist", "{ max:  22 } hitcount:  1\n\tmax:  29  comm: x \n")
+        instance = Instance(self.tracefs)
+        instance.folder = self.root + "/instances/i"
+        self.assertEqual(latency.longest(instance), [{"max": 29, "max_2": 22, "comm": "x"}])
 
     def test_fields_of_latencies(self):
         latency = Latency("sched/sched_switch", "sched/sched_switch", [("next_pid", "next_pid")])

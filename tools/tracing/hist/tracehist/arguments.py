@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Optional
 
 from tracehist import __version__
+from tracehist.bucket import scale_of
 from tracehist.duration import seconds
+from tracehist.errors import UsageError
 
 EXAMPLES = """examples:
   hist record -e sched_switch --keys next_comm --for 10s
@@ -25,7 +27,10 @@ EXAMPLES = """examples:
 
 KEYS_HELP = """the fields to count by, as in a trigger; modifiers make buckets: .log2 (powers of two), .log2=K
 (2^K buckets a power of two), .buckets=N; others are .execname, .sym, .syscall, .hex
-(default: %(default)s)"""
+(default: common_pid.execname)"""
+
+# Options that have no default in the parser, to tell whether they were given.
+DEFAULTS = {"keys": "common_pid.execname", "top": 20}
 
 
 def positive(text: str) -> int:
@@ -35,8 +40,18 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def modifier(text: str) -> str:
+    """Returns a modifier that makes buckets; used as the type of an argument."""
+    if scale_of(text) is None:
+        raise argparse.ArgumentTypeError(f"not log2, log2=K with K from 1 to 5, or buckets=N: {text!r}")
+    return text
+
+
 def parse(argv: Optional[Sequence[str]] = None) -> argparse.Namespace:
-    """Returns the arguments of a command line. An error or --help ends the program."""
+    """Returns the arguments of a command line. An error or --help ends the program.
+
+    UsageError is raised for options that do not suit each other.
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     child: list[str] = []
     # Before Python 3.13, argparse does not find a command that follows options.
@@ -46,7 +61,51 @@ def parse(argv: Optional[Sequence[str]] = None) -> argparse.Namespace:
     args = parser().parse_args(words)
     if child:
         args.child = args.child + child
+    _check(args)
+    for name, default in DEFAULTS.items():
+        if getattr(args, name, default) is None:
+            setattr(args, name, default)
     return args
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raises an error for an option that would do nothing, and for outputs that would be mixed."""
+    if args.command in ("record", "latency"):
+        _check_recording(args)
+    elif args.command in ("top", "show"):
+        if (args.file is None) == (args.event is None):
+            raise UsageError(f"hist {args.command} takes either a file or an event (-e)")
+        if args.file is not None:
+            only_of_events = {"top": ("keys", "vals", "filter", "size", "tracefs"), "show": ("instance", "tracefs")}
+            _without_effect(args, only_of_events[args.command], "on a file, which has a histogram already")
+        if args.command == "top" and args.file == "-":
+            raise UsageError("hist top reads a file again and again, and the standard input only once (see hist show)")
+    elif args.command == "export":
+        if args.format != "prometheus":
+            _without_effect(args, ("metric",), f"with --format {args.format}, only with prometheus")
+        if args.format != "otlp":
+            _without_effect(args, ("scale",), f"with --format {args.format}, only with otlp")
+
+
+def _check_recording(args: argparse.Namespace) -> None:
+    if args.quiet:
+        _without_effect(args, ("live", "top"), "with --quiet, which shows nothing")
+    outputs = [name for name in (args.output, args.svg, args.heatmap) if name is not None]
+    for name in outputs:
+        if outputs.count(name) > 1:
+            what = "the standard output" if name == "-" else name
+            raise UsageError(f"of --output, --svg and --heatmap only one can be {what}")
+    if args.output == "-" or args.svg == "-" or args.heatmap == "-":
+        if not args.live:
+            _without_effect(args, ("top",), "without --live if a file is the standard output: nothing is shown there")
+    if args.heatmap is not None and args.duration is not None and args.duration <= args.interval:
+        raise UsageError("--heatmap needs several intervals: --for is not longer than --interval")
+
+
+def _without_effect(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
+    given = [f"--{name}" for name in names if getattr(args, name) is not None and getattr(args, name) is not False]
+    if given:
+        raise UsageError(f"{', '.join(given)} {'has' if len(given) == 1 else 'have'} no effect {where}")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -115,7 +174,11 @@ def _latency(commands: argparse._SubParsersAction) -> None:
     )
     p.add_argument("--unit", choices=("us", "ns"), default="us", help="unit of the times (default: %(default)s)")
     p.add_argument(
-        "--buckets", metavar="MODIFIER", default="log2=3", help="log2, log2=K or buckets=N (default: %(default)s)"
+        "--buckets",
+        metavar="MODIFIER",
+        type=modifier,
+        default="log2=3",
+        help="log2, log2=K or buckets=N (default: %(default)s)",
     )
     p.add_argument("--start-filter", metavar="EXPR", help="of START, only what passes")
     p.add_argument("--filter", metavar="EXPR", help="of END, only what passes")
@@ -138,9 +201,7 @@ def _top(commands: argparse._SubParsersAction) -> None:
     p.add_argument("--all", action="store_true", help="what was counted since the start, and not in the last interval")
     _limits(p)
     p.add_argument("-n", "--iterations", metavar="N", type=positive, help="stop after so many")
-    p.add_argument(
-        "--top", metavar="N", type=positive, default=20, help="number of keys that are shown (default: %(default)s)"
-    )
+    _ranks(p)
     _tracefs(p)
 
 
@@ -155,9 +216,7 @@ def _show(commands: argparse._SubParsersAction) -> None:
     p.add_argument("file", metavar="FILE", nargs="?", help="the file; - is the standard input")
     p.add_argument("-e", "--event", metavar="EVENT", help="the histogram that this event has in the kernel")
     p.add_argument("--instance", metavar="NAME", help="in this trace instance")
-    p.add_argument(
-        "--top", metavar="N", type=positive, default=20, help="number of keys that are shown (default: %(default)s)"
-    )
+    _ranks(p)
     _tracefs(p)
 
 
@@ -195,8 +254,10 @@ def _export(commands: argparse._SubParsersAction) -> None:
         help="otlp is an exponential histogram of OpenTelemetry, otlp-explicit one with the kernel's "
         "limits (default: %(default)s)",
     )
-    p.add_argument("--metric", metavar="NAME", help="name of the metric (prometheus)")
-    p.add_argument("--scale", metavar="N", type=int, help="scale of the exponential histogram (default: K of .log2=K)")
+    p.add_argument("--metric", metavar="NAME", help="name of the metric (prometheus only)")
+    p.add_argument(
+        "--scale", metavar="N", type=int, help="scale of the exponential histogram (otlp only; default: K of .log2=K)"
+    )
     p.add_argument("-o", "--output", metavar="FILE", default="-", help="default: the standard output")
 
 
@@ -209,7 +270,7 @@ def _event(p: argparse.ArgumentParser, required: bool = True) -> None:
     p.add_argument(
         "-e", "--event", metavar="EVENT", required=required, help="SYSTEM:NAME, or NAME if there is only one of it"
     )
-    p.add_argument("-k", "--keys", metavar="KEY,...", default="common_pid.execname", help=KEYS_HELP)
+    p.add_argument("-k", "--keys", metavar="KEY,...", help=KEYS_HELP)
     p.add_argument("--vals", metavar="FIELD,...", help="fields to add up for each key; FIELD.min, .max and .avg")
     p.add_argument("-f", "--filter", metavar="EXPR", help="only what passes, such as 'bytes_req > 100'")
     p.add_argument(
@@ -235,11 +296,13 @@ def _output(p: argparse.ArgumentParser) -> None:
     p.add_argument("--svg", metavar="FILE", help="draw the distribution")
     p.add_argument("--heatmap", metavar="FILE", help="draw the distribution over time")
     p.add_argument("--live", action="store_true", help="show what there is while it is recorded")
-    p.add_argument(
-        "--top", metavar="N", type=positive, default=20, help="number of keys that are shown (default: %(default)s)"
-    )
+    _ranks(p)
     p.add_argument("-q", "--quiet", action="store_true", help="show nothing but errors")
     _tracefs(p)
+
+
+def _ranks(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--top", metavar="N", type=positive, help="number of keys that are shown (default: 20)")
 
 
 def _tracefs(p: argparse.ArgumentParser) -> None:

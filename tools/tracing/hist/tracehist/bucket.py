@@ -104,7 +104,8 @@ class Parts(Scale):
     def extent(self, bucket: Bucket) -> float:
         """Parts are equally wide, so on a logarithmic axis the first one of a power of two is the widest."""
         low, high = sorted((abs(bucket.low), abs(bucket.high)))
-        return math.log2((high + 1) / low) if low else 1.0
+        # Of a single number as large as the lowest one of 64 bits nothing is left.
+        return (math.log2((high + 1) / low) if low else 0.0) or 1.0
 
 
 class Linear(Scale):

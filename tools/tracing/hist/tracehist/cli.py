@@ -2,11 +2,12 @@
 """The commands of the program."""
 
 import errno
+import io
 import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import Callable, Optional
+from typing import Callable, Optional, TextIO
 
 from tracehist import arguments, bars, live, otlp, picture, prometheus, recording, source, summary
 from tracehist.errors import HistError, of_file
@@ -20,11 +21,12 @@ from tracehist.tracefs import Tracefs
 
 # Exit status. 2 is that of argparse for a wrong command line.
 FAILED = 1
+# Options that name a file that is written.
+OUTPUTS = ("output", "svg", "heatmap")
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Runs the program and returns its exit status."""
-    args = arguments.parse(argv)
     commands: dict[str, Callable] = {
         "record": run_record,
         "latency": run_latency,
@@ -35,19 +37,41 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         "cleanup": run_cleanup,
     }
     try:
+        args = arguments.parse(argv)
         _check_outputs(args)
+        _show_all_characters()
         status = commands[args.command](args)
         sys.stdout.flush()
         return status
     except HistError as error:
-        print(f"hist: error: {error}", file=sys.stderr)
-        return FAILED
+        _tell(error)
+        return error.status
     except BrokenPipeError:
-        # The reader of the output has seen enough. Nothing is left to be flushed at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of the output has seen enough.
+        _give_up_output()
         return 0
+    except OSError as error:
+        # Errors of files are explained where they are opened, so one without a name is of the output.
+        _tell(f"{error.filename or 'cannot write the standard output'}: {error.strerror or error}")
+        _give_up_output()
+        return FAILED
     except KeyboardInterrupt:
         return 130
+
+
+def _tell(error: object) -> None:
+    print(f"hist: error: {error}", file=sys.stderr)
+
+
+def _give_up_output() -> None:
+    """Leaves nothing to be flushed at exit, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_all_characters() -> None:
+    """Has a character that the terminal does not have shown as an escape."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def run_record(args) -> int:
@@ -101,8 +125,6 @@ def run_latency(args) -> int:
 
 def run_top(args) -> int:
     """hist top"""
-    if (args.file is None) == (args.event is None):
-        raise HistError("hist top shows either an event (-e) or a hist file")
     count = 0
 
     def enough() -> bool:
@@ -164,8 +186,6 @@ def _top_of_file(args, screen: live.Screen, waiter: Waiter, enough: Callable[[],
 
 def run_show(args) -> int:
     """hist show"""
-    if (args.file is None) == (args.event is None):
-        raise HistError("hist show takes either a file or an event (-e)")
     name = args.file
     if name is None:
         name = source.of_event(Tracefs(args.tracefs), args.event, args.instance)
@@ -212,67 +232,96 @@ def run_cleanup(args) -> int:
 
 
 def _limits(args) -> Limits:
-    return Limits(args.interval, args.duration, getattr(args, "child", None))
+    return Limits(args.interval, args.duration, getattr(args, "child", None), _is_output(args))
+
+
+def _is_output(args) -> bool:
+    """Returns True if the standard output is the recording or a picture, so nothing else may be written to it."""
+    return "-" in (getattr(args, option, None) for option in OUTPUTS)
 
 
 def _recorded(args, waiter: Waiter, run: Callable[[Optional[Watcher]], Recording]) -> Recording:
-    """Records, with a live table if that was asked for."""
-    if not args.live or args.quiet:
+    """Records, with a live table if that was asked for: on the standard error if the output is a file."""
+    if not args.live:
         return run(None)
-    with live.Screen(sys.stdout) as screen:
+    out = sys.stderr if _is_output(args) else sys.stdout
+    with live.Screen(out) as screen:
 
         def watch(so_far: Recording) -> bool:
-            screen.show(_lines(so_far, args.top))
+            screen.show(_lines(so_far, args.top, out))
             return False
 
         return run(watch)
 
 
 def _finish(args, waiter: Waiter, result: Recording) -> int:
-    """Writes and shows a recording, and returns the exit status."""
-    if args.output:
-        write(args.output, recording.dump(result))
-    for name, draw in ((args.svg, picture.distribution), (args.heatmap, picture.heatmap)):
-        if name and result.total().hits:
-            write(name, draw(result))
-    if not args.quiet and args.output != "-":
+    """Writes and shows a recording, and returns the exit status.
+
+    If a file cannot be written, the others are, and what was recorded is shown.
+    """
+    failed: list[HistError] = []
+    for name, contents in (
+        (args.output, recording.dump),
+        (args.svg, picture.distribution),
+        (args.heatmap, picture.heatmap),
+    ):
+        if name is not None:
+            try:
+                write(name, contents(result))
+            except picture.NotDrawn as error:
+                what = "the standard output" if name == "-" else name
+                failed.append(HistError(f"{what} is not written: {error}"))
+            except HistError as error:
+                failed.append(error)
+    shown = not args.quiet and not _is_output(args)
+    if shown:
         print("\n".join(_lines(result, args.top)))
-    if result.dropped and (args.quiet or args.output == "-"):
+        sys.stdout.flush()
+    if result.dropped and not shown:
         print(f"hist: warning: {bars.lost(result)[-1]}", file=sys.stderr)
-    return waiter.status
+    for error in failed:
+        _tell(error)
+    return waiter.status or (FAILED if failed else 0)
 
 
 def _check_outputs(args) -> None:
     """Raises an error if a file cannot be written: before the recording, which would be lost."""
-    for name in (getattr(args, option, None) for option in ("output", "svg", "heatmap")):
+    for name in (getattr(args, option, None) for option in OUTPUTS):
         if name is None or name == "-":
             continue
         number = 0
-        if os.path.isdir(name):
+        if not name:
+            number = errno.ENOENT
+        elif os.path.isdir(name):
             number = errno.EISDIR
         elif not os.path.isdir(os.path.dirname(name) or "."):
             number = errno.ENOENT
         elif not os.access(name if os.path.exists(name) else os.path.dirname(name) or ".", os.W_OK):
             number = errno.EACCES
         if number:
-            raise HistError(f"cannot write {name}: {os.strerror(number)}")
+            raise HistError(f"cannot write {name or repr(name)}: {os.strerror(number)}")
 
 
 def write(name: str, contents: str) -> None:
-    """Writes a file, or to the standard output for "-"."""
+    """Writes a file, or to the standard output for "-", as UTF-8 whatever the terminal has."""
+    data = contents.encode("utf-8", "replace")
     if name == "-":
-        sys.stdout.write(contents)
         sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
         return
     try:
-        with open(name, "w", encoding="utf-8") as file:
-            file.write(contents)
+        with open(name, "wb") as file:
+            file.write(data)
     except OSError as error:
+        # A full disk has no name.
+        error.filename = name
         raise of_file(error, "write") from None
 
 
-def _lines(one: Recording, top: int) -> list[str]:
-    return bars.report(one, live.width(sys.stdout), live.is_plain(sys.stdout), top)
+def _lines(one: Recording, top: int, out: Optional[TextIO] = None) -> list[str]:
+    to = out or sys.stdout
+    return bars.report(one, live.width(to), live.is_plain(to), top)
 
 
 def _last(so_far: Recording) -> Recording:

@@ -10,6 +10,8 @@ class HistError(Exception):
     `hint` says what to do about it.
     """
 
+    status = 1
+
     def __init__(self, message: str, hint: Optional[str] = None) -> None:
         super().__init__(message)
         self.hint = hint
@@ -17,6 +19,12 @@ class HistError(Exception):
     def __str__(self) -> str:
         message = super().__str__()
         return f"{message}\n{self.hint}" if self.hint else message
+
+
+class UsageError(HistError):
+    """A wrong command line. The exit status is that of argparse for one."""
+
+    status = 2
 
 
 class FormatError(HistError):

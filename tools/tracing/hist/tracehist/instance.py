@@ -18,6 +18,7 @@ from typing import Callable, Optional
 
 from tracehist.errors import HistError, of_file
 from tracehist.tracefs import Tracefs, append, last_error, read_file
+from tracehist.trigger import key_names
 
 # The names of instances and synthetic events go on with the id of the process and a random number.
 PREFIX = "hist_tool_"
@@ -25,6 +26,9 @@ PREFIX = "hist_tool_"
 PATIENCE = 5.0
 # A new instance can be taken for a leftover before it is locked. Number of times to create another.
 TRIES = 10
+# Limits of the kernel that it does not explain. It rounds a size up to a power of two, from 128 on.
+SIZES = (65, 131072)
+MOST_KEYS = 3
 
 
 class Instance:
@@ -133,11 +137,23 @@ def _refused(error: OSError, path: str, line: str, said: str) -> HistError:
     if said:
         return HistError(f"{message}\n{said}")
     hints = {
-        errno.EINVAL: "The kernel gives no reason. Are all of the fields in the file 'format' of the event?",
+        errno.EINVAL: _unexplained(line),
         errno.ENOMEM: "There is not enough memory for so many elements: use a smaller --size.",
         errno.EBUSY: "Something else uses this event. Try again.",
     }
     return HistError(f"{message}\n  Command: {line}", hints.get(error.errno or 0))
+
+
+def _unexplained(line: str) -> str:
+    """Returns why a trigger is wrong if the kernel's log has nothing about it, as it has about fields."""
+    clauses = line.partition(" if ")[0]
+    size = re.search(r":size=(\d+)(?=:|$)", clauses)
+    if size and not SIZES[0] <= int(size.group(1)) <= SIZES[1]:
+        return f"A histogram has {SIZES[0]} to {SIZES[1]} elements: --size {size.group(1)} is not possible."
+    keys = key_names(clauses)
+    if len(keys) > MOST_KEYS:
+        return f"A histogram has {MOST_KEYS} keys at most, not {len(keys)}: {', '.join(keys)}."
+    return "The kernel gives no reason."
 
 
 def _retry(action: Callable[[], object], what: str) -> None:

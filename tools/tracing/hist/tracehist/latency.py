@@ -104,10 +104,11 @@ class Latency:
         """Returns the longest time of each key, with the fields that were saved then; the longest one first."""
         if not self.save:
             return []
-        keys = [b for _, b in self.keys]
+        keys = [_beside_max(b) for _, b in self.keys]
+        save = [_beside_max(name) for name in self.save]
         rows = text.saved(read_file(instance.event(self.end, "hist")), self.save)
         rows.sort(key=lambda row: -row[1])
-        return [{"max": most, **dict(zip(keys, parts)), **dict(zip(self.save, fields))} for parts, most, fields in rows]
+        return [{"max": most, **dict(zip(keys, parts)), **dict(zip(save, fields))} for parts, most, fields in rows]
 
     def _declared(self, tracefs: Tracefs, name: str) -> tuple[str, str]:
         """Returns a field of the second event as the synthetic event has it: name and declaration."""
@@ -121,6 +122,11 @@ class Latency:
         # Names that begin with common_ are taken.
         own = re.sub("^common_", "", name)
         return own, f"{match.group(1).strip()} {own}{array}"
+
+
+def _beside_max(name: str) -> str:
+    """Returns the name of a field beside "max", which is the time."""
+    return f"{name}_2" if name == "max" else name
 
 
 def _shown(event: str) -> str:

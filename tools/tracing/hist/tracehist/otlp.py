@@ -15,7 +15,7 @@ from tracehist.bucket import Bucket, Log2, Parts
 from tracehist.errors import HistError
 from tracehist.prometheus import edges
 from tracehist.recording import Recording
-from tracehist.table import Part, Table
+from tracehist.table import Part, Table, distinct
 
 DELTA = 1
 # The kernel has 2^5 buckets a power of two at most.
@@ -114,22 +114,23 @@ def _dense(found: dict[int, int]) -> dict[str, Any]:
 
 
 def _explicit(counts: dict[Bucket, int]) -> dict[str, Any]:
-    """The limits are the kernel's, so nothing is moved."""
-    limits = edges(counts)
-    in_bucket: dict[int, int] = {bucket.high: hits for bucket, hits in counts.items()}
-    return {
-        "explicitBounds": [float(limit) for limit in limits],
-        "bucketCounts": [str(in_bucket.get(limit, 0)) for limit in limits] + ["0"],
-    }
+    """The limits are the kernel's, so nothing is moved.
+
+    They are doubles, and have to increase. Limits above 2^53 can be equal then: these buckets are one.
+    """
+    merged: dict[float, int] = {float(limit): 0 for limit in edges(counts)}
+    for bucket, hits in counts.items():
+        merged[float(bucket.high)] += hits
+    return {"explicitBounds": list(merged), "bucketCounts": [str(hits) for hits in merged.values()] + ["0"]}
 
 
 def _point(recording: Recording, table: Table, group: tuple[Part, ...], hits: int) -> dict[str, Any]:
-    names = [key.name for i, key in enumerate(table.keys) if i != table.axis]
+    names = distinct([key.name for i, key in enumerate(table.keys) if i != table.axis])
     name = table.keys[table.axis or 0].name
     point: dict[str, Any] = {
         "attributes": [_attribute(n, part) for n, part in zip(names, group)],
-        "startTimeUnixNano": str(round(recording.started * 1e9)),
-        "timeUnixNano": str(round((recording.started + recording.duration) * 1e9)),
+        "startTimeUnixNano": _nanoseconds(recording, recording.intervals[0].start),
+        "timeUnixNano": _nanoseconds(recording, recording.intervals[-1].end),
         "count": str(hits),
     }
     optional: list[tuple[str, Optional[int]]] = [
@@ -141,6 +142,10 @@ def _point(recording: Recording, table: Table, group: tuple[Part, ...], hits: in
         optional.append(("sum", table.total(name, group)))
     point.update({key: float(value) for key, value in optional if value is not None})
     return point
+
+
+def _nanoseconds(recording: Recording, time: float) -> str:
+    return str(round((recording.started + time) * 1e9))
 
 
 def _attribute(name: str, part: Part) -> dict[str, Any]:

@@ -22,6 +22,10 @@ MOST_COLUMNS = 240
 LABEL_WIDTH, LABEL_HEIGHT = 55, 20
 
 
+class NotDrawn(HistError):
+    """A recording that such a picture cannot be drawn of."""
+
+
 def distribution(recording: Recording) -> str:
     """Returns the hits of each bucket as bars, or those of the keys with the most hits."""
     table = recording.total()
@@ -142,7 +146,7 @@ def heatmap(recording: Recording) -> str:
     table = recording.total()
     _not_empty(table)
     if len(recording.intervals) < 2 or recording.duration <= 0:
-        raise HistError("a heat map needs a recording of several intervals", "Record one: hist record ... -o FILE")
+        raise NotDrawn("a heat map needs a recording of several intervals", "Record one: hist record ... -o FILE")
     columns = _merged(recording.intervals)
     rows = _rows(recording, table)
     rates = [_rates(column, rows) for column in columns]
@@ -155,10 +159,11 @@ def heatmap(recording: Recording) -> str:
         bars.heading(recording), _subtitle(recording, table.distribution()), "time since the start (s)", rows.what
     )
     svg.rect(frame.left, frame.top, frame.width, frame.height, EMPTY)
-    duration = recording.duration
+    # What is left of a recording need not begin with its start.
+    first, duration = recording.intervals[0].start, recording.duration
     ys = [frame.bottom - edge * frame.height for edge in rows.edges]
     for column, rate in zip(columns, rates):
-        x = frame.left + frame.width * column.start / duration
+        x = frame.left + frame.width * (column.start - first) / duration
         width = frame.width * (column.end - column.start) / duration
         for row, value in rate.items():
             if value > 0:
@@ -168,7 +173,7 @@ def heatmap(recording: Recording) -> str:
                     width + 0.2,
                     ys[row] - ys[row + 1] + 0.2,
                     shade(_part(value, least, most)),
-                    f"{column.start:.2f}-{column.end:.2f} s, {rows.names[row]}: "
+                    f"{column.start - first:.2f}-{column.end - first:.2f} s, {rows.names[row]}: "
                     f"{number(round(value * rows.widths[row], 2))} hits/s",
                 )
     frame.axes()
@@ -320,4 +325,4 @@ def _shortened(text: str) -> str:
 
 def _not_empty(table: Table) -> None:
     if not table.hits:
-        raise HistError("there are no hits to draw a picture of")
+        raise NotDrawn("there are no hits to draw a picture of")

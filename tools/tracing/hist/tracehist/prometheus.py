@@ -6,15 +6,20 @@ from decimal import Decimal
 from typing import Optional
 
 from tracehist.bucket import Bucket
+from tracehist.errors import HistError
 from tracehist.recording import Recording
-from tracehist.table import Part, Table
+from tracehist.table import Part, Table, distinct
 
 # Prometheus has seconds.
 SECONDS = {"us": Decimal("0.000001"), "ns": Decimal("0.000000001")}
+# Labels that have a meaning there, besides those that begin with two underscores.
+RESERVED = ("le", "quantile")
 
 
 def export(recording: Recording, metric: Optional[str] = None) -> str:
     """Returns the sums of a recording. The name of the metric is that of the event, if none is wanted."""
+    if metric is not None and not re.fullmatch("[a-zA-Z_:][a-zA-Z0-9_:]*", metric):
+        raise HistError(f"{metric!r} cannot be the name of a metric of Prometheus", "Use letters, digits and _.")
     table = recording.total()
     return _histogram(recording, table, metric) if table.axis is not None else _counters(recording, table, metric)
 
@@ -32,8 +37,17 @@ def edges(counts: dict[Bucket, int]) -> list[int]:
     return sorted(found)
 
 
+def label_names(names: list[str]) -> list[str]:
+    """Returns the names of keys as those of labels: allowed ones, no two of which are equal.
+
+    A reserved one gets the prefix that Prometheus itself gives to a label in its way.
+    """
+    allowed = [name_of(name) for name in names]
+    return distinct([f"exported_{n}" if n in RESERVED or n.startswith("__") else n for n in allowed])
+
+
 def name_of(text: str) -> str:
-    """Returns a text as the name of a metric or of a label."""
+    """Returns a text as a name of Prometheus."""
     name = re.sub(r"[^a-zA-Z0-9_]", "_", text)
     return name if re.match(r"[a-zA-Z_]", name) else "_" + name
 
@@ -48,10 +62,11 @@ def _histogram(recording: Recording, table: Table, metric: Optional[str]) -> str
     unit = SECONDS.get(recording.unit)
     # The synthetic event of a latency is named after a process.
     usual = "hist_latency_seconds" if unit else f"hist_{_event(recording)}_{key.name}"
-    name = name_of(metric or usual)
+    name = metric or name_of(usual)
     lines = _head(name, "histogram", recording, recording.title or f"{key.name} of {_what(recording)}")
-    others = [k.name for i, k in enumerate(table.keys) if i != table.axis]
-    limits = edges(table.distribution())
+    others = label_names([k.name for i, k in enumerate(table.keys) if i != table.axis])
+    # Prometheus reads them as doubles. Of those that are equal then, the last one is exact.
+    limits = list({float(_number(limit, unit)): limit for limit in edges(table.distribution())}.values())
     for group, hits in table.groups():
         counts = table.distribution(group)
         labels = _labels(others, group)
@@ -67,13 +82,14 @@ def _histogram(recording: Recording, table: Table, metric: Optional[str]) -> str
 
 
 def _counters(recording: Recording, table: Table, metric: Optional[str]) -> str:
-    name = name_of(metric or f"hist_{_event(recording)}_hits_total")
+    usual = f"hist_{_event(recording)}"
+    families = [name_of((metric or usual) + f"_{value}") for value in table.totals]
+    name, *families = distinct([metric or name_of(f"{usual}_hits_total"), *families])
     lines = _head(name, "counter", recording, f"hits of {_what(recording)}")
-    names = [key.name for key in table.keys]
+    names = label_names([key.name for key in table.keys])
     for group, hits in table.groups():
         lines.append(f"{name}{_braces(_labels(names, group))} {hits}")
-    for value in table.totals:
-        own = name_of((metric or f"hist_{_event(recording)}") + f"_{value}")
+    for value, own in zip(table.totals, families):
         # A sum of what can be negative is no counter.
         lines += _head(own, "gauge", recording, f"{value} of {_what(recording)}")
         for group, _ in table.groups():
@@ -98,7 +114,7 @@ def _what(recording: Recording) -> str:
 
 
 def _labels(names: list[str], group: tuple[Part, ...]) -> str:
-    return ",".join(f'{name_of(name)}="{escape(str(part))}"' for name, part in zip(names, group))
+    return ",".join(f'{name}="{escape(str(part))}"' for name, part in zip(names, group))
 
 
 def _join(labels: str, limit: str) -> str:

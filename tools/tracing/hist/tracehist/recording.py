@@ -5,7 +5,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from tracehist.bucket import Bucket, Scale, guess_scale, scale_of
+from tracehist import check
+from tracehist.bucket import Bucket, guess_scale, scale_of
 from tracehist.errors import FormatError
 from tracehist.table import Key, Part, Rows, Table
 
@@ -112,41 +113,67 @@ class Recording:
         if data.get("version") != VERSION:
             raise FormatError(f"a recording of version {data.get('version')}; this program reads version {VERSION}")
         try:
-            recording = cls(
-                data["event"],
-                data["trigger"],
-                [],
-                data["values"],
-                data["source"],
-                data["unit"],
-                data["started"],
-                data["kernel"],
-                data["title"],
-                data["dropped"],
-                longest=data.get("longest", []),
-            )
-            for i in data["intervals"]:
-                rows = {tuple(_part_from_json(p) for p in parts): list(row) for parts, row in i["rows"]}
-                recording.intervals.append(Interval(i["start"], i["end"], rows))
-            for column, key in enumerate(data["keys"]):
-                recording.keys.append(Key(key["name"], _scale_from_json(key["scale"], recording, column)))
-            for i in recording.intervals:
-                for parts, row in i.rows.items():
-                    _check_row(recording, parts, row)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"a damaged recording: {type(error).__name__}: {error}") from None
+            recording = _from_json(data)
+            recording.check()
+        except ValueError as error:
+            raise FormatError(f"a damaged recording: {error}") from None
         return recording
 
+    def check(self) -> None:
+        """Raises ValueError for what no kernel counts and no program could draw.
 
-def _check_row(recording: Recording, parts: tuple[Part, ...], row: list[Any]) -> None:
-    """Raises an error for a row that does not suit the columns."""
-    if len(parts) != len(recording.keys) or len(row) != len(recording.values):
-        raise ValueError(f"a row has {len(parts)} keys and {len(row)} values")
-    for key, part in zip(recording.keys, parts):
-        if key.scale is not None and not isinstance(part, Bucket):
-            raise ValueError(f"{key.name} is no bucket: {part!r}")
-    if not isinstance(row[0], int) or not all(value is None or isinstance(value, int) for value in row):
-        raise ValueError(f"a value is no number: {row!r}")
+        Each file passes it when it is read, so the rest of the program can rely on it.
+        """
+        for name in ("event", "trigger", "source", "unit", "kernel", "title"):
+            check.string(getattr(self, name), name)
+        if self.values[:1] != ["hitcount"]:
+            raise ValueError(f"the first value is not hitcount: {check.shown(self.values)}")
+        if self.dropped is not None:
+            check.integer(self.dropped, "dropped", 0)
+        check.time(self.started, "started")
+        before = 0.0
+        for interval in self.intervals:
+            check.time(interval.start, "start", before)
+            before = check.time(interval.end, "end", interval.start)
+            if interval.rows and not self.keys:
+                raise ValueError("there are rows, and no keys")
+            for parts, row in interval.rows.items():
+                check.row(self.keys, self.values, parts, row)
+        check.time(self.started + before, "end")
+        for one in self.longest:
+            check.integer(check.member(one, "max"), "max")
+            if list(one) != list(self.longest[0]):
+                raise ValueError(f"the columns of 'longest' are not the same: {check.shown(one)}")
+
+
+def _from_json(data: Any) -> Recording:
+    """Returns what a file contains, of the right types where it would otherwise not get that far."""
+    names = ("event", "trigger", "source", "unit", "kernel", "title")
+    recording = Recording(
+        keys=[],
+        values=[check.string(v, "values") for v in check.items(data, "values")],
+        started=check.member(data, "started"),
+        dropped=check.member(data, "dropped"),
+        longest=check.items(data, "longest") if "longest" in data else [],
+        **{name: check.string(check.member(data, name), name) for name in names},
+    )
+    recording.longest = [_longest_from_json(one) for one in recording.longest]
+    keys = check.items(data, "keys")
+    for interval in check.items(data, "intervals"):
+        rows: Rows = {}
+        for pair in check.items(interval, "rows"):
+            if not isinstance(pair, list) or [type(item) for item in pair] != [list, list]:
+                raise ValueError(f"a row is no list of keys and of values: {check.shown(pair)}")
+            parts = tuple(_part_from_json(part) for part in pair[0])
+            if len(parts) != len(keys):
+                raise ValueError(f"a row has {len(parts)} keys, not {len(keys)}")
+            if parts in rows:
+                raise ValueError(f"two rows of an interval have the key {check.shown(pair[0])}")
+            rows[parts] = pair[1]
+        recording.intervals.append(Interval(check.member(interval, "start"), check.member(interval, "end"), rows))
+    for column, key in enumerate(keys):
+        recording.keys.append(_key_from_json(key, recording, column))
+    return recording
 
 
 def _part_to_json(part: Part) -> Any:
@@ -154,22 +181,39 @@ def _part_to_json(part: Part) -> Any:
 
 
 def _part_from_json(part: Any) -> Part:
-    return Bucket(int(part["from"]), int(part["to"])) if isinstance(part, dict) else part
+    if isinstance(part, dict):
+        return check.bucket(check.member(part, "from"), check.member(part, "to"))
+    return check.string(part, "key") if isinstance(part, str) else check.integer(part, "key")
 
 
-def _scale_from_json(name: Optional[str], recording: Recording, column: int) -> Optional[Scale]:
-    if name is None:
-        return None
-    buckets = [p[column] for i in recording.intervals for p in i.rows]
-    return scale_of(name) or guess_scale(b for b in buckets if isinstance(b, Bucket))
+def _key_from_json(key: Any, recording: Recording, column: int) -> Key:
+    name = check.string(check.member(key, "name"), "name")
+    scale = check.member(key, "scale")
+    if scale is None:
+        return Key(name)
+    buckets = [parts[column] for i in recording.intervals for parts in i.rows]
+    return Key(
+        name, scale_of(check.string(scale, "scale")) or guess_scale(b for b in buckets if isinstance(b, Bucket))
+    )
+
+
+def _longest_from_json(one: Any) -> dict[str, Any]:
+    if not isinstance(one, dict):
+        raise ValueError(f"'longest' is no list of objects: {check.shown(one)}")
+    return {
+        check.string(name, name): check.string(value, name) if isinstance(value, str) else check.integer(value, name)
+        for name, value in one.items()
+    }
 
 
 def load(text: str) -> Recording:
     """Returns the recording in the text of a file."""
     try:
-        return Recording.from_json(json.loads(text))
-    except json.JSONDecodeError as error:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        # Besides a wrong syntax: a number of thousands of digits, thousands of brackets.
         raise FormatError(f"not JSON: {error}") from None
+    return Recording.from_json(data)
 
 
 def dump(recording: Recording) -> str:

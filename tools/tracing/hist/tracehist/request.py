@@ -27,6 +27,8 @@ class Request:
 
     def trigger(self, tracefs: Tracefs) -> Trigger:
         """Returns the trigger, reduced to what the kernel has; the user is told."""
+        if not self.keys:
+            raise HistError("there is no key to count by", "Name a field, for example --keys common_pid.")
         new = tracefs.has_parts()
         keys = self.keys if new else [_without_parts(key) for key in self.keys]
         values = self.values if new else [v for v in self.values if modifier(v)[1] not in STATISTICS]
@@ -44,7 +46,8 @@ class Request:
         """The sum of the numbers that are in buckets, which Prometheus and OpenTelemetry want."""
         fields = [modifier(key)[0] for key in self.keys if scale_of(modifier(key)[1])]
         plain = [v for v in values if modifier(v)[1] not in STATISTICS and v != "hitcount"]
-        if not fields or fields[-1] in values or len(plain) >= MOST_VALUES:
+        # The kernel takes a value "hitcount" for the hits, even if a field is named like it.
+        if not fields or fields[-1] in [*values, "hitcount"] or len(plain) >= MOST_VALUES:
             return []
         return [fields[-1]]
 

@@ -20,6 +20,8 @@ class Limits:
     interval: float = 1.0
     duration: Optional[float] = None
     command: Optional[list[str]] = None
+    # What the command prints is not to be in the standard output, which is a file for a program.
+    aside: bool = False
 
 
 # Called after each interval with what there is so far. Returns True if that is enough.
@@ -38,7 +40,7 @@ def record(
     start = last = time.monotonic()
     end = start + limits.duration if limits.duration is not None else None
     if limits.command:
-        waiter.start(limits.command)
+        waiter.start(limits.command, limits.aside)
     going = True
     while going:
         until = last + limits.interval

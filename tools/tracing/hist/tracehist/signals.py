@@ -13,6 +13,7 @@ from tracehist.errors import HistError
 ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 # For how long a command may go on after SIGTERM.
 PATIENCE = 5.0
+STDERR = 2
 
 
 class Waiter:
@@ -68,12 +69,14 @@ class Waiter:
             return 0
         return code if code > 0 else 128 - code
 
-    def start(self, command: list[str]) -> None:
-        """Starts a command; the end of it ends the waiting."""
+    def start(self, command: list[str], aside: bool = False) -> None:
+        """Starts a command; the end of it ends the waiting. With `aside` it prints to the standard error only."""
         before = self._before or set()
         try:
             self.child = subprocess.Popen(
-                command, preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                command,
+                stdout=STDERR if aside else None,
+                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
             )
         except OSError as error:
             raise HistError(f"cannot run {command[0]}: {error.strerror}") from None

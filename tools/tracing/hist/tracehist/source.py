@@ -25,8 +25,17 @@ def load(name: str) -> list[Recording]:
 
 
 def parse(contents: str, name: str = "") -> list[Recording]:
-    """Returns the recordings of a text: one, or one for each histogram of an event."""
-    event = event_of_path(name)
+    """Returns the recordings of a text: one, or one for each histogram of an event. They are checked."""
+    try:
+        found = _parse(contents, event_of_path(name))
+        for one in found:
+            one.check()
+    except ValueError as error:
+        raise FormatError(f"a damaged file: {error}") from None
+    return found
+
+
+def _parse(contents: str, event: str) -> list[Recording]:
     if contents.lstrip().startswith("{") and '"format"' in contents:
         return [recording.load(contents)]
     if text.is_text(contents):

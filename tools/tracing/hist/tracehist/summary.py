@@ -7,7 +7,7 @@ from typing import Any
 from tracehist import quantile
 from tracehist.bucket import Bucket
 from tracehist.recording import Recording
-from tracehist.table import Part, Table
+from tracehist.table import Part, Table, distinct
 
 
 def export(recording: Recording) -> str:
@@ -30,7 +30,7 @@ def export(recording: Recording) -> str:
 
 def _series(table: Table, group: tuple[Part, ...], hits: int) -> dict[str, Any]:
     axis = table.axis
-    names = [key.name for i, key in enumerate(table.keys) if i != axis]
+    names = distinct([key.name for i, key in enumerate(table.keys) if i != axis])
     out: dict[str, Any] = {
         "keys": {name: _plain(part) for name, part in zip(names, group)},
         "hits": hits,

@@ -121,8 +121,11 @@ class Table:
     def total(self, value: str, key: Optional[tuple[Part, ...]] = None) -> Optional[int]:
         """Returns the sum, the extreme or the average of a value, of all rows or of those with these other keys.
 
-        An average is computed from the column .sum of hist_raw if there is no other.
+        An average is computed from the column .sum of hist_raw if there is no other. The hit count
+        is none of them: "hitcount" would be a field of that name, which the kernel cannot add up.
         """
+        if value == "hitcount":
+            return None
         rows = [self.rows[parts] for parts in self._keys_of(key)]
         column = self.value(value)
         if column is not None:
@@ -140,6 +143,19 @@ class Table:
             out += [name] if name != "hitcount" and name not in out else []
             out += [name[: -len("sum")] + "avg"] if name.endswith(".sum") else []
         return out
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Returns names of which no two are equal: keys=id,id.hex has two columns "id", "id" and "id_2" here."""
+    out: list[str] = []
+    for name in names:
+        number = 2
+        new = name
+        while new in out or (new != name and new in names):
+            new = f"{name}_{number}"
+            number += 1
+        out.append(new)
+    return out
 
 
 def is_extreme(value: str) -> bool:

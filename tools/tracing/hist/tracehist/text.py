@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Optional
 
-from tracehist.bucket import Bucket, Log2, guess_scale
+from tracehist import check
+from tracehist.bucket import Log2, guess_scale
 from tracehist.errors import FormatError
 from tracehist.table import Key, Part, Table
 from tracehist.trigger import key_names, keys_of, modifier
@@ -81,7 +82,7 @@ def _add_row(table: Table, line: str) -> None:
         if re.match(r"-?\d+$", value) and name.strip() not in values:
             values[name.strip()] = int(value)
     if "hitcount" not in values:
-        raise FormatError(f"a row without hitcount (the trigger has 'nohitcount', hist_raw has it): {line!r}")
+        raise FormatError(f"a row without hitcount (leave 'nohitcount' out of the trigger): {line!r}")
     if not table.values:
         table.values = list(values)
     table.add([(parts, [values.get(name, 0) for name in table.values])])
@@ -103,10 +104,10 @@ def _split_keys(text: str, names: list[str]) -> list[tuple[str, str]]:
 def _part(cell: str, how: str) -> Part:
     match = _RANGE.match(cell)
     if match:
-        return Bucket(int(match.group(1)), int(match.group(2)))
+        return check.kernel_bucket(match.group(1), match.group(2))
     match = _POWER.match(cell)
     if match:
-        return Log2().bucket(int(match.group(1)))
+        return Log2().bucket(check.power(int(match.group(1))))
     if how == "execname":
         match = _TASK.match(cell)
         return f"{match.group(1)}-{match.group(2)}" if match else cell
