@@ -30,6 +30,7 @@ static const struct {
 	{ "memory", bench_memory },
 	{ "hist", bench_hist },
 	{ "parallel", bench_parallel },
+	{ "lines", bench_lines },
 };
 
 #define GROUPS (sizeof(groups) / sizeof(*groups))

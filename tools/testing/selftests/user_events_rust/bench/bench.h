@@ -27,6 +27,7 @@ void bench_processes(void);
 void bench_memory(void);
 void bench_hist(void);
 void bench_parallel(void);
+void bench_lines(void);
 
 /* util.c: time, results, processes. */
 _Noreturn void die(const char *format, ...);
@@ -74,6 +75,8 @@ void settle(void);
 #define HIST_EVENT "bench_hist"
 #define HIST_TRIGGER EVENT_DIR HIST_EVENT "/trigger"
 int hist_set_up(void);
+/* hist_set_up() while other processes have the event. */
+int hist_join(void);
 /* True on a kernel with the features that histograms in C do not have. */
 bool hist_is_beyond(void);
 void hist_take_down(int fd);

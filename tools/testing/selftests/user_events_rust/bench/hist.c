@@ -24,14 +24,18 @@ static uint32_t word, event_index;
 static uint32_t colliding[COLLIDING];
 static unsigned int modulus, base;
 
-int hist_set_up(void)
+int hist_join(void)
 {
-	int fd;
+	int fd = open_data();
 
-	wait_for_no_events();
-	fd = open_data();
 	event_index = event_register(fd, HIST_EVENT " u32 k;u32 a;u64 b", &word);
 	return fd;
+}
+
+int hist_set_up(void)
+{
+	wait_for_no_events();
+	return hist_join();
 }
 
 void hist_take_down(int fd)
