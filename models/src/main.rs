@@ -9,6 +9,7 @@
 
 #![allow(dead_code, unused_imports)]
 
+mod gate;
 mod limits;
 mod map;
 mod program;
@@ -21,10 +22,14 @@ mod models_snapshot;
 mod models_user_events;
 mod models_vars;
 
-use kernel::model::{
-    self,
-    Check,
-    Model, //
+use kernel::{
+    model::{
+        self,
+        Check,
+        Model, //
+    },
+    // As in the root of the crate `kernel`.
+    sync, //
 };
 use std::{
     env,

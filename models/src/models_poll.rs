@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Polling the `hist` file: a poller sees a hit, or is woken.
+//! Polling the `hist` file: a poller sees a hit, or is woken, also with an interval.
 //!
 //! The two barriers are in C: that of a hit in `rust_helper_hist_poll_idle()`, that of a poller in
 //! `poll_wait()`. They are repeated here. The counting is that of the map.
 
 use crate::{
+    gate::Gate,
     map::Map,
     models_map::{
         map,
@@ -17,7 +18,10 @@ use kernel::{
     model::{
         shared,
         spawn,
-        Check::Every,
+        Check::{
+            All,
+            Every, //
+        },
         Model, //
     },
     sync::{
@@ -29,11 +33,15 @@ use kernel::{
             smp_mb,
             Full, //
         },
-        Arc, //
+        Arc,
+        Mutex, //
     },
 };
 
-pub(crate) const MODELS: &[Model] = &[Model::with_cases("poll_hit", Every, 3, poll)];
+pub(crate) const MODELS: &[Model] = &[
+    Model::with_cases("poll_hit", Every, 3, poll),
+    Model::with_cases("poll_limit", All(3), 2, limit),
+];
 
 struct Polled {
     map: Arc<Map>,
@@ -80,4 +88,120 @@ fn poll(case: usize) {
 
     other.join();
     assert!(seen || polled.woken.load(Relaxed), "it waits forever");
+}
+
+/// A file with an interval, and its poller. The count is a word here.
+struct Limited {
+    hits: Atomic<u64>,
+    gate: Gate,
+    /// The entry is in the queue that hits wake, whose lock it is.
+    queued: Mutex<bool>,
+    /// `waitqueue_active()`
+    active: Atomic<bool>,
+    /// The timer runs, and the interval has not passed.
+    pending: Atomic<bool>,
+    woken: Atomic<bool>,
+}
+
+impl Limited {
+    /// A hit, and the work that it has C do: `woken()`.
+    fn count(&self) {
+        self.hits.add(1, Relaxed);
+        smp_mb(Full);
+        if !self.active.load(Relaxed) {
+            return;
+        }
+
+        let mut queued = self.queued.lock();
+
+        if *queued {
+            *queued = false;
+            self.active.store(false, Relaxed);
+            if self.gate.hit() {
+                self.woken.store(true, Relaxed);
+            }
+        }
+    }
+
+    fn timer(&self) {
+        self.pending.store(false, Relaxed);
+        if self.gate.open() {
+            self.woken.store(true, Relaxed);
+        }
+    }
+
+    fn queue(&self, on: bool) {
+        let mut queued = self.queued.lock();
+
+        *queued = on;
+        self.active.store(on, Relaxed);
+    }
+
+    /// `PollLimit::poll()`. Returns `true` if the timer has to be started.
+    fn look(&self, seen: &mut u64) -> bool {
+        if self.pending.load(Relaxed) {
+            self.gate.close();
+            return !self.pending.xchg(true, Full);
+        }
+        self.queue(false);
+        self.gate.look();
+        self.queue(true);
+        smp_mb(Full);
+
+        let hits = self.hits.load(Relaxed);
+
+        if hits == *seen {
+            return false;
+        }
+        *seen = hits;
+        self.gate.close();
+        !self.pending.xchg(true, Full)
+    }
+}
+
+/// A poller that polls again whenever it is woken has seen all hits in the end. It polls once or
+/// twice while they happen, and another poller has reported one before.
+fn limit(case: usize) {
+    let limited = shared(Limited {
+        hits: Atomic::new(1),
+        gate: Gate::new(),
+        queued: Mutex::new(false),
+        active: Atomic::new(false),
+        pending: Atomic::new(false),
+        woken: Atomic::new(false),
+    });
+    let mut seen = 0;
+    let mut timers = Vec::new();
+    let start = |limited: &Arc<Limited>| {
+        let limited = limited.clone();
+
+        spawn(2, move || limited.timer())
+    };
+
+    if limited.look(&mut seen) {
+        timers.push(start(&limited));
+    }
+
+    let its_limited = limited.clone();
+    let hits = spawn(1, move || {
+        its_limited.count();
+        its_limited.count();
+    });
+
+    for _ in 0..=case {
+        if limited.woken.xchg(false, Full) && limited.look(&mut seen) {
+            timers.push(start(&limited));
+        }
+    }
+    hits.join();
+    for timer in timers {
+        timer.join();
+    }
+    // Nothing happens any more but what the poller does.
+    while limited.woken.xchg(false, Full) {
+        if limited.look(&mut seen) {
+            limited.timer();
+        }
+    }
+    assert_eq!(seen, limited.hits.load(Relaxed), "it waits forever");
 }

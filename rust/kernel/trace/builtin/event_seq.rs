@@ -58,6 +58,7 @@ use core::{
     ptr::NonNull, //
 };
 
+mod gate;
 mod poll_limit;
 mod wake;
 
@@ -117,8 +118,8 @@ pub trait EventSeqFile: Sized + 'static {
 ///   at the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one than at
 ///   the last reading or polling (at first: than at the opening), and `EPOLLERR` if the event no
 ///   longer exists. Waiters are woken by [`wake_pollers`], and when an event is removed.
-/// - The ioctl `HIST_IOCSPOLLINTERVAL` sets the shortest time between two reports to pollers of
-///   this open file. What happens in between is reported afterwards.
+/// - The ioctl `HIST_IOCSPOLLINTERVAL` sets the shortest time between two reports of news to pollers
+///   of this open file. What happens in between is reported afterwards.
 ///
 /// In C it is a `struct file_operations`.
 #[repr(transparent)]
@@ -166,6 +167,8 @@ struct News {
     hits: u64,
     /// `last_seen` when that was the number.
     seen: u64,
+    /// The last report before, with a limit.
+    report: Option<i64>,
 }
 
 impl<T: EventSeqFile> FileOperations<T> {
@@ -435,9 +438,13 @@ impl<T: EventSeqFile> FileOperations<T> {
                 // Before the text is made, so that all hits which come later will be told about.
                 // One that is under way may have been counted without being in it.
                 let hits = Self::hits(event, lists);
-                let seen = reader.last_seen.load(Relaxed);
+                let news = News {
+                    hits,
+                    seen: reader.last_seen.load(Relaxed),
+                    report: reader.limit.as_ref().map(|limit| limit.report()),
+                };
 
-                Ok((T::collect(event, lists)?, News { hits, seen }))
+                Ok((T::collect(event, lists)?, news))
             })
         };
         let (mut text, news) = text.ok_or(ENODEV).and_then(|text| text)?;
@@ -461,6 +468,9 @@ impl<T: EventSeqFile> FileOperations<T> {
         // Pollers wait for hits after this reading, or after those that another poller has seen
         // concurrently.
         let _ = reader.last_seen.cmpxchg(news.seen, news.hits, Relaxed);
+        if let (Some(limit), Some(report)) = (reader.limit.as_ref(), news.report) {
+            limit.has_read(report);
+        }
     }
 
     /// # Safety

@@ -241,6 +241,189 @@ TEST_F(poll_limit, epoll)
 	close(set);
 }
 
+static int wait_for_set(int set, int ms)
+{
+	struct epoll_event event;
+
+	return epoll_wait(set, &event, 1, ms) == 1 ? event.events : 0;
+}
+
+static int new_set(int hist, int events)
+{
+	struct epoll_event event = { .events = events };
+	int set = epoll_create1(0);
+
+	if (set >= 0 && epoll_ctl(set, EPOLL_CTL_ADD, hist, &event)) {
+		close(set);
+		return -1;
+	}
+	return set;
+}
+
+/* Who is told of changes only does not poll before the next one. */
+TEST_F(poll_limit, edge_triggered)
+{
+	int set;
+
+	ASSERT_EQ(0, set_interval(self->hist, INTERVAL));
+	set = new_set(self->hist, EPOLLIN | EPOLLET);
+	ASSERT_LE(0, set);
+	/* Hits after the interval, and within it. */
+	for (int i = 0; i < 10; i++) {
+		ASSERT_LT(0, hit(self->fd, self->index));
+		EXPECT_EQ(EPOLLIN, wait_for_set(set, 10000)) TH_LOG("hit %d", i);
+		EXPECT_EQ(i + 1, read_hits(self->hist));
+		if (i < 5)
+			usleep(2 * INTERVAL * 1000);
+	}
+	EXPECT_EQ(0, wait_for_set(set, 3 * INTERVAL));
+	/* Without being read. */
+	for (int i = 0; i < 3; i++) {
+		ASSERT_LT(0, hit(self->fd, self->index));
+		EXPECT_EQ(EPOLLIN, wait_for_set(set, 10000)) TH_LOG("unread hit %d", i);
+	}
+	close(set);
+}
+
+struct sleeper {
+	pthread_t thread;
+	int hist, events, ms;
+	int got;
+	long took;
+};
+
+static void *sleep_for_hit(void *arg)
+{
+	struct sleeper *s = arg;
+	long start = now_ms();
+
+	s->got = wait_for(s->hist, s->events, s->ms);
+	s->took = now_ms() - start;
+	return NULL;
+}
+
+/* A report to one poller does not keep another one from being woken. */
+TEST_F(poll_limit, other_poller)
+{
+	struct sleeper s = { .hist = self->hist, .events = POLLPRI, .ms = 10000 };
+
+	ASSERT_EQ(0, set_interval(self->hist, INTERVAL));
+	for (int i = 0; i < 4; i++) {
+		/* It is seen, and not read. */
+		ASSERT_LT(0, hit(self->fd, self->index));
+		ASSERT_NE(0, wait_for(self->hist, POLLPRI, 10000));
+		usleep(2 * INTERVAL * 1000);
+		ASSERT_EQ(0, pthread_create(&s.thread, NULL, sleep_for_hit, &s));
+		usleep(INTERVAL * 1000);
+		EXPECT_EQ(POLLIN, wait_for(self->hist, POLLIN, 0));
+		/* The hit is after the interval, or in it. */
+		if (i % 2)
+			usleep(2 * INTERVAL * 1000);
+		ASSERT_LT(0, hit(self->fd, self->index));
+		pthread_join(s.thread, NULL);
+		EXPECT_EQ(POLLPRI, s.got);
+		EXPECT_GT(8000, s.took);
+	}
+}
+
+/* All are told that there is something to read, and as long as there is. */
+TEST_F(poll_limit, all_pollers)
+{
+	struct sleeper s[4];
+
+	ASSERT_EQ(0, set_interval(self->hist, 5000));
+	for (unsigned int i = 0; i < 4; i++) {
+		s[i] = (struct sleeper){ .hist = self->hist, .events = POLLIN, .ms = 20000 };
+		ASSERT_EQ(0, pthread_create(&s[i].thread, NULL, sleep_for_hit, &s[i]));
+	}
+	usleep(INTERVAL * 1000);
+	ASSERT_LT(0, hit(self->fd, self->index));
+	for (unsigned int i = 0; i < 4; i++) {
+		pthread_join(s[i].thread, NULL);
+		EXPECT_EQ(POLLIN, s[i].got);
+		EXPECT_GT(4000, s[i].took);
+	}
+	EXPECT_EQ(POLLIN, wait_for(self->hist, POLLIN | POLLPRI, 0));
+	EXPECT_EQ(1, read_hits(self->hist));
+	EXPECT_EQ(0, wait_for(self->hist, POLLIN | POLLPRI, 0));
+}
+
+TEST_F(poll_limit, level_triggered)
+{
+	int set;
+
+	ASSERT_LT(0, hit(self->fd, self->index));
+	close(self->hist);
+	self->hist = open(EVENT "/hist", O_RDONLY);
+	ASSERT_LE(0, self->hist);
+	ASSERT_EQ(0, set_interval(self->hist, INTERVAL));
+	set = new_set(self->hist, EPOLLPRI);
+	ASSERT_LE(0, set);
+	EXPECT_EQ(0, wait_for_set(set, 0));
+	for (int i = 0; i < 3; i++) {
+		/* Another one, who is told at once. */
+		EXPECT_EQ(POLLIN, wait_for(self->hist, POLLIN, 0));
+		usleep(2 * INTERVAL * 1000);
+		ASSERT_LT(0, hit(self->fd, self->index));
+		EXPECT_EQ(EPOLLPRI, wait_for_set(set, 10000));
+	}
+	close(set);
+}
+
+/* Edge-triggered, and with others who poll: as few wake-ups. */
+TEST_F_TIMEOUT(poll_limit, wakeups_of_many, 300)
+{
+	struct writer w = { .fd = self->fd, .index = self->index };
+	unsigned int wakeups = 0;
+	unsigned long hits = 0;
+	long start, took;
+	int set;
+
+	ASSERT_EQ(0, set_interval(self->hist, INTERVAL));
+	set = new_set(self->hist, EPOLLIN | EPOLLET);
+	ASSERT_LE(0, set);
+	start = now_ms();
+	ASSERT_EQ(0, pthread_create(&w.thread, NULL, write_all, &w));
+	while (hits < HITS) {
+		ASSERT_EQ(EPOLLIN, wait_for_set(set, 30000)) {
+			TH_LOG("%lu hits were read", hits);
+		}
+		wakeups++;
+		wait_for(self->hist, POLLIN, 0);
+		wait_for(self->hist, POLLPRI, 0);
+		hits = read_hits(self->hist);
+	}
+	took = now_ms() - start;
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(0, w.failed);
+	EXPECT_EQ(HITS, hits);
+	TH_LOG("%d hits, %u wake-ups in %ld ms", HITS, wakeups, took);
+	/* One more if a timer was late, for the report before. */
+	EXPECT_LE(wakeups, 2 * (took / INTERVAL + 1));
+	close(set);
+}
+
+/* A file is closed while its timer runs, before and after a hit. */
+TEST_F(poll_limit, closed)
+{
+	for (int i = 0; i < 20; i++) {
+		int hist = open(EVENT "/hist", O_RDONLY);
+
+		ASSERT_LE(0, hist);
+		ASSERT_EQ(0, set_interval(hist, 20));
+		ASSERT_LT(0, hit(self->fd, self->index));
+		ASSERT_NE(0, wait_for(hist, POLLIN, 0));
+		if (i % 2)
+			ASSERT_LT(0, hit(self->fd, self->index));
+		if (i % 4 > 1)
+			usleep(18000 + 1000 * (i / 4));
+		close(hist);
+		ASSERT_LT(0, hit(self->fd, self->index));
+	}
+	usleep(50000);
+	EXPECT_LT(0, hit(self->fd, self->index));
+}
+
 /* Files are limited each for itself. */
 TEST_F(poll_limit, other_files)
 {

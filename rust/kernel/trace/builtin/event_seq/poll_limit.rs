@@ -2,16 +2,19 @@
 
 //! A shortest time between two wake-ups of the pollers of a file.
 //!
-//! Pollers of such a file wait in a queue of its own. Once something was reported, hits find
-//! nobody who waits, and cost nothing, until the interval has passed: a timer wakes the pollers
-//! then. If there was no hit they are *armed*: an entry in the queue that hits wake, which leaves
-//! that queue and wakes the pollers when it is.
+//! Pollers of such a file wait in a queue of its own. One entry in the queue that hits wake is for
+//! all of them. The first hit takes it out, so those after it cost nothing until somebody polls.
 //!
-//! Each poll decides what the next wake-up is, and no wake-up has a state besides. So one that
-//! finds no poller is not lost: it is the poll that looks at the hits.
+//! A poll looks at the count, and adds the entry before that: so a hit is in the count or takes the
+//! entry out. If it reports something a [`Gate`] is closed and a timer started, both for the
+//! interval. Polls meanwhile do not look at the count; they repeat that there is something to read.
+//! A hit that takes the entry out wakes the pollers if the gate is open. Otherwise the timer does,
+//! which opens it. So each hit that no poll has seen is followed by a wake-up of all pollers, at
+//! the latest when an interval has passed, whoever polls. Without a hit the timer runs once.
 //!
 //! C header: [`include/linux/wait.h`](srctree/include/linux/wait.h).
 
+use super::gate::Gate;
 use crate::{
     bindings,
     container_of,
@@ -48,6 +51,9 @@ use crate::{
     }, //
 };
 
+/// What can be read.
+const READABLE: u32 = bindings::EPOLLIN | bindings::EPOLLRDNORM;
+
 /// Longest interval. So long may the memory outlive the file.
 const INTERVAL_MAX: Msecs = 60_000;
 
@@ -58,11 +64,18 @@ const INTERVAL_MAX: Msecs = 60_000;
 /// `entry` is in the queue that hits wake, or its links refer to itself. It is changed by
 /// [`arm`](Self::arm) and [`disarm`](Self::disarm), with `event_mutex` held, and with the lock of
 /// the queue held.
+///
+/// If `gate` is closed, `timer` is pending or running, or will be before `event_mutex` is released.
 #[pin_data(PinnedDrop)]
 pub(super) struct PollLimit {
     interval: Msecs,
     /// The time of the last report, in nanoseconds.
     reported: Atomic<i64>,
+    /// What could be read then, of [`READABLE`].
+    readable: Atomic<u32>,
+    /// The last report before the file was read.
+    read: Atomic<i64>,
+    gate: Gate,
     #[pin]
     pollers: PollCondVar,
     #[pin]
@@ -84,7 +97,9 @@ impl WorkItem for PollLimit {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
-        this.pollers.notify_all();
+        if this.gate.open() {
+            this.pollers.notify_all();
+        }
     }
 }
 
@@ -101,6 +116,9 @@ impl PollLimit {
             pin_init!(Self {
                 interval,
                 reported: Atomic::new(i64::MIN),
+                readable: Atomic::new(0),
+                read: Atomic::new(i64::MIN),
+                gate: Gate::new(),
                 pollers <- new_poll_condvar!("PollLimit::pollers"),
                 timer <- new_delayed_work!("PollLimit::timer"),
                 // SAFETY: `slot` is valid for writes of an entry.
@@ -127,31 +145,57 @@ impl PollLimit {
         asked: u32,
         news: impl FnOnce() -> u32,
     ) -> u32 {
-        // This ends with a full barrier if it adds the poller, which thus sees what comes.
         wait.register_wait(file, &self.pollers);
-        self.disarm();
 
         // SAFETY: There are no requirements.
         let now = unsafe { bindings::ktime_get() };
         let left = self.left(now);
 
         if left > 0 {
-            // If it is queued already, it comes earlier, and the pollers poll again.
-            let timer = msecs_to_jiffies(left).saturating_add(1);
-            let _ = workqueue::system_dfl().enqueue_delayed(self.clone(), timer);
-
-            return 0;
+            // The timer may have been started for an earlier report, and have come too early.
+            self.close(left);
+            return self.unread();
         }
 
+        self.disarm();
+        self.gate.look();
         self.arm();
 
         let events = news();
 
         if events & asked != 0 {
-            self.disarm();
             self.reported.store(now, Relaxed);
+            self.readable.store(events & READABLE, Relaxed);
+            self.close(self.interval);
         }
         events
+    }
+
+    /// The last report, for [`has_read`](Self::has_read). `event_mutex` is held.
+    pub(super) fn report(&self) -> i64 {
+        self.reported.load(Relaxed)
+    }
+
+    /// Takes note that the file was read, with all hits that were seen by a report.
+    pub(super) fn has_read(&self, report: i64) {
+        self.read.store(report, Relaxed);
+    }
+
+    /// Returns what is left to read of the hits of the last report.
+    fn unread(&self) -> u32 {
+        if self.read.load(Relaxed) == self.reported.load(Relaxed) {
+            0
+        } else {
+            self.readable.load(Relaxed)
+        }
+    }
+
+    /// Keeps wake-ups back for so long.
+    fn close(self: &Arc<Self>, time: Msecs) {
+        self.gate.close();
+        // If it is pending already it opens the gate earlier. What is polled then closes it again.
+        let timer = msecs_to_jiffies(time).saturating_add(1);
+        let _ = workqueue::system_dfl().enqueue_delayed(self.clone(), timer);
     }
 
     /// Returns how long nothing is to be reported.
@@ -164,7 +208,7 @@ impl PollLimit {
         }
     }
 
-    /// Has the next hit wake the pollers. Hits that were not seen in the count after this do.
+    /// Has the next hit noted. Hits that are not seen in the count after this are.
     fn arm(&self) {
         // SAFETY: By the type invariant the entry is in no queue, as `disarm` was called since
         // `arm` with `event_mutex` held. It is removed before it is freed.
@@ -174,7 +218,7 @@ impl PollLimit {
         smp_mb(Full);
     }
 
-    /// Has no hit wake the pollers.
+    /// Has no hit noted.
     fn disarm(&self) {
         // SAFETY: The entry is in the queue, or linked to itself, which can be removed from itself.
         // The queue's lock is taken, so `woken` is over and will not be called again. Nobody else
@@ -185,7 +229,7 @@ impl PollLimit {
         }
     }
 
-    /// Wakes the pollers once.
+    /// Notes a hit, once.
     ///
     /// # Safety
     ///
@@ -202,7 +246,9 @@ impl PollLimit {
         // held, before it is freed.
         let this = unsafe { &*container_of!(Opaque::cast_from(entry), Self, entry) };
 
-        this.pollers.notify_all();
+        if this.gate.hit() {
+            this.pollers.notify_all();
+        }
         0
     }
 }

@@ -1,0 +1,1 @@
+../../rust/kernel/trace/builtin/event_seq/gate.rs
