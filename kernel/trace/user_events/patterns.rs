@@ -383,6 +383,7 @@ fn add<T: Subject>(instance: &InstanceRef, pattern: Pattern) -> Result {
     let mut guard = event_mutex::lock();
     let line = get()?.add(instance.id(), line)?;
 
+    line.forget_failures();
     for_each_match::<T>(instance, &line.pattern, &mut guard, |_, file, lists| {
         line.apply(file, lists);
     });

@@ -6,6 +6,7 @@
 //! The locks are for readers of the file. No lock is taken inside of them.
 
 use super::grammar::Pattern;
+use core::mem;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -82,7 +83,7 @@ impl Line {
         )
     }
 
-    /// Enables an event or adds the trigger to it. One that has the trigger is left as it is.
+    /// Enables an event or adds the trigger to it. One that has it from a line is left as it is.
     pub(super) fn apply<'h>(&self, file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
         if let Err(e) = self.try_apply(file, lists) {
             self.fail(file.name(), e);
@@ -103,12 +104,20 @@ impl Line {
         };
 
         match self.pattern.trigger() {
+            // C refuses any of the same kind: one that was added by hand, or by another line.
             Some(trigger) => match file.execute(trigger, how, lists) {
-                Err(e) if e == EEXIST => Ok(()),
+                Err(e) if e == EEXIST && file.has_trigger_of(trigger, lists) => Ok(()),
                 result => result,
             },
             None => file.set_enabled(true),
         }
+    }
+
+    /// Begins to count anew, as it will be applied to all events again.
+    pub(super) fn forget_failures(&self) {
+        let before = mem::replace(&mut *self.failed.lock(), Tally::new());
+
+        drop(before);
     }
 
     /// Counts an event that it could not be applied to.
@@ -121,7 +130,7 @@ impl Line {
         Tally::add(&self.removed, name, ());
     }
 
-    /// Reverts `apply`.
+    /// Reverts `apply`. A trigger that a line of this text has not added stays.
     pub(super) fn revert<'h>(
         &self,
         file: EventFile<Locked<'h>>,
@@ -134,12 +143,14 @@ impl Line {
             quiet: quiet || self.failed.lock().count != 0,
         };
         let result = match self.pattern.trigger() {
+            // C removes any of the same kind.
+            Some(trigger) if !file.has_trigger_of(trigger, lists) => Ok(()),
             Some(trigger) => file.execute(trigger, how, lists),
             None => file.set_enabled(false),
         };
 
         match result {
-            // It was removed by hand, or was never added, as the line does not suit the event.
+            // What else goes wrong is no reason to keep the line.
             Err(e) if e != EBUSY && e != ENOMEM => Ok(()),
             result => result,
         }

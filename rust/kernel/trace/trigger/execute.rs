@@ -49,19 +49,20 @@ pub struct Execution {
 impl EventFile<Locked<'_>> {
     /// Executes a line as if it were written to the file `trigger`.
     ///
-    /// A trigger that is added is marked, see [`has_other_triggers`](Self::has_other_triggers).
+    /// A trigger that is added is marked, see [`has_other_triggers`](Self::has_other_triggers) and
+    /// [`has_trigger_of`](Self::has_trigger_of).
     ///
     /// # Errors
     ///
     /// Those of the command; `EINVAL` if there is none of this name, `ENOMEM`.
     pub fn execute(self, line: &CStr, how: Execution, lists: &mut TriggersMut<'_>) -> Result {
-        let line = line.to_bytes_with_nul();
-        let mut copy = KVec::with_capacity(line.len().saturating_add(1), GFP_KERNEL)?;
+        let text = line.to_bytes_with_nul();
+        let mut copy = KVec::with_capacity(text.len().saturating_add(1), GFP_KERNEL)?;
 
         if how.remove {
             copy.push(b'!', GFP_KERNEL)?;
         }
-        copy.extend_from_slice(line, GFP_KERNEL)?;
+        copy.extend_from_slice(text, GFP_KERNEL)?;
 
         let before = list::ends(self, lists);
         let _muted = how.quiet.then(|| Muted::new(lists.held()));
@@ -70,7 +71,7 @@ impl EventFile<Locked<'_>> {
         // detaches. The copy is a string, which C takes apart in place and does not keep.
         to_result(unsafe { raw::trigger_process_regex(self.as_raw(), copy.as_mut_ptr().cast()) })?;
         if !how.remove {
-            list::mark_new(self, before, lists);
+            list::mark_new(self, line, before, lists);
         }
         Ok(())
     }

@@ -109,11 +109,41 @@ impl EventFile<Locked<'_>> {
 // CAST: It is one bit.
 const LINE: c_int = bindings::EVENT_TRIGGER_FL_LINE as c_int;
 
+/// The number of flags below those that tell lines apart.
+const MARK_SHIFT: u32 = 8;
+
+// CAST: The same bits.
+const MARK_MASK: c_int = (u32::MAX << MARK_SHIFT) as c_int | LINE;
+
 impl EventFile<Locked<'_>> {
     /// Returns `true` if the event has a trigger that [`execute`](Self::execute) has not added.
     pub fn has_other_triggers(self, lists: &TriggersMut<'_>) -> bool {
         all(self, lists).any(|trigger| flags(trigger).load(Relaxed) & LINE == 0)
     }
+
+    /// Returns `true` if the event has a trigger that [`execute`](Self::execute) has added for this
+    /// line. Others of the same command do not count.
+    pub fn has_trigger_of(self, line: &CStr, lists: &TriggersMut<'_>) -> bool {
+        let wanted = mark(line);
+
+        all(self, lists).any(|trigger| flags(trigger).load(Relaxed) & MARK_MASK == wanted)
+    }
+}
+
+/// The flags that are set by a line: one that says so, and a hash of its text.
+///
+/// Two lines of the same hash, which is one pair in 16 million, are taken for one another if they
+/// are about the same event and the command refuses the second of them.
+fn mark(line: &CStr) -> c_int {
+    // FNV-1a, folded to the bits there are.
+    let hash = line.to_bytes().iter().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+    });
+
+    let hash = (hash ^ (hash >> (u32::BITS - MARK_SHIFT))) << MARK_SHIFT;
+
+    // CAST: The same bits.
+    hash as c_int | LINE
 }
 
 /// The flags of a trigger.
@@ -131,9 +161,10 @@ pub(super) fn ends(file: EventFile<Locked<'_>>, lists: &TriggersMut<'_>) -> [*co
     [first, all.last().unwrap_or(first)]
 }
 
-/// Marks the trigger that was added, at either end, since [`ends`] has returned `before`.
+/// Marks the trigger that a line has added, at either end, since [`ends`] has returned `before`.
 pub(super) fn mark_new(
     file: EventFile<Locked<'_>>,
+    line: &CStr,
     before: [*const AnyTrigger; 2],
     lists: &mut TriggersMut<'_>,
 ) {
@@ -148,7 +179,7 @@ pub(super) fn mark_new(
             let flags = flags(trigger);
 
             // Nobody else writes to them.
-            flags.store(flags.load(Relaxed) | LINE, Relaxed);
+            flags.store(flags.load(Relaxed) | mark(line), Relaxed);
         }
     }
 }

@@ -212,6 +212,92 @@ TEST_F(dev, set_user_event__triggers)
 	EXPECT_TRUE(ue_gone("early_new"));
 }
 
+/* The number of triggers; without one the file has comments. */
+static int triggers_of(const char *event)
+{
+	char *text = ue_slurp(ue_path(UE_EVENTS "/%s/trigger", event));
+
+	return ue_count(text, "\n") - ue_count(text, "#");
+}
+
+/* A trigger that is in the way is a failure, and stays when the line that failed goes. */
+TEST_F(dev, set_user_event__same_kind)
+{
+	static const char off[] = "traceoff:unlimited if a == 3\n";
+	static const char trigger[] = UE_EVENTS "/early/trigger";
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "early u32 a"));
+	ASSERT_EQ(0, ue_put(SET, "early traceoff if a == 3\nearly traceon if a == 5"));
+	EXPECT_STREQ("early traceoff if a == 3\nearly traceon if a == 5\n"
+		     "# failed: 1, last: -17 for early\n", ue_slurp(SET));
+	EXPECT_STREQ(off, ue_slurp(trigger));
+	EXPECT_EQ(0, ue_put(SET, "!early traceon if a == 5"));
+	EXPECT_STREQ("early traceoff if a == 3\n", ue_slurp(SET));
+	EXPECT_STREQ(off, ue_slurp(trigger));
+	/* The same for an event of the future. */
+	EXPECT_EQ(0, ue_trunc(SET));
+	EXPECT_EQ(0, triggers_of("early"));
+	ASSERT_EQ(0, ue_put(SET, "early_* stacktrace:3\nearly_* stacktrace"));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[1], 0, "early_a u32 a"));
+	EXPECT_STREQ("early_* stacktrace:3\nearly_* stacktrace\n"
+		     "# failed: 1, last: -17 for early_a\n", ue_slurp(SET));
+	EXPECT_EQ(0, ue_put(SET, "!early_* stacktrace"));
+	EXPECT_STREQ("stacktrace:count=3\n", ue_slurp(UE_EVENTS "/early_a/trigger"));
+	/* Now the place is free, for a line that is written again. */
+	ASSERT_EQ(0, ue_put(SET, "early_* stacktrace"));
+	EXPECT_EQ(0, ue_put(SET, "!early_* stacktrace:3"));
+	EXPECT_EQ(0, triggers_of("early_a"));
+	ASSERT_EQ(0, ue_put(SET, "early_* stacktrace"));
+	EXPECT_STREQ("early_* stacktrace\n", ue_slurp(SET));
+	EXPECT_STREQ("stacktrace:unlimited\n", ue_slurp(UE_EVENTS "/early_a/trigger"));
+	/* Lines that do the same have it in common. */
+	ASSERT_EQ(0, ue_put(SET, "early_a stacktrace"));
+	EXPECT_STREQ("early_* stacktrace\nearly_a stacktrace\n", ue_slurp(SET));
+	EXPECT_EQ(0, ue_put(SET, "!early_* stacktrace"));
+	EXPECT_STREQ("stacktrace:unlimited\n", ue_slurp(UE_EVENTS "/early_a/trigger"));
+	EXPECT_EQ(0, ue_put(SET, "!early_a stacktrace"));
+	EXPECT_EQ(0, triggers_of("early_a"));
+	EXPECT_EQ(0, self->w[1]);
+
+	/* By hand: before the line, or in place of what it has added. */
+	ASSERT_EQ(0, ue_put(trigger, "traceoff if a == 3"));
+	ASSERT_EQ(0, ue_put(SET, "early traceoff if a == 3"));
+	EXPECT_STREQ("early traceoff if a == 3\n# failed: 1, last: -17 for early\n",
+		     ue_slurp(SET));
+	EXPECT_EQ(0, ue_trunc(SET));
+	EXPECT_STREQ(off, ue_slurp(trigger));
+	ASSERT_EQ(0, ue_put(trigger, "!traceoff"));
+	ASSERT_EQ(0, ue_put(SET, "early traceoff"));
+	ASSERT_EQ(0, ue_put(trigger, "!traceoff"));
+	ASSERT_EQ(0, ue_put(trigger, "traceoff if a == 3"));
+	EXPECT_EQ(0, ue_trunc(SET));
+	EXPECT_STREQ(off, ue_slurp(trigger));
+	ASSERT_EQ(0, ue_put(trigger, "!traceoff"));
+
+	/* Histograms of other keys are not the same. */
+	ASSERT_EQ(0, ue_put(SET, "early hist:keys=a\nearly hist:keys=a:vals=a"));
+	EXPECT_EQ(NULL, strstr(ue_slurp(SET), "# failed"));
+	EXPECT_EQ(0, ue_put(SET, "!early hist:keys=a:vals=a"));
+	EXPECT_EQ(1, triggers_of("early"));
+	EXPECT_EQ(0, ue_trunc(SET));
+	EXPECT_EQ(0, triggers_of("early"));
+}
+
+/* Events are counted, not attempts. */
+TEST_F(dev, set_user_event__counted_once)
+{
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "early_a u32 a"));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[1], 0, "early_b u32 b"));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, ue_put(SET, "early_* hist:keys=a"));
+		EXPECT_STREQ("early_* hist:keys=a\n# failed: 1, last: -22 for early_b\n",
+			     ue_slurp(SET));
+	}
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[2], 0, "early_c u32 b"));
+	EXPECT_STREQ("early_* hist:keys=a\n# failed: 2, last: -22 for early_c\n",
+		     ue_slurp(SET));
+}
+
 /* Events that only lines keep are not in the way of others. */
 
 TEST_F(dev, set_user_event__upgrade)
