@@ -107,11 +107,11 @@ cases_of() { # SUITE
 
 # The cases that show a deviation from C and can be run there within a minute or two, as words
 # of --only. Those about time show nothing beside another guest. In those of deviations_test,
-# listeners_test and words_test C holds all of tracing up, some for minutes: make test IMPL=c.
+# listeners_test and enable_word_test C holds all of tracing up, some for minutes: make test IMPL=c.
 deviations() {
 	local s
 	for s in "${SUITES[@]}"; do
-		case $s in deviations_test | listeners_test | words_test) continue ;; esac
+		case $s in deviations_test | listeners_test | enable_word_test) continue ;; esac
 		if runs_in "$s" c && is_possible "$s" c && [ "${BOOT_OF[$s]}" != timing ]; then cases_of "$s" | sed -n "s/^dev\\./$s:&/p"; fi
 	done
 }

@@ -11,7 +11,7 @@
  *
  *   modprobe user_events_probe_test pid=PID addr=ADDRESS
  *
- * For tools/testing/selftests/user_events_rust/listeners_test.c and words_test.c.
+ * For tools/testing/selftests/user_events_rust/listeners_test.c and enable_word_test.c.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
