@@ -24,6 +24,15 @@ pub mod workqueue;
 
 pub use macros;
 
+pub mod task {
+    /// The name of a task.
+    pub struct Comm;
+
+    impl Comm {
+        pub const LEN: usize = 16;
+    }
+}
+
 pub mod prelude {
     pub use crate::uaccess::UserPtr;
     pub use crate::{
