@@ -78,7 +78,7 @@ fn hit(map: &Map, key: &[u64]) -> bool {
             }
             map.insert_u64(*word, |_| ())
         }
-        _ => map.insert(key, |_| ()),
+        _ => map.hit(key, false, |_| ()),
     };
 
     if let Some(element) = element {
@@ -157,7 +157,7 @@ fn copy() {
     );
     let its_map = map.clone();
     let other = spawn(1, move || {
-        assert!(its_map.insert(&KEY, |comm| comm.fill(b'x')).is_some());
+        assert!(its_map.hit(&KEY, false, |comm| comm.fill(b'x')).is_some());
     });
 
     for row in map.snapshot().expect("there is memory").rows() {

@@ -286,12 +286,6 @@ impl Map {
         sum.is_ok()
     }
 
-    /// Like [`Map::insert_u64`], for keys of any size.
-    #[inline(always)]
-    pub(crate) fn insert(&self, key: &[u64], comm: impl FnOnce(&mut Comm)) -> Option<Element<'_>> {
-        self.hit(key, false, comm)
-    }
-
     /// Like [`Map::hit_u64`], for keys of any size.
     #[inline(always)]
     pub(crate) fn hit(

@@ -190,8 +190,8 @@ impl<E: Followed> MmState<E> {
         }
     }
 
-    /// Drops the words that are still to be written: the address space is exiting. Returns `true` if
-    /// it takes a while to [leave](MmState::leave) the set then.
+    /// Drops the words that are still to be written: the address space is exiting. Returns `true`
+    /// if it takes a while to [leave](MmState::leave) the set then.
     pub(crate) fn close(&self) -> bool {
         let mut inner = self.inner.lock();
 

@@ -43,7 +43,7 @@
 //! | --- | --- |
 //! | [`defs`], [`num`] | The ABI; numbers in text |
 //! | [`table`], [`append_vec`], [`visit_list`] | Containers |
-//! | [`progress`], [`patience`], [`faults`], [`listens`] | The state of switches; listeners as bits |
+//! | [`progress`], [`patience`], [`faults`], [`listens`] | State of switches; listeners as bits |
 //! | [`types`], [`validate`] | The types of fields, the checks of a record |
 //! | [`parse`], [`print_fmt`], [`canonical_fields`] | The text of a description |
 //! | [`enabler`], [`mm`] | Enable bits, their words, and the address spaces that have them |
@@ -51,7 +51,7 @@
 //! | [`counts`], [`patterns`] | Counters of records; the lines of `set_user_event` |
 //! | [`event`], [`unused`] | An event and its uses |
 //! | [`deliver`], [`registry`] | Records of an event; all events by name |
-//! | [`batch`], [`dynevent`], [`losses`], [`reaper`], [`status`] | Files, and the end of a process |
+//! | [`batch`], [`dynevent`], [`losses`], [`reaper`], [`status`] | Files; the end of a process |
 //! | [`mm_struct`] | The state of an address space, from its `mm_struct` |
 //! | [`file`](mod@file), [`ioctl`] | `user_events_data` |
 //! | [`exports`], [`init`](mod@init) | Entry points for C |

@@ -171,8 +171,8 @@ impl Buckets {
         n as usize & self.words.len().wrapping_sub(1)
     }
 
-    /// The first bucket with an element, of the `most` from the number `start` on, its index, and
-    /// how many come before it.
+    /// The first bucket with an element, of the `most` from the number `start` on, with its index
+    /// and the number of those before it.
     #[inline(always)]
     pub(super) fn first_used(&self, start: u32, most: u32) -> Option<(usize, Bucket, u32)> {
         // In registers: about every second bucket is empty.

@@ -147,8 +147,8 @@ mod tests {
                 ..plain(2)
             },
         )?;
-        let one = map.insert(&[1, 2], |_| ()).ok_or(EINVAL)?;
-        let other = map.insert(&[2, 1], |_| ()).ok_or(EINVAL)?;
+        let one = map.hit(&[1, 2], false, |_| ()).ok_or(EINVAL)?;
+        let other = map.hit(&[2, 1], false, |_| ()).ok_or(EINVAL)?;
 
         for sum in 0..3 {
             one.add(sum, 10 + sum as u64);
@@ -175,13 +175,13 @@ mod tests {
             let mut key = KVec::from_elem(0u64, words, GFP_KERNEL)?;
 
             // Each word alone makes a difference.
-            assert!(map.insert(&key, |_| ()).is_some());
+            assert!(map.hit(&key, false, |_| ()).is_some());
             for word in 0..words {
                 key[word] = 1;
                 assert!(map.lookup(&key).is_none());
-                assert!(map.insert(&key, |_| ()).is_some());
+                assert!(map.hit(&key, false, |_| ()).is_some());
                 assert!(map
-                    .insert(&key, |_| ())
+                    .hit(&key, false, |_| ())
                     .is_some_and(|e| e.key_word(word) == 1));
                 key[word] = 0;
             }
@@ -189,9 +189,9 @@ mod tests {
             assert_eq!(map.hits(), 2 * words as u64 + 1);
 
             // Keys of another size are not inserted.
-            assert!(map.insert(&key[1..], |_| ()).is_none());
+            assert!(map.hit(&key[1..], false, |_| ()).is_none());
             assert!(map.insert_u64(0, |_| ()).is_none());
-            assert!(map.insert(&[], |_| ()).is_none());
+            assert!(map.hit(&[], false, |_| ()).is_none());
             assert!(map.lookup(&key[1..]).is_none());
             assert_eq!(map.drops(), 3);
             assert_eq!(map.len(), words + 1);
@@ -207,7 +207,9 @@ mod tests {
             hit(&map, key).ok_or(EINVAL)?;
         }
         for key in 0..100 {
-            assert!(map.insert(&[key], |_| ()).is_some_and(|e| e.sum(0) == 1));
+            assert!(map
+                .hit(&[key], false, |_| ())
+                .is_some_and(|e| e.sum(0) == 1));
         }
         assert_eq!((map.len(), map.hits()), (100, 200));
         Ok(())
@@ -350,7 +352,7 @@ mod tests {
 
         for round in 0..3u8 {
             for key in 0..200u64 {
-                let inserted = map.insert(&[key, 1], |comm| comm.fill(b'x' + round));
+                let inserted = map.hit(&[key, 1], false, |comm| comm.fill(b'x' + round));
 
                 assert_eq!(inserted.is_some(), key < 128);
                 let Some(element) = inserted else {
@@ -379,7 +381,7 @@ mod tests {
             assert_eq!(map.snapshot()?.len(), 0);
         }
 
-        let element = map.insert(&[1, 1], |_| ()).ok_or(EINVAL)?;
+        let element = map.hit(&[1, 1], false, |_| ()).ok_or(EINVAL)?;
         let mut text = [u64::MAX; 32];
         element.read(|vars| vars.copy_string(0, &mut text));
         assert_eq!(text[0], 0);

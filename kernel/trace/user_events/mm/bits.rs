@@ -2,8 +2,8 @@
 
 //! Registering and unregistering enable bits.
 //!
-//! The task that does so writes the word itself, under the lock of the [`MmState`]. A set that other
-//! address spaces use as well is replaced by a copy first.
+//! The task that does so writes the word itself, under the lock of the [`MmState`]. A set that
+//! other address spaces use as well is replaced by a copy first.
 
 use super::{
     super::{

@@ -118,8 +118,8 @@ pub trait EventSeqFile: Sized + 'static {
 ///   at the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one than at
 ///   the last reading or polling (at first: than at the opening), and `EPOLLERR` if the event no
 ///   longer exists. Waiters are woken by [`wake_pollers`], and when an event is removed.
-/// - The ioctl `HIST_IOCSPOLLINTERVAL` sets the shortest time between two reports of news to pollers
-///   of this open file. What happens in between is reported afterwards.
+/// - The ioctl `HIST_IOCSPOLLINTERVAL` sets the shortest time between two reports of news to
+///   pollers of this open file. What happens in between is reported afterwards.
 ///
 /// In C it is a `struct file_operations`.
 #[repr(transparent)]

@@ -64,7 +64,7 @@ impl<'a> Hit<'a> {
     ///
     /// The length is that of the record in the buffer, which rounds it up. So a few bytes may
     /// follow that mean nothing. It is empty if there is no record, which is so for triggers of
-    /// some [kinds](super::Kind) only.
+    /// some [kinds](super::CommandKind) only.
     #[inline]
     pub fn record(&self) -> &'a [u8] {
         if self.event.is_null() {

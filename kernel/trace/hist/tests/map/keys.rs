@@ -40,11 +40,11 @@ mod tests {
         // Keys that are the start of each other, the one of zeroes only among them.
         for len in 0..=WORDS {
             assert!(map.lookup(&key(0, len)).is_none());
-            let element = map.insert(&key(0, len), |_| ()).ok_or(EINVAL)?;
+            let element = map.hit(&key(0, len), false, |_| ()).ok_or(EINVAL)?;
             element.add(0, 1 + len as u64);
         }
         for len in 0..=WORDS {
-            let element = map.insert(&key(0, len), |_| ()).ok_or(EINVAL)?;
+            let element = map.hit(&key(0, len), false, |_| ()).ok_or(EINVAL)?;
 
             assert_eq!(element.sum(0), 1 + len as u64);
             for word in 0..WORDS {
@@ -57,7 +57,7 @@ mod tests {
         let mut hole = key(0, WORDS);
         hole[5] = 0;
         assert!(map.lookup(&hole).is_none());
-        assert!(map.insert(&hole, |_| ()).is_some());
+        assert!(map.hit(&hole, false, |_| ()).is_some());
         assert!(map
             .lookup(&hole)
             .is_some_and(|e| e.key_word(5) == 0 && e.key_word(6) != 0));
@@ -83,12 +83,12 @@ mod tests {
 
         for round in 0..2 {
             for n in 0..COUNT {
-                assert!(map.insert(&key(n, WORDS), |_| ()).is_some());
+                assert!(map.hit(&key(n, WORDS), false, |_| ()).is_some());
             }
             for n in 0..COUNT {
                 assert!(map.lookup(&key(n, WORDS)).is_some());
             }
-            assert!(map.insert(&key(COUNT, 1), |_| ()).is_none());
+            assert!(map.hit(&key(COUNT, 1), false, |_| ()).is_none());
             assert_eq!((map.len() as u64, map.drops()), (COUNT, 1));
             assert_eq!(map.snapshot()?.len() as u64, COUNT);
             map.clear(|| ());
@@ -111,15 +111,15 @@ mod tests {
             for n in 0..COUNT {
                 let mut tries = 0;
 
-                while map.insert(&key(n, WORDS), |_| ()).is_none() {
+                while map.hit(&key(n, WORDS), false, |_| ()).is_none() {
                     assert!(n >= COUNT / 2 && round == 0 && tries < 10_000);
                     tries += 1;
                     fsleep(Delta::from_millis(1));
                 }
             }
             assert_eq!(map.len() as u64, COUNT);
-            assert!(map.insert(&key(COUNT, WORDS), |_| ()).is_none());
-            assert!(map.insert(&key(COUNT, 1), |_| ()).is_none());
+            assert!(map.hit(&key(COUNT, WORDS), false, |_| ()).is_none());
+            assert!(map.hit(&key(COUNT, 1), false, |_| ()).is_none());
             for n in 0..COUNT {
                 assert!(map.lookup(&key(n, WORDS)).is_some());
             }
@@ -139,9 +139,9 @@ mod tests {
         let map = Map::new(MAP_BITS_MIN, plain(WORDS))?;
 
         for n in 0..1 << MAP_BITS_MIN {
-            assert!(map.insert(&key(n, WORDS / 2), |_| ()).is_some());
+            assert!(map.hit(&key(n, WORDS / 2), false, |_| ()).is_some());
         }
-        assert!(map.insert(&key(1000, 1), |_| ()).is_none());
+        assert!(map.hit(&key(1000, 1), false, |_| ()).is_none());
         assert_eq!((map.len(), map.drops()), (1 << MAP_BITS_MIN, 1));
         Ok(())
     }

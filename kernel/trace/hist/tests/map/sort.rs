@@ -222,7 +222,7 @@ mod tests {
 
                 for _ in 0..count {
                     let words = [random.next() & mask, random.next() % 7];
-                    let element = map.insert(&words, |_| ()).ok_or(EINVAL)?;
+                    let element = map.hit(&words, false, |_| ()).ok_or(EINVAL)?;
 
                     element.add(0, random.next() & mask);
                     element.add(1, random.next() % 3);
@@ -271,7 +271,7 @@ mod tests {
                     .map(u64::from_ne_bytes)
                     .map_err(|_| EINVAL)?;
             }
-            map.insert(&words, |_| ()).ok_or(EINVAL)?;
+            map.hit(&words, false, |_| ()).ok_or(EINVAL)?;
         }
 
         let text = key(1, KeyOrder::Str { words: 4 });
@@ -387,7 +387,7 @@ mod tests {
             let byte = [b'a', b'b', b'c'][(n % 3) as usize];
             let word = u64::from_ne_bytes([byte, 0, 0, 0, 0, 0, 0, 0]);
 
-            map.insert(&[n, word], |_| ()).ok_or(EINVAL)?;
+            map.hit(&[n, word], false, |_| ()).ok_or(EINVAL)?;
         }
         let mut snapshot = map.snapshot()?;
 

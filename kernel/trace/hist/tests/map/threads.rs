@@ -172,7 +172,7 @@ mod tests {
                         key[..3].copy_from_slice(&[n, n << 32, !n]);
 
                         its_map
-                            .insert(&key[..words], |_| ())
+                            .hit(&key[..words], false, |_| ())
                             .map(|e| e.add(0, 1))
                             .is_some()
                     })
