@@ -40,7 +40,7 @@ use kernel::{
 
 pub(crate) const MODELS: &[Model] = &[
     Model::with_cases("poll_hit", Every, 3, poll),
-    Model::with_cases("poll_limit", All(3), 2, limit),
+    Model::with_cases("poll_limit", All(3), 3, limit),
 ];
 
 struct Polled {
@@ -101,6 +101,8 @@ struct Limited {
     /// The timer runs, and the interval has not passed.
     pending: Atomic<bool>,
     woken: Atomic<bool>,
+    /// Another poller, who sleeps, is woken.
+    other_woken: Atomic<bool>,
 }
 
 impl Limited {
@@ -118,23 +120,28 @@ impl Limited {
             *queued = false;
             self.active.store(false, Relaxed);
             if self.gate.hit() {
-                self.woken.store(true, Relaxed);
+                self.wake_all();
             }
         }
+    }
+
+    fn wake_all(&self) {
+        self.woken.store(true, Relaxed);
+        self.other_woken.store(true, Relaxed);
     }
 
     fn timer(&self) {
         self.pending.store(false, Relaxed);
         if self.gate.open() {
-            self.woken.store(true, Relaxed);
+            self.wake_all();
         }
     }
 
-    fn queue(&self, on: bool) {
+    fn arm(&self) {
         let mut queued = self.queued.lock();
 
-        *queued = on;
-        self.active.store(on, Relaxed);
+        *queued = true;
+        self.active.store(true, Relaxed);
     }
 
     /// `PollLimit::poll()`. Returns `true` if the timer has to be started.
@@ -143,9 +150,10 @@ impl Limited {
             self.gate.close();
             return !self.pending.xchg(true, Full);
         }
-        self.queue(false);
-        self.gate.look();
-        self.queue(true);
+        if self.gate.look() {
+            self.wake_all();
+        }
+        self.arm();
         smp_mb(Full);
 
         let hits = self.hits.load(Relaxed);
@@ -159,8 +167,9 @@ impl Limited {
     }
 }
 
-/// A poller that polls again whenever it is woken has seen all hits in the end. It polls once or
-/// twice while they happen, and another poller has reported one before.
+/// A poller that polls again whenever it is woken has seen all hits in the end, and another one,
+/// who sleeps, is woken. It polls once or twice while they happen: if it is woken, or, in the last
+/// case, without that. One hit was reported before.
 fn limit(case: usize) {
     let limited = shared(Limited {
         hits: Atomic::new(1),
@@ -169,6 +178,7 @@ fn limit(case: usize) {
         active: Atomic::new(false),
         pending: Atomic::new(false),
         woken: Atomic::new(false),
+        other_woken: Atomic::new(false),
     });
     let mut seen = 0;
     let mut timers = Vec::new();
@@ -188,8 +198,8 @@ fn limit(case: usize) {
         its_limited.count();
     });
 
-    for _ in 0..=case {
-        if limited.woken.xchg(false, Full) && limited.look(&mut seen) {
+    for _ in 0..=case.min(1) {
+        if (limited.woken.xchg(false, Full) || case == 2) && limited.look(&mut seen) {
             timers.push(start(&limited));
         }
     }
@@ -197,6 +207,7 @@ fn limit(case: usize) {
     for timer in timers {
         timer.join();
     }
+    assert!(limited.other_woken.load(Relaxed), "the other waits forever");
     // Nothing happens any more but what the poller does.
     while limited.woken.xchg(false, Full) {
         if limited.look(&mut seen) {

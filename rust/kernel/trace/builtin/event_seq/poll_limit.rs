@@ -5,12 +5,13 @@
 //! Pollers of such a file wait in a queue of its own. One entry in the queue that hits wake is for
 //! all of them. The first hit takes it out, so those after it cost nothing until somebody polls.
 //!
-//! A poll looks at the count, and adds the entry before that: so a hit is in the count or takes the
-//! entry out. If it reports something a [`Gate`] is closed and a timer started, both for the
-//! interval. Polls meanwhile do not look at the count; they repeat that there is something to read.
-//! A hit that takes the entry out wakes the pollers if the gate is open. Otherwise the timer does,
-//! which opens it. So each hit that no poll has seen is followed by a wake-up of all pollers, at
-//! the latest when an interval has passed, whoever polls. Without a hit the timer runs once.
+//! A poll looks at the count, and before that adds the entry, if it is not in the queue still: so a
+//! hit is in the count or takes the entry out. If it reports something a [`Gate`] is closed and a
+//! timer started, both for the interval. Polls meanwhile do not look at the count; they repeat that
+//! there is something to read. A hit that takes the entry out wakes the pollers if the gate is
+//! open. Otherwise the timer does, which opens it, or a poll that looks at the count before. So the
+//! first hit after a poll is followed by a wake-up of all pollers, at the latest when an interval
+//! has passed, whoever polls. Without a hit the timer runs once.
 //!
 //! C header: [`include/linux/wait.h`](srctree/include/linux/wait.h).
 
@@ -157,8 +158,10 @@ impl PollLimit {
             return self.unread();
         }
 
-        self.disarm();
-        self.gate.look();
+        // Others wait for these hits, too.
+        if self.gate.look() {
+            self.pollers.notify_all();
+        }
         self.arm();
 
         let events = news();
@@ -209,10 +212,20 @@ impl PollLimit {
     }
 
     /// Has the next hit noted. Hits that are not seen in the count after this are.
+    ///
+    /// An entry that is in the queue stays there: other pollers have to be woken for a hit that is
+    /// seen in the count here.
     fn arm(&self) {
-        // SAFETY: By the type invariant the entry is in no queue, as `disarm` was called since
-        // `arm` with `event_mutex` held. It is removed before it is freed.
-        unsafe { bindings::add_wait_queue(&raw mut bindings::hist_poll_wq, self.entry.get()) };
+        // SAFETY: The entry is valid. The links may be changed by `woken`, but to refer to the entry
+        // itself, and only if they did not.
+        let is_queued = unsafe { bindings::list_empty(&raw const (*self.entry.get()).entry) == 0 };
+
+        // If a hit takes it out just now it is noted.
+        if !is_queued {
+            // SAFETY: The entry is in no queue: only this adds it, with `event_mutex` held. It is
+            // removed before it is freed.
+            unsafe { bindings::add_wait_queue(&raw mut bindings::hist_poll_wq, self.entry.get()) };
+        }
         // Pairs with the barrier of a hit, as the one in `poll_wait()` does: the hit sees the entry
         // or is counted in what is read from here on.
         smp_mb(Full);
