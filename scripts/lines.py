@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Prints which cache lines CPUs share, from the files of bench/lines_plugin.c; see scripts/lines.
 
-usage: scripts/lines.py [--private TRIGGER] PHASES SYSTEM.MAP FILE...
+usage: scripts/lines.py [--private TRIGGER]... PHASES SYSTEM.MAP FILE...
 
 PHASES is what the group "lines" of the benchmark has printed: number, records of each CPU, trigger.
 The first phase is without a histogram; the others are compared with it. Each FILE is of one guest.
@@ -11,7 +11,7 @@ A line is shared if a CPU writes to it that another CPU reads or writes. Only co
 CPU for most records counts, so that of interrupts does not; instructions are those of code that
 runs for each record, as often as it does for all of them.
 
-With --private it is an error if CPUs share a line in the phase of TRIGGER, or if its number of
+With --private it is an error if CPUs share a line in the phase of a TRIGGER, or if its number of
 instructions depends on the guest.
 """
 
@@ -121,7 +121,7 @@ def span(numbers):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--private")
+    parser.add_argument("--private", action="append", default=[])
     parser.add_argument("phases")
     parser.add_argument("map")
     parser.add_argument("files", nargs="+")
@@ -135,7 +135,7 @@ def main():
     symbols = Symbols(options.map)
     print(f"{'':22} {'':4}  instructions a record    shared lines that are written to\n"
           f"{'trigger':22} CPUs {'all':>9} {'of the hit':>12}   {'lines':>5} {'writes':>7} {'reads':>6}  by")
-    private, costs, hits = True, set(), {}
+    shared, costs, hits = set(), collections.defaultdict(set), {}
     for path in options.files:
         base = None
         for phase, what in read(path, phases, symbols).items():
@@ -150,16 +150,17 @@ def main():
             lines, writers, reads = what.shared()
             print(f"{trigger or '(none)':22} {len(what.cpus):4} {span(totals.values()):>9} {span(cost):>12}"
                   f"   {lines:5} {writers.total():7.2f} {reads:6.2f}  {', '.join(sorted(writers))}")
-            if trigger == options.private:
-                costs.update(cost)
-                private = private and not lines
+            costs[trigger].update(cost)
+            if lines:
+                shared.add(trigger)
     print("\nInstructions of a hit, by function:")
     for trigger, names in hits.items():
         if trigger:
             print(f"{trigger}: " + ", ".join(f"{name} {count}" for name, count
                                              in sorted(names.items(), key=lambda item: -item[1]) if count))
-    if options.private and not (private and len(costs) == 1):
-        sys.exit(f"{options.private}: CPUs share a line, or what a hit costs depends on their number")
+    wrong = [t for t in options.private if t in shared or len(costs[t]) != 1]
+    if wrong:
+        sys.exit(f"{', '.join(wrong)}: CPUs share a line, or what a hit costs depends on their number")
 
 
 if __name__ == "__main__":
