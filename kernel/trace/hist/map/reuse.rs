@@ -428,7 +428,8 @@ impl Reuse {
         if let Some(taken) = Self::take_free(elements) {
             return Some(taken);
         }
-        let index = self.search(elements, self.hand.fetch_add(1, Relaxed))?;
+        // Again from where `take_first` has begun, which may have retired an element there.
+        let index = self.search(elements, self.hand.load(Relaxed).wrapping_sub(1))?;
 
         Some((index, elements.get(index)?))
     }
