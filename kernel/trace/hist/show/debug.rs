@@ -346,13 +346,14 @@ fn pointer(out: &mut TextBuf, hist: HistogramId) -> fmt::Result {
     NoPrefix(out).write_fmt(fmt!("{:p}", ptr::without_provenance::<c_void>(hist.0)))
 }
 
-/// Omits the `0x`, or the spaces in place of it, that the kernel's `{:p}` begins with. It writes
-/// its text at once.
+/// Omits the `0x` that the kernel's `{:p}` begins with, if it has a number. It writes its text at
+/// once.
 struct NoPrefix<'a>(&'a mut TextBuf);
 
 impl Write for NoPrefix<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.put(text.as_bytes().get(2..).unwrap_or_default());
+        self.0
+            .put(text.strip_prefix("0x").unwrap_or(text).as_bytes());
         Ok(())
     }
 }
