@@ -19,7 +19,8 @@ use crate::{
 
 /// Exempts the current task from being charged for its allocations, while it exists.
 ///
-/// These are nested: the previous state is restored by the drop.
+/// The drop restores the state of before. So sections have to end in the reverse of the order in
+/// which they began, as those of local variables do: otherwise the task stays exempted.
 ///
 /// # Invariants
 ///
@@ -47,9 +48,9 @@ impl Unaccounted {
 impl Drop for Unaccounted {
     #[inline(never)]
     fn drop(&mut self) {
-        // SAFETY: By the type invariant this is the previous state: null, the root cgroup, or what
-        // C code around this one has set. Later ones were restored, as this is not sent to another
-        // task and sections are nested.
+        // SAFETY: By the type invariant this was the state before: null, the root cgroup, which
+        // exists always, or what C code around this one has set, which does not end before this is
+        // dropped, as it is not sent to another task.
         unsafe { bindings::memcg_unaccounted_end(self.before) };
     }
 }
@@ -86,7 +87,8 @@ impl Charge {
     ///
     /// # Errors
     ///
-    /// `ENOMEM` if the cgroup has no room. The OOM killer is not called.
+    /// `ENOMEM` if the cgroup has no room, or for 4 GiB and more, which C cannot give back. The OOM
+    /// killer is not called.
     ///
     /// # Examples
     ///
@@ -106,6 +108,8 @@ impl Charge {
     pub fn new(bytes: usize) -> Result<Self> {
         let may_wait = !is_unaccounted();
 
+        // `refill_obj_stock()` takes an `unsigned int`.
+        u32::try_from(bytes).map_err(|_| ENOMEM)?;
         // INVARIANT: Just charged.
         Ok(Self {
             // SAFETY: There are no requirements, but that the caller may sleep if it says so.

@@ -91,7 +91,12 @@ const USERS_AT_A_TIME: usize = 16;
 const SITES_AT_A_TIME: usize = 32;
 
 /// Something that is on or off, and that enable bits follow.
-pub(crate) trait Followed: Send + Sync + Sized + 'static {
+///
+/// # Safety
+///
+/// A `Use` and its clones always dereference to the same object, and `sites()` of an object always
+/// returns the same list.
+pub(crate) unsafe trait Followed: Send + Sync + Sized + 'static {
     /// A reference that a bit holds, as long as it is registered.
     type Use: Deref<Target = Self> + Clone + Send + Sync;
 
@@ -200,7 +205,7 @@ impl<E: Followed> Site<E> {
         self.live.store(false, Relaxed);
         let mut sites = self.event.sites().lock();
         // SAFETY: A site is only ever added to the list of its event, in `link()` and
-        // `link_copies()`.
+        // `link_copies()`. By the contract of `Followed` this is that list.
         let this = unsafe { sites.remove(self) };
 
         drop(sites);

@@ -325,7 +325,9 @@ impl UserEvent {
     }
 }
 
-impl Followed for UserEvent {
+// SAFETY: An `EventUse` refers to one event until it is dropped, and so do its clones. The list is a
+// field of the event.
+unsafe impl Followed for UserEvent {
     type Use = EventUse;
 
     fn sites(&self) -> &SpinLock<Sites<Self>> {

@@ -420,7 +420,7 @@ fn revert<T: Subject>(
             let reverted = line.revert(file, false, lists);
 
             if result.is_ok() {
-                result = reverted;
+                result = reverted.map(drop);
             }
         }
     });

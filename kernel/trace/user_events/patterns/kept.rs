@@ -64,7 +64,9 @@ pub(crate) fn revert_all<T: Subject>(subject: &T, tell: bool, guard: &mut event_
 
             for line in lines {
                 // A line that has failed for the event has nothing to revert.
-                if line.revert(file, true, lists).is_ok() && tell {
+                let is_reverted = line.revert(file, true, lists).unwrap_or(false);
+
+                if tell && is_reverted {
                     line.count_removed(file.name());
                 }
             }

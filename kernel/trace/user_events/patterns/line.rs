@@ -130,13 +130,14 @@ impl Line {
         Tally::add(&self.removed, name, ());
     }
 
-    /// Reverts `apply`. A trigger that a line of this text has not added stays.
+    /// Reverts `apply`. Returns `false` if there was nothing to revert: a trigger that a line of
+    /// this text has not added stays.
     pub(super) fn revert<'h>(
         &self,
         file: EventFile<Locked<'h>>,
         quiet: bool,
         lists: &mut TriggersMut<'h>,
-    ) -> Result {
+    ) -> Result<bool> {
         let how = Execution {
             remove: true,
             // One that has failed for an event may fail for it again.
@@ -144,15 +145,15 @@ impl Line {
         };
         let result = match self.pattern.trigger() {
             // C removes any of the same kind.
-            Some(trigger) if !file.has_trigger_of(trigger, lists) => Ok(()),
+            Some(trigger) if !file.has_trigger_of(trigger, lists) => return Ok(false),
             Some(trigger) => file.execute(trigger, how, lists),
             None => file.set_enabled(false),
         };
 
         match result {
             // What else goes wrong is no reason to keep the line.
-            Err(e) if e != EBUSY && e != ENOMEM => Ok(()),
-            result => result,
+            Err(e) if e == EBUSY || e == ENOMEM => Err(e),
+            result => Ok(result.is_ok()),
         }
     }
 
