@@ -101,7 +101,7 @@ struct Limited {
     /// The timer runs, and the interval has not passed.
     pending: Atomic<bool>,
     woken: Atomic<bool>,
-    /// Another poller, who sleeps, is woken.
+    /// Another poller, which sleeps, is woken.
     other_woken: Atomic<bool>,
 }
 
@@ -167,9 +167,9 @@ impl Limited {
     }
 }
 
-/// A poller that polls again whenever it is woken has seen all hits in the end, and another one,
-/// who sleeps, is woken. It polls once or twice while they happen: if it is woken, or, in the last
-/// case, without that. One hit was reported before.
+/// A poller that polls again whenever it is woken has seen all hits in the end, and another one
+/// that sleeps is woken. The first polls once or twice while they happen: if it is woken, or, in
+/// the last case, without that. One hit was reported before.
 fn limit(case: usize) {
     let limited = shared(Limited {
         hits: Atomic::new(1),

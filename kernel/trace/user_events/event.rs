@@ -325,8 +325,8 @@ impl UserEvent {
     }
 }
 
-// SAFETY: An `EventUse` refers to one event until it is dropped, and so do its clones. The list is a
-// field of the event.
+// SAFETY: An `EventUse` refers to one event until it is dropped, and so do its clones. The list is
+// a field of the event.
 unsafe impl Followed for UserEvent {
     type Use = EventUse;
 

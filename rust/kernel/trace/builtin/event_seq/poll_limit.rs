@@ -216,15 +216,17 @@ impl PollLimit {
     /// An entry that is in the queue stays there: other pollers have to be woken for a hit that is
     /// seen in the count here.
     fn arm(&self) {
-        // SAFETY: The entry is valid. The links may be changed by `woken`, but to refer to the entry
-        // itself, and only if they did not.
+        // SAFETY: The entry is valid. The links may be changed by `woken`, but to refer to the
+        // entry itself, and only if they did not.
         let is_queued = unsafe { bindings::list_empty(&raw const (*self.entry.get()).entry) == 0 };
 
         // If a hit takes it out just now it is noted.
         if !is_queued {
+            let queue = &raw mut bindings::hist_poll_wq;
+
             // SAFETY: The entry is in no queue: only this adds it, with `event_mutex` held. It is
             // removed before it is freed.
-            unsafe { bindings::add_wait_queue(&raw mut bindings::hist_poll_wq, self.entry.get()) };
+            unsafe { bindings::add_wait_queue(queue, self.entry.get()) };
         }
         // Pairs with the barrier of a hit, as the one in `poll_wait()` does: the hit sees the entry
         // or is counted in what is read from here on.
