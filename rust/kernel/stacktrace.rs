@@ -23,8 +23,8 @@ use crate::bindings;
 /// let mut entries = [0; 4];
 /// let n = kernel::stacktrace::save(&mut entries, 0);
 ///
-/// let has_any = n > 0;
-/// assert_eq!(has_any, cfg!(CONFIG_STACKTRACE));
+/// // User-Mode Linux has none.
+/// assert!(n <= entries.len());
 /// assert!(entries.iter().take(n).all(|address| *address != 0));
 /// ```
 #[doc(alias = "stack_trace_save")]
