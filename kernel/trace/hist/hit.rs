@@ -31,7 +31,7 @@
 //! - 1,647 -> 1,550 for `hist_onmatch_trace`: histograms with reuse apart from others;
 //! - 166 -> 148 for `hist_update_u32`: the count of a known key before all else.
 //!
-//! What saves a stack is inlined for another reason: see [`HitContext::stack`].
+//! Saving a stack is inlined for another reason: see [`HitContext::stack`].
 
 pub(crate) mod eval;
 pub(crate) mod key;

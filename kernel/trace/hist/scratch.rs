@@ -9,7 +9,7 @@
 //!
 //! The pads are there as long as there is a histogram that needs them.
 //!
-//! What divides and lends the memory is `inline(always)`: memory whose address no function gets is
+//! Dividing and lending the memory is `inline(always)`: memory whose address no function gets is
 //! in registers, see [`hit`](mod@crate::hit).
 
 use crate::{

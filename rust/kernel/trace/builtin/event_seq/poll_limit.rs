@@ -52,7 +52,7 @@ use crate::{
     }, //
 };
 
-/// What can be read.
+/// The events of a file with something to read.
 const READABLE: u32 = bindings::EPOLLIN | bindings::EPOLLRDNORM;
 
 /// Longest interval. So long may the memory outlive the file.
@@ -72,7 +72,7 @@ pub(super) struct PollLimit {
     interval: Msecs,
     /// The time of the last report, in nanoseconds.
     reported: Atomic<i64>,
-    /// What could be read then, of [`READABLE`].
+    /// Those of [`READABLE`] that were reported then.
     readable: Atomic<u32>,
     /// The last report before the file was read.
     read: Atomic<i64>,
