@@ -104,6 +104,7 @@ use self::{
         Elements, //
     },
     reuse::Reuse,
+    snapshot::Room,
     sums::Spread,
     table::{
         Seed,
@@ -459,40 +460,56 @@ impl Map {
                 element.take(folds, copy.get_mut(layout.sums..).unwrap_or_default());
             }
         };
-        let _guard = self.copying.lock();
+        // Nothing is allocated while a wipe has to wait. What is published meanwhile has some room.
+        let most = self.elements.slab.count() as usize;
+        let count = self.len();
+        let mut room = Room::new(
+            &self.elements,
+            count.saturating_add(count / 8 + 64).min(most),
+        )?;
+        let mut guard = self.copying.lock();
 
-        let mut published = KVVec::with_capacity(self.len(), GFP_KERNEL)?;
-
+        while !self.note_all(&mut room) {
+            drop(guard);
+            room = Room::new(&self.elements, most)?;
+            guard = self.copying.lock();
+        }
         if let Some(reuse) = &self.reuse {
-            for index in reuse.buckets.elements() {
-                published.push(index, GFP_KERNEL)?;
-            }
-            // One that has changed its key meanwhile may be there twice.
-            published.sort_unstable();
-            let mut last = None;
+            return Ok(Snapshot::new(
+                &self.elements,
+                room,
+                |index, element, layout, copy| {
+                    let _pin = reuse.pin(index);
+                    let is_there = self.copy_live(reuse, index, element, layout, copy);
 
-            published.retain(|index| last.replace(*index) != Some(*index));
-            return Snapshot::new(&self.elements, published, |index, element, layout, copy| {
-                let _pin = reuse.pin(index);
-                let is_there = self.copy_live(reuse, index, element, layout, copy);
-
-                if is_there {
-                    take(element, layout, copy);
+                    if is_there {
+                        take(element, layout, copy);
+                    }
+                    is_there
+                },
+            ));
+        }
+        Ok(Snapshot::new(
+            &self.elements,
+            room,
+            |index, element, layout, copy| {
+                snapshot::copy_element(element, layout, copy);
+                take(element, layout, copy);
+                if let (Some(spread), Some(hits)) = (&self.spread, copy.get_mut(layout.sums)) {
+                    spread.add_to(hits, index, element, taken.is_some());
                 }
-                is_there
-            });
+                true
+            },
+        ))
+    }
+
+    /// Notes all elements that have a key. Returns `false` if they are more than there is room for,
+    /// which room for all elements of the map precludes.
+    fn note_all(&self, room: &mut Room) -> bool {
+        match &self.reuse {
+            Some(reuse) => room.note_once(reuse.buckets.elements()),
+            None => room.note(self.table.published()),
         }
-        for index in self.table.published() {
-            published.push(index, GFP_KERNEL)?;
-        }
-        Snapshot::new(&self.elements, published, |index, element, layout, copy| {
-            snapshot::copy_element(element, layout, copy);
-            take(element, layout, copy);
-            if let (Some(spread), Some(hits)) = (&self.spread, copy.get_mut(layout.sums)) {
-                spread.add_to(hits, index, element, taken.is_some());
-            }
-            true
-        })
     }
 
     /// Returns `true` if the map is open to keys of this size.

@@ -120,6 +120,10 @@ impl<T> KVec<T> {
         Self::from_vec(Vec::new())
     }
 
+    pub fn clear(&mut self) {
+        self.items().clear();
+    }
+
     pub fn push_within_capacity(&mut self, item: T) -> Result {
         self.push(item, flags::GFP_NOWAIT)
     }

@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     limits::{
+        ACTIONS_MAX,
         STRING_WORDS,
         VARS_MAX, //
     },
@@ -230,12 +231,19 @@ fn store_all<M: HitContext>(
         }
     }
 
+    // Hashing a text takes long, so this comes before the lock, too.
+    let mut values = [0; ACTIONS_MAX];
+
+    for (to, watch) in values.iter_mut().zip(&program.watches) {
+        *to = watched(watch, scratch);
+    }
+
     let vars = &mut element.write()?;
     let mut run = program.always;
 
     store_vars(program, eval, &element, vars, scratch);
-    for watch in &program.watches {
-        if !check(watch, vars, scratch) {
+    for (new, watch) in values.iter().zip(&program.watches) {
+        if !check(watch, *new, vars) {
             continue;
         }
         run |= bit(watch.action as usize);
@@ -273,11 +281,10 @@ fn store_texts<M: HitContext>(
     }
 }
 
-/// Returns `true` if a watched variable triggers its handler. Its value is then compared from now
-/// on.
-fn check(watch: &Watch, vars: &mut Writer<'_>, scratch: &Scratch<'_>) -> bool {
+/// Returns `true` if the `new` value of a watched variable triggers its handler. That is what later
+/// ones are compared with then.
+fn check(watch: &Watch, new: u64, vars: &mut Writer<'_>) -> bool {
     let place = watch.place as usize;
-    let new = watched(watch, scratch);
     let kept = vars.is_set(place).then(|| vars.var(place));
     let holds = watch.condition.holds(new, kept);
 

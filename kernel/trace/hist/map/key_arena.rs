@@ -34,6 +34,8 @@ use kernel::{
     }, //
 };
 
+use super::words::OwnLine;
+
 /// Keys with more words than this are long.
 const SHORT_WORDS: usize = 8;
 
@@ -62,7 +64,7 @@ pub(super) struct KeyArena {
     early: KVVec<Atomic<u64>>,
     extension: Arc<Extension>,
     /// The place of the next key, counted over both parts.
-    next: Atomic<usize>,
+    next: OwnLine<Atomic<usize>>,
     relay: Pin<KBox<IrqWorkQueuer<Extension>>>,
 }
 
@@ -121,7 +123,7 @@ impl KeyArena {
             early,
             relay: KBox::pin_init(IrqWorkQueuer::new(extension.clone()), GFP_KERNEL)?,
             extension,
-            next: Atomic::new(0),
+            next: OwnLine(Atomic::new(0)),
         })
     }
 
@@ -151,7 +153,7 @@ impl KeyArena {
 
     /// Returns `true` if a key of `len` words would fit now.
     pub(super) fn has_room(&self, len: usize) -> bool {
-        self.own != 0 || self.after(self.next.load(Relaxed), len).is_some()
+        self.own != 0 || self.after(self.next.0.load(Relaxed), len).is_some()
     }
 
     /// Hands out room for a key of the element `index`. Returns where it is and how large it is. In
@@ -161,12 +163,12 @@ impl KeyArena {
             return Some((self.own.wrapping_mul(index as usize), self.own));
         }
 
-        let mut next = self.next.load(Relaxed);
+        let mut next = self.next.0.load(Relaxed);
 
         loop {
             let (start, end) = self.after(next, len)?;
 
-            match self.next.cmpxchg(next, end, Relaxed) {
+            match self.next.0.cmpxchg(next, end, Relaxed) {
                 Ok(_) => return Some((start, len)),
                 Err(current) => next = current,
             }
@@ -175,7 +177,7 @@ impl KeyArena {
 
     /// Takes all room back. None of it may be in use.
     pub(super) fn wipe(&self) {
-        self.next.store(0, Relaxed);
+        self.next.0.store(0, Relaxed);
     }
 
     /// Returns the bounds of a key of `len` words if all room before `next` is taken.

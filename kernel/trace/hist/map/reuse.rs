@@ -63,6 +63,7 @@ use super::{
     },
     words::{
         LockWord,
+        OwnLine,
         VarSet, //
     },
 };
@@ -87,7 +88,7 @@ pub(super) struct Reuse {
     /// The element that is copied, as its number plus one: it is not used for another key. 0: none.
     pinned: Atomic<u32>,
     /// The next bucket to take an element from.
-    hand: Atomic<u32>,
+    hand: OwnLine<Atomic<u32>>,
     /// Number of keys that have lost their element.
     reused: PerCpuCounter,
     /// Number of those with a variable that was still to be taken.
@@ -190,7 +191,7 @@ impl Reuse {
             gate: Atomic::new(0),
             awaited: Atomic::new(0),
             pinned: Atomic::new(0),
-            hand: Atomic::new(0),
+            hand: OwnLine(Atomic::new(0)),
             reused: PerCpuCounter::new()?,
             lost: PerCpuCounter::new()?,
         })
@@ -429,7 +430,7 @@ impl Reuse {
             return Some(taken);
         }
         // Again from where `take_first` has begun, which may have retired an element there.
-        let index = self.search(elements, self.hand.load(Relaxed).wrapping_sub(1))?;
+        let index = self.search(elements, self.hand.0.load(Relaxed).wrapping_sub(1))?;
 
         Some((index, elements.get(index)?))
     }
@@ -441,7 +442,7 @@ impl Reuse {
     #[inline(always)]
     fn take_first<'m>(&self, elements: &'m Elements) -> Option<(u32, Element<'m>)> {
         // So hits at the same time begin at different buckets.
-        let start = self.hand.fetch_add(1, Relaxed);
+        let start = self.hand.0.fetch_add(1, Relaxed);
         let (at, bucket, passed) = self.buckets.first_used(start, self.steps)?;
         let (index, rest) = bucket.without_oldest()?;
         let element = elements.get(index)?;
@@ -453,7 +454,7 @@ impl Reuse {
         }
         self.reused.add(1);
         if passed > 0 {
-            self.hand.fetch_add(passed, Relaxed);
+            self.hand.0.fetch_add(passed, Relaxed);
         }
         Some((index, element))
     }
@@ -478,13 +479,13 @@ impl Reuse {
                     // It was retired in this bucket only if that has not changed.
                     if self.buckets.change(at, bucket, rest) {
                         self.reused.add(1);
-                        self.hand.fetch_add(step, Relaxed);
+                        self.hand.0.fetch_add(step, Relaxed);
                         return Some(index);
                     }
                 }
             }
         }
-        self.hand.fetch_add(self.steps, Relaxed);
+        self.hand.0.fetch_add(self.steps, Relaxed);
         None
     }
 

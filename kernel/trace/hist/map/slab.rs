@@ -19,6 +19,8 @@ use kernel::{
     },
 };
 
+use super::words::OwnLine;
+
 /// The elements of a map.
 pub(super) struct Slab {
     words: KVVec<Atomic<u64>>,
@@ -26,8 +28,13 @@ pub(super) struct Slab {
     size: usize,
     /// Number of elements.
     count: u32,
-    /// The first element that was never taken. It may exceed `count`, by at most the number of
-    /// contexts: code that sees this leaves it as it is.
+    free: OwnLine<Free>,
+}
+
+/// The elements that can be taken.
+struct Free {
+    /// The first element that was never taken. It may exceed the number of elements, by at most
+    /// that of contexts: code that sees this leaves it as it is.
     next: Atomic<u32>,
     /// The head of the free list.
     head: Atomic<u64>,
@@ -61,8 +68,10 @@ impl Slab {
             words: KVVec::zeroed(words, GFP_KERNEL_ACCOUNT)?,
             size,
             count,
-            next: Atomic::new(0),
-            head: Atomic::new(0),
+            free: OwnLine(Free {
+                next: Atomic::new(0),
+                head: Atomic::new(0),
+            }),
         })
     }
 
@@ -74,6 +83,11 @@ impl Slab {
     /// Size in bytes.
     pub(super) fn size(&self) -> usize {
         size_of_val(&*self.words)
+    }
+
+    #[inline(always)]
+    fn free_list(&self) -> &Free {
+        &self.free.0
     }
 
     /// The words of an element, if it exists.
@@ -108,7 +122,9 @@ impl Slab {
     /// Returns `true` if no element is left.
     #[inline(always)]
     pub(super) fn is_used_up(&self) -> bool {
-        Head(self.head.load(Relaxed)).index().is_none() && self.next.load(Relaxed) >= self.count
+        let free = self.free_list();
+
+        Head(free.head.load(Relaxed)).index().is_none() && free.next.load(Relaxed) >= self.count
     }
 
     /// Takes an element. It is zero, or what it was before it was freed, except for its first word.
@@ -119,8 +135,9 @@ impl Slab {
     }
 
     fn take_freed(&self) -> Option<u32> {
+        let free = self.free_list();
         // Pairs with the compare-and-exchange in `free`: the link was written before.
-        let mut head = Head(self.head.load(Acquire));
+        let mut head = Head(free.head.load(Acquire));
 
         loop {
             let index = head.index()?;
@@ -129,19 +146,21 @@ impl Slab {
             // CAST: The link is the low half.
             let link = self.element(index)?.first()?.load(Relaxed) as u32;
 
-            match self.head.cmpxchg(head.0, head.followed_by(link).0, Acquire) {
+            match free.head.cmpxchg(head.0, head.followed_by(link).0, Acquire) {
                 Ok(_) => return Some(index),
-                Err(_) => head = Head(self.head.load(Acquire)),
+                Err(_) => head = Head(free.head.load(Acquire)),
             }
         }
     }
 
     fn take_new(&self) -> Option<u32> {
-        if self.next.load(Relaxed) >= self.count {
+        let next = &self.free_list().next;
+
+        if next.load(Relaxed) >= self.count {
             return None;
         }
 
-        let index = self.next.fetch_add(1, Relaxed);
+        let index = next.fetch_add(1, Relaxed);
         (index < self.count).then_some(index)
     }
 
@@ -151,7 +170,8 @@ impl Slab {
         let Some(link) = self.element(index).and_then(<[_]>::first) else {
             return;
         };
-        let mut head = Head(self.head.load(Relaxed));
+        let free = self.free_list();
+        let mut head = Head(free.head.load(Relaxed));
 
         loop {
             // CAST: The low half.
@@ -159,7 +179,7 @@ impl Slab {
             let number = index.wrapping_add(1);
 
             // Pairs with the loads in `take_freed`.
-            match self
+            match free
                 .head
                 .cmpxchg(head.0, head.followed_by(number).0, Release)
             {
@@ -171,12 +191,13 @@ impl Slab {
 
     /// Zeroes and frees all elements. None may be in use.
     pub(super) fn wipe(&self) {
-        let used = self.next.load(Relaxed).min(self.count) as usize;
+        let free = self.free_list();
+        let used = free.next.load(Relaxed).min(self.count) as usize;
 
         for word in self.words.iter().take(used.wrapping_mul(self.size)) {
             word.store(0, Relaxed);
         }
-        self.head.store(0, Relaxed);
-        self.next.store(0, Relaxed);
+        free.head.store(0, Relaxed);
+        free.next.store(0, Relaxed);
     }
 }

@@ -44,21 +44,86 @@ pub(crate) struct Snapshot {
     order: KVVec<u32>,
 }
 
+/// Number of elements that [`Room`] has place to note twice.
+const NOTED_TWICE: usize = 64;
+
+/// Memory for a copy, which is allocated before the map is locked against being wiped.
+pub(super) struct Room {
+    layout: ElementLayout,
+    /// Number of elements whose copies fit.
+    count: usize,
+    words: KVVec<u64>,
+    /// The elements that are to be copied.
+    noted: KVVec<u32>,
+}
+
+impl Room {
+    /// Allocates room for the copies of `count` elements. May sleep.
+    pub(super) fn new(elements: &Elements, count: usize) -> Result<Self> {
+        let layout = elements.layout.of_copy()?;
+        let size = layout.words.checked_mul(count).ok_or(ENOMEM)?;
+
+        Ok(Self {
+            words: KVVec::zeroed(size, GFP_KERNEL)?,
+            noted: KVVec::with_capacity(count.saturating_add(NOTED_TWICE), GFP_KERNEL)?,
+            count,
+            layout,
+        })
+    }
+
+    /// Notes which elements are to be copied, in place of those noted before. Returns `false` if
+    /// there is no room for the copies of all of them.
+    pub(super) fn note(&mut self, elements: impl Iterator<Item = u32>) -> bool {
+        self.noted.clear();
+        for index in elements {
+            if self.noted.push_within_capacity(index).is_err() {
+                return false;
+            }
+        }
+        self.noted.len() <= self.count
+    }
+
+    /// [`Room::note`] for elements that may come twice, as they change their keys meanwhile.
+    pub(super) fn note_once(&mut self, elements: impl Iterator<Item = u32>) -> bool {
+        self.noted.clear();
+        for index in elements {
+            if self.noted.push_within_capacity(index).is_err() {
+                self.deduplicate();
+                if self.noted.push_within_capacity(index).is_err() {
+                    return false;
+                }
+            }
+        }
+        self.deduplicate();
+        self.noted.len() <= self.count
+    }
+
+    fn deduplicate(&mut self) {
+        let mut last = None;
+
+        self.noted.sort_unstable();
+        self.noted
+            .retain(|index| last.replace(*index) != Some(*index));
+    }
+}
+
 impl Snapshot {
-    /// Copies the elements of a map that is not being wiped, each of them with `copy`, which gets
-    /// its index. If that is `false` it is left out.
+    /// Copies the elements that were noted, of a map that is not being wiped, each of them with
+    /// `copy`, which gets its index. If that is `false` it is left out.
     ///
-    /// An element that is published meanwhile may be in it or not. All others are.
-    /// `order` has the indices of the elements: which ones there are is found out before there is
-    /// room for them, and only once, as a new one must not get the room of an old one.
+    /// An element that is published meanwhile may be in it or not. All others are. The elements
+    /// are noted once, as a new one must not get the room of an old one.
     pub(super) fn new(
         elements: &Elements,
-        mut order: KVVec<u32>,
+        room: Room,
         copy: impl Fn(u32, Element<'_>, &ElementLayout, &mut [u64]) -> bool,
-    ) -> Result<Self> {
-        let layout = elements.layout.of_copy()?;
-        let size = layout.words.checked_mul(order.len()).ok_or(ENOMEM)?;
-        let mut words = KVVec::zeroed(size, GFP_KERNEL)?;
+    ) -> Self {
+        let Room {
+            layout,
+            mut words,
+            noted: mut order,
+            ..
+        } = room;
         let copies = words.chunks_exact_mut(layout.words.max(1));
 
         let mut copies = (0..).zip(copies);
@@ -70,12 +135,12 @@ impl Snapshot {
 
             copy(mem::replace(index, row), element, &layout, to)
         });
-        Ok(Self {
+        Self {
             layout,
             first_string: elements.layout.parts.first_shown,
             words,
             order,
-        })
+        }
     }
 
     /// Number of rows.

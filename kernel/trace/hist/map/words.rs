@@ -4,6 +4,7 @@
 //! strings, all bytes of which are zeros from the first NUL on.
 //!
 //! These are values and functions without state, for any context: nothing here touches an element.
+//! [`OwnLine`] is where words are that must not share a cache line with others.
 
 use kernel::cpu::CpuId;
 
@@ -11,6 +12,14 @@ use crate::limits::{
     VARS_MAX,
     WORD, //
 };
+
+/// Words that new keys change, in cache lines of their own: each hit reads the pointers and sizes
+/// next to them.
+///
+/// 64 bytes are a cache line of x86, arm64 and most others. With larger ones, words share a line
+/// that need not.
+#[repr(align(64))]
+pub(super) struct OwnLine<T>(pub(super) T);
 
 // There is a mark for each variable.
 kernel::static_assert!(VARS_MAX <= 16);
