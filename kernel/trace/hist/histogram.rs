@@ -59,7 +59,7 @@ pub(crate) struct Histogram {
     pub(crate) effects: KVec<Effect>,
     pub(crate) program: Program,
     pub(crate) map: Map,
-    /// The scratch memory of its hits, if they take the [large](HitPath::Large) path.
+    /// The scratch memory of its hits, if they take a [large](HitPath::Large) path.
     pub(crate) scratch: Option<ScratchRef>,
     /// The charge for the memory of the map, which is dropped before.
     _charge: Charge,
@@ -81,7 +81,7 @@ impl HistogramParts {
         // `event_mutex` is held, so no allocation waits for the memory cgroup.
         let unaccounted = Unaccounted::new();
         let scratch = match program.path {
-            HitPath::Large => Some(ScratchRef::new()?),
+            HitPath::Large | HitPath::LargeOpen | HitPath::LargeReusing => Some(ScratchRef::new()?),
             HitPath::Plain(_) | HitPath::Small | HitPath::PlainReusing(_) | HitPath::Reusing => {
                 None
             }

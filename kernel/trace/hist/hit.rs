@@ -202,7 +202,7 @@ fn count<M: HitContext>(
     slots: &[u64],
 ) {
     if program.sums.is_empty() {
-        return element.add(0, 1);
+        return element.count();
     }
     // Iterators with closures are functions of their own, and what they need is in memory.
     if let Some((hits, sums)) = element.sums() {
@@ -235,7 +235,7 @@ fn small(hist: &Histogram, hit: &Hit<'_>) {
     let mut memory = Small::new();
 
     if let Some(mut scratch) = memory.scratch(hist.map.layout().key_words) {
-        if record::<false, _>(hist, hit, &mut scratch).is_some() {
+        if record::<false, false, _>(hist, hit, &mut scratch).is_some() {
             wake_pollers();
         }
     }
@@ -263,7 +263,11 @@ fn large(hist: &Histogram, hit: &Hit<'_>) {
     };
 
     save_stack(hist, hit, &mut pad);
-    handle(hist, hit, &mut pad);
+    match hist.program.path {
+        HitPath::LargeReusing => handle_reusing(hist, hit, &mut pad),
+        HitPath::LargeOpen => handle_open(hist, hit, &mut pad),
+        _ => handle(hist, hit, &mut pad),
+    }
 }
 
 /// Saves the stack that led to the event, if the histogram needs it.
@@ -297,18 +301,26 @@ pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, pad: &mut
 /// Handles a hit that needs much memory.
 #[inline(never)]
 fn handle(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
-    // Apart, so that the scratch memory is not shared here.
-    if hist.program.reuse {
-        return handle_reusing(hist, hit, pad);
-    }
     let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
         return;
     };
 
-    if let Some((element, run)) = record::<true, _>(hist, hit, &mut scratch) {
+    if let Some((element, run)) = record::<true, false, _>(hist, hit, &mut scratch) {
         if run & hist.program.effects != 0 {
             run_actions(hist, hit, run, &element, &mut scratch.lend());
         }
+        wake_pollers();
+    }
+}
+
+/// [`handle`] for [`HitPath::LargeOpen`], where actions only store something.
+#[inline(never)]
+fn handle_open(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
+    let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
+        return;
+    };
+
+    if record::<true, true, _>(hist, hit, &mut scratch).is_some() {
         wake_pollers();
     }
 }
@@ -354,22 +366,27 @@ fn look_up<M: HitContext>(
 /// Counts a hit, and stores its variables. Returns the element and the actions that are to run;
 /// `None` if the hit was not counted.
 ///
-/// `TEXTS` says whether the histogram may keep texts.
+/// `TEXTS` says whether the histogram may keep texts, `OPEN` whether its path is [`HitPath::LargeOpen`].
 #[inline(always)]
-pub(crate) fn record<'m, const TEXTS: bool, M: HitContext>(
+pub(crate) fn record<'m, const TEXTS: bool, const OPEN: bool, M: HitContext>(
     hist: &'m Histogram,
     context: &M,
     scratch: &mut Scratch<'_>,
 ) -> Option<(Element<'m>, u32)> {
     let program = &hist.program;
     let eval = Eval::new(context, &program.code);
-
-    look_up(hist, &eval, scratch)?;
-
     let comm = |comm: &mut Comm| *comm = context.first_comm();
-    let element = match *scratch.key {
-        [key] => hist.map.hit_u64(key, program.counts_only, comm)?,
-        _ => hist.map.hit(scratch.key, program.counts_only, comm)?,
+    let element = if OPEN {
+        let end = key::build_open(program, &eval, scratch.key, &scratch.texts);
+
+        hist.map
+            .hit_long(scratch.key, end, program.counts_only, comm)?
+    } else {
+        look_up(hist, &eval, scratch)?;
+        match *scratch.key {
+            [key] => hist.map.hit_u64(key, program.counts_only, comm)?,
+            _ => hist.map.hit(scratch.key, program.counts_only, comm)?,
+        }
     };
     let slots = &*scratch.slots;
 

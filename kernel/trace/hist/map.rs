@@ -76,6 +76,7 @@ pub(crate) use self::{
         Element,
         Layout, //
     },
+    key_arena::are_long,
     snapshot::{
         Row,
         Snapshot, //
@@ -303,6 +304,34 @@ impl Map {
         match self.find(hash, |element| element.has_key(key)) {
             Ok(found) => Some(self.hit_again(found, only_counts)),
             Err(at) => {
+                let words = self.claim(key, hash, at, comm)?;
+
+                Some(self.hit_first(words, only_counts))
+            }
+        }
+    }
+
+    /// Like [`Map::hit`], for long keys, whose words from `end` on are zeroes that may not have been
+    /// written yet.
+    #[inline]
+    pub(crate) fn hit_long(
+        &self,
+        key: &mut [u64],
+        end: usize,
+        only_counts: bool,
+        comm: impl FnOnce(&mut Comm),
+    ) -> Option<Element<'_>> {
+        if !self.accepts(key.len()) {
+            return self.reject();
+        }
+        let (start, rest) = key.split_at_mut_checked(end)?;
+        let trimmed = key_arena::trimmed(start);
+        let hash = self.seed.hash_trimmed(trimmed);
+
+        match self.find(hash, |element| element.has_trimmed_key(trimmed)) {
+            Ok(found) => Some(self.hit_again(found, only_counts)),
+            Err(at) => {
+                rest.fill(0);
                 let words = self.claim(key, hash, at, comm)?;
 
                 Some(self.hit_first(words, only_counts))

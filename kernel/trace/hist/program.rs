@@ -143,6 +143,11 @@ pub(crate) enum HitPath {
     Reusing,
     /// It needs a [pad](crate::scratch).
     Large,
+    /// Like `Large`. The key is long and ends with a string of the record, and only finding the
+    /// element reads it: the words after the string need not be written.
+    LargeOpen,
+    /// Like `Large`, in a histogram whose elements can be used again.
+    LargeReusing,
 }
 
 /// Returns when a handler runs its action; `signed` says whether the variable is that it watches.

@@ -12,7 +12,8 @@ use super::{
     text::{
         copy_stack,
         dynamic_field,
-        string, //
+        string,
+        string_start, //
     },
 };
 use crate::{
@@ -49,6 +50,36 @@ pub(crate) fn build<M: HitContext>(
             build_text(part, eval, key, &texts.lend());
         }
     }
+}
+
+/// Computes a key that ends with a string, but does not write the zeroes after that. Returns the
+/// number of words that were written.
+///
+/// Only for [`HitPath::LargeOpen`](crate::program::HitPath::LargeOpen).
+#[inline(never)]
+pub(crate) fn build_open<M: HitContext>(
+    program: &Program,
+    eval: &Eval<'_, M>,
+    key: &mut [u64],
+    texts: &Texts<'_>,
+) -> usize {
+    let Some((KeyPart::String { word, text, .. }, others)) = program.key_parts.split_last() else {
+        return 0;
+    };
+    let start = *word as usize;
+
+    for part in others {
+        if let KeyPart::Number { word, value } = part {
+            debug_assert!((*word as usize) < key.len());
+            if let Some(word) = key.get_mut(*word as usize) {
+                *word = eval.value(value, &[]);
+            }
+        } else {
+            build_text(part, eval, key, texts);
+        }
+    }
+    key.get_mut(start..)
+        .map_or(0, |to| start.wrapping_add(string_start(*text, eval, to)))
 }
 
 /// Computes a part of the key that is no number.

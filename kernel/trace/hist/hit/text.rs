@@ -209,6 +209,25 @@ pub(crate) fn string<M: HitContext>(text: TextOrigin, eval: &Eval<'_, M>, to: &m
     }
 }
 
+/// Writes a string that is a field of the record, and returns the number of words that it takes:
+/// the rest stays as it was.
+#[inline]
+pub(crate) fn string_start<M: HitContext>(
+    text: TextOrigin,
+    eval: &Eval<'_, M>,
+    to: &mut [u64],
+) -> usize {
+    let words = to.len();
+    let size = words.wrapping_mul(WORD);
+    let limit = if matches!(text, TextOrigin::Static { .. }) {
+        size
+    } else {
+        size.saturating_sub(1)
+    };
+
+    words.wrapping_sub(start_string(to, field(text, eval.record()), limit).len())
+}
+
 /// Writes a string like [`string`], as a text.
 #[inline]
 pub(crate) fn string_text<M: HitContext>(

@@ -324,7 +324,7 @@ impl<'m> Element<'m> {
 
     /// Adds a hit to the hit count, which is the first sum.
     #[inline(always)]
-    pub(super) fn count(&self) {
+    pub(crate) fn count(&self) {
         if let Some(hits) = self.word(self.layout().sums) {
             hits.add(1, Relaxed);
         }
@@ -432,6 +432,14 @@ impl<'m> Element<'m> {
         // After the end of the element's key, the other key must have zeroes only.
         key.split_at_checked(words.len())
             .is_some_and(|(key, rest)| same_words(words, key) && all_zero(rest))
+    }
+
+    /// Returns `true` if this is the key, which is long and given without the zeroes at its end.
+    #[inline]
+    pub(super) fn has_trimmed_key(&self, key: &[u64]) -> bool {
+        let words = self.key();
+
+        words.len() == key.len() && same_words(words, key)
     }
 
     /// [`Element::set_key`], which is only called for long keys.

@@ -41,7 +41,7 @@ const SHORT_WORDS: usize = 8;
 
 /// Returns `true` if keys of at most this many words are kept here.
 #[inline]
-pub(super) fn are_long(key_words: usize) -> bool {
+pub(crate) fn are_long(key_words: usize) -> bool {
     key_words > SHORT_WORDS
 }
 

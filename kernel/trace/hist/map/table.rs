@@ -21,6 +21,7 @@ use kernel::{
     },
 };
 
+use super::key_arena;
 use crate::limits::MAP_BITS_MAX;
 
 /// Bits of a slot that are the index of an element, plus one; the others are the lowest of the
@@ -160,7 +161,7 @@ impl Seed {
         mix(self.start ^ word, self.factor)
     }
 
-    /// The hash of a key.
+    /// Returns the hash of a key, which for a long one does not depend on the zeroes at its end.
     #[inline(always)]
     pub(super) fn hash(&self, words: &[u64]) -> u64 {
         match *words {
@@ -173,6 +174,16 @@ impl Seed {
     /// [`Seed::hash`] for any key.
     #[inline(never)]
     fn hash_many(&self, words: &[u64]) -> u64 {
+        if key_arena::are_long(words.len()) {
+            self.hash_trimmed(key_arena::trimmed(words))
+        } else {
+            self.hash_trimmed(words)
+        }
+    }
+
+    /// Returns the hash of a key; of a long one, which is given without the zeroes at its end.
+    #[inline]
+    pub(super) fn hash_trimmed(&self, words: &[u64]) -> u64 {
         let mut hash = self.start;
         let mut rest = words;
 

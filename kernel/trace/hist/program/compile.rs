@@ -40,6 +40,7 @@ use crate::{
         SMALL_WORDS, //
     },
     map::{
+        are_long,
         Fold,
         Layout,
         SortBy,
@@ -353,6 +354,10 @@ impl Compiler<'_> {
             } else {
                 HitPath::Small
             }
+        } else if program.reuse {
+            HitPath::LargeReusing
+        } else if self.has_open_key() {
+            HitPath::LargeOpen
         } else {
             HitPath::Large
         }
@@ -386,6 +391,27 @@ impl Compiler<'_> {
             }
             _ => Some(SavedStack::Text(stack)),
         }
+    }
+
+    /// Returns `true` if nothing but the search for the element reads a long key that ends with a
+    /// string of the record.
+    fn has_open_key(&self) -> bool {
+        let program = &self.program;
+        let is_recorded = matches!(
+            program.key_parts.last(),
+            Some(KeyPart::String {
+                text: TextOrigin::Static { .. }
+                    | TextOrigin::Dynamic { .. }
+                    | TextOrigin::Relative { .. },
+                ..
+            })
+        );
+
+        // References are looked up by it, a snapshot shows it.
+        is_recorded
+            && are_long(program.layout.key_words)
+            && program.sources.is_empty()
+            && program.effects == 0
     }
 
     fn finish(mut self) -> Result<KBox<Program>> {

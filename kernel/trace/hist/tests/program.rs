@@ -3,6 +3,7 @@
 //! Tests of compiled histograms: of what they are made of.
 
 mod hits;
+mod string_keys;
 
 use core::cell::Cell;
 use kernel::{
@@ -252,7 +253,13 @@ fn hit<M: HitContext>(hist: &Histogram, moment: &M) -> Result<Option<u32>> {
     save_stack(hist, moment, &mut pad);
     let mut scratch = Scratch::new(&mut pad, hist.map.layout().key_words).ok_or(EINVAL)?;
 
-    Ok(record::<true, _>(hist, moment, &mut scratch).map(|(_, run)| run))
+    let recorded = if hist.program.path == HitPath::LargeOpen {
+        record::<true, true, _>(hist, moment, &mut scratch)
+    } else {
+        record::<true, false, _>(hist, moment, &mut scratch)
+    };
+
+    Ok(recorded.map(|(_, run)| run))
 }
 
 /// A record of words.

@@ -525,39 +525,6 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_other_sizes_are_found() -> Result {
-        // common_comm, and a string of 32 bytes.
-        let mut one = spec()?;
-        let time = Field::moment(Moment::Timestamp)?;
-        add(&mut one, var(time, 0)?)?;
-        add_key(&mut one, Field::moment(Moment::Comm)?)?;
-        let one = hist(one)?;
-
-        let mut two = spec()?;
-        let idx = add_ref(&mut two, owner(&one), 0, false)?;
-        let field = Field::reference(idx, &two.refs[idx], false)?;
-        let long = source(0, 32, false, RecordKind::StaticString)?;
-        add(&mut two, field)?;
-        add_key(&mut two, recorded(long)?)?;
-        let two = hist_with(two, &[one.clone()])?;
-
-        let mut record = [0; 32];
-        record[..6].copy_from_slice(b"a task");
-        let mut moment = Fake::new(&record);
-        moment.time = 9;
-        hit(&one, &moment)?;
-        assert_eq!(hit(&two, &moment)?, Some(0));
-        assert_eq!(two.map.snapshot()?.row(0).ok_or(EINVAL)?.sum(1), 9);
-
-        let mut other = record;
-        other[6] = b'!';
-        assert_eq!(hit(&two, &Fake::new(&other))?, None);
-        other = [b'a'; 32];
-        assert_eq!(hit(&two, &Fake::new(&other))?, None);
-        Ok(())
-    }
-
-    #[test]
     fn long_chains_are_dropped() -> Result {
         // So long that nothing that is done for each on top of the other fits on a stack.
         const LENGTH: usize = 1000;

@@ -13,6 +13,9 @@
 #define TRACEFS "/sys/kernel/tracing/"
 #define EVENT_DIR TRACEFS "events/user_events/"
 
+/* The kernel's header of a record, from which dynamic fields are counted. */
+#define RECORD_HEADER 8
+
 /* As many metrics as one measurement may give at once. */
 #define MAX_METRICS 8
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/user_events.h>
 #include <sys/uio.h>
 
 #include "bench.h"
@@ -126,6 +127,57 @@ static void update(int fd, const char *metric, const char *trigger, uint32_t (*k
 	report(metric, with - without, "ns");
 }
 
+#define NAME_EVENT "bench_hist_name"
+
+/* Writes records with a string of 20 bytes, one of 16. */
+static double write_names(int fd, uint32_t index, unsigned int count)
+{
+	struct {
+		uint32_t location;
+		char name[20];
+	} record = { DYN_LOC(RECORD_HEADER + sizeof(record.location), sizeof(record.name)), "a thread's own name" };
+	struct iovec parts[] = {
+		{ &index, sizeof(index) },
+		{ &record, sizeof(record) },
+	};
+	double start = now_ns();
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		record.name[0] = 'a' + i % 16;
+		if (writev(fd, parts, 2) != sizeof(index) + sizeof(record))
+			die("a write failed");
+	}
+	return (now_ns() - start) / count;
+}
+
+/* An update whose key is a string of varying length. */
+static void update_string(int fd)
+{
+	uint32_t index, string_word = 0;
+	double values[2][3];
+	char *text;
+	int i, j;
+
+	index = event_register(fd, NAME_EVENT " __data_loc char[] name", &string_word);
+	write_file(EVENT_DIR NAME_EVENT "/enable", "1");
+	for (i = 0; i < 2; i++) {
+		if (i)
+			write_file(EVENT_DIR NAME_EVENT "/trigger", "hist:keys=name");
+		write_names(fd, index, LOOPS);
+		for (j = 0; j < 3; j++)
+			values[i][j] = write_names(fd, index, LOOPS);
+	}
+	text = read_file(EVENT_DIR NAME_EVENT "/hist");
+	if (number_after(text, "Hits: ") != 4 * LOOPS || number_after(text, "Entries: ") != 16)
+		die("the histogram of names does not have all hits");
+	free(text);
+	write_file(EVENT_DIR NAME_EVENT "/trigger", "!hist:keys=name");
+	write_file(EVENT_DIR NAME_EVENT "/enable", "0");
+	event_unregister(fd, &string_word);
+	report("hist_update_string", median(values[1], 3) - median(values[0], 3), "ns");
+}
+
 /* An update of a key that is there, with so many keys in the largest map. */
 static void update_filled(int fd)
 {
@@ -216,6 +268,9 @@ void bench_hist(void)
 	hist_take_down(fd);
 
 	hist_actions();
+	fd = hist_set_up();
+	update_string(fd);
+	hist_take_down(fd);
 	if (!quick)
 		hist_sizes();
 }

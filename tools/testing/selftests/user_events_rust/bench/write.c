@@ -27,9 +27,6 @@
 #define WARM_UP 60000
 #define PERF_PAGES 64
 
-/* The kernel's header of a record, from which dynamic fields are counted. */
-#define RECORD_HEADER 8
-
 static void count_ppid(int fd, struct iovec *parts)
 {
 	(void)fd;
