@@ -61,7 +61,8 @@ from_release() { # TO WORK
 		}
 	done <<<"$RELEASE_CONTENT"
 	say "The checksum of linux-$RELEASE.tar.xz is not known here. What the work changes or builds upon is as in Debian's
-package of this release; all other files have not been checked: see $RELEASES/sha256sums.asc."
+package of this release, except for what Debian changes itself (${RELEASE_DEBIAN// /, });
+these and all other files have not been checked: see $RELEASES/sha256sums.asc."
 }
 
 # LINUX_SRC, or the first place that has it.
