@@ -42,7 +42,6 @@ use crate::{
     prelude::*,
     sync::atomic::Atomic, //
 };
-use core::ops::RangeInclusive;
 
 /// Registers an unsigned integer as a system control.
 ///
@@ -63,39 +62,7 @@ pub fn register_uint(
     mode: u16,
     value: &'static Atomic<u32>,
 ) -> Result<Registration> {
-    Registration::new(dir, name, mode, value, 0..=u32::MAX)
-}
-
-/// Registers an unsigned integer as a system control that only accepts values in `range`.
-///
-/// Writing another value fails with [`ERANGE`]. Apart from that, this is like [`register_uint`].
-///
-/// # Examples
-///
-/// ```
-/// use kernel::{
-///     sync::atomic::Atomic,
-///     sysctl, //
-/// };
-///
-/// static PERCENT: Atomic<u32> = Atomic::new(50);
-///
-/// let registration =
-///     sysctl::register_uint_range(c"kernel", c"rust_percent", 0o644, &PERCENT, 0..=100)?;
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// # Context
-///
-/// Process context. May sleep.
-pub fn register_uint_range(
-    dir: &CStr,
-    name: &'static CStr,
-    mode: u16,
-    value: &'static Atomic<u32>,
-    range: RangeInclusive<u32>,
-) -> Result<Registration> {
-    Registration::new(dir, name, mode, value, range)
+    Registration::new(dir, name, mode, value)
 }
 
 #[cfg(CONFIG_SYSCTL)]
@@ -107,13 +74,6 @@ mod enabled {
     use crate::bindings;
     use core::ptr::NonNull;
 
-    /// The memory that the C side refers to while a system control is registered.
-    struct Entry {
-        table: bindings::ctl_table,
-        min: u32,
-        max: u32,
-    }
-
     /// The registration of a system control.
     ///
     /// Dropping it removes the file. This may sleep, as it waits for current readers and writers of
@@ -121,17 +81,17 @@ mod enabled {
     ///
     /// # Invariants
     ///
-    /// `header` is the registration of `entry.table`, which is the only element of its table, and
-    /// whose pointers are valid for as long as it is registered.
+    /// `header` is the registration of `table`, which has one element, and whose pointers are valid
+    /// for as long as it is registered.
     ///
     /// [forget]: core::mem::forget
     pub struct Registration {
         header: NonNull<bindings::ctl_table_header>,
-        _entry: KBox<Entry>,
+        _table: KBox<bindings::ctl_table>,
     }
 
     // SAFETY: `unregister_sysctl_table()` can be called by another task than the one that called
-    // `register_sysctl_sz()`, and the memory of the entry can be freed by it.
+    // `register_sysctl_sz()`, and the memory of the table can be freed by it.
     unsafe impl Send for Registration {}
 
     // SAFETY: There are no methods that take a shared reference.
@@ -143,48 +103,32 @@ mod enabled {
             name: &'static CStr,
             mode: u16,
             value: &'static Atomic<u32>,
-            range: RangeInclusive<u32>,
         ) -> Result<Self> {
-            let (min, max) = range.into_inner();
-            let mut entry = KBox::new(
-                Entry {
-                    table: bindings::ctl_table {
-                        procname: name.as_char_ptr(),
-                        data: value.as_ptr().cast(),
-                        // CAST: This is 4.
-                        maxlen: size_of::<u32>() as c_int,
-                        mode,
-                        proc_handler: Some(bindings::proc_douintvec_minmax),
-                        ..pin_init::zeroed()
-                    },
-                    min,
-                    max,
+            let table = KBox::new(
+                bindings::ctl_table {
+                    procname: name.as_char_ptr(),
+                    data: value.as_ptr().cast(),
+                    // CAST: This is 4.
+                    maxlen: size_of::<u32>() as c_int,
+                    mode,
+                    proc_handler: Some(bindings::proc_douintvec),
+                    ..pin_init::zeroed()
                 },
                 GFP_KERNEL,
             )?;
 
-            let entry_ptr: *mut Entry = &raw mut *entry;
-
-            // SAFETY: `entry_ptr` points at the entry, to which there is no other access here.
-            unsafe {
-                (*entry_ptr).table.extra1 = (&raw mut (*entry_ptr).min).cast();
-                (*entry_ptr).table.extra2 = (&raw mut (*entry_ptr).max).cast();
-            }
-
             // SAFETY: `dir` is NUL-terminated, and not used after the call. The table is valid: its
-            // name and data are `'static`, the limits are in the same allocation as the table
-            // itself. That allocation does not move or change, and lives in `Registration` until
-            // `unregister_sysctl_table()` has returned, or for ever when that is not called: a
-            // module must not leak its own. The handler accesses the data with `READ_ONCE()` and
-            // `WRITE_ONCE()`, which are relaxed atomic accesses, and only reads the limits.
-            let header = unsafe {
-                bindings::register_sysctl_sz(dir.as_char_ptr(), &raw const (*entry_ptr).table, 1)
-            };
+            // name and data are `'static`. Its allocation does not move or change, and lives in
+            // `Registration` until `unregister_sysctl_table()` has returned, or for ever when that
+            // is not called: a module must not leak its own. The handler accesses the data with
+            // `READ_ONCE()` and `WRITE_ONCE()`, which are relaxed atomic accesses.
+            let header =
+                unsafe { bindings::register_sysctl_sz(dir.as_char_ptr(), &raw const *table, 1) };
 
             // INVARIANT: `header` is what the registration of this table has returned.
             Ok(Self {
                 header: NonNull::new(header).ok_or(ENOMEM)?,
-                _entry: entry,
+                _table: table,
             })
         }
     }
@@ -192,7 +136,7 @@ mod enabled {
     impl Drop for Registration {
         fn drop(&mut self) {
             // SAFETY: By the type invariants, `header` is registered, and only this unregisters it.
-            // This waits for the users of the table; the entry is freed only after that.
+            // This waits for the users of the table, which is freed only after that.
             unsafe { bindings::unregister_sysctl_table(self.header.as_ptr()) };
         }
     }
@@ -211,7 +155,6 @@ impl Registration {
         _name: &'static CStr,
         _mode: u16,
         _value: &'static Atomic<u32>,
-        _range: RangeInclusive<u32>,
     ) -> Result<Self> {
         Ok(Self(()))
     }
