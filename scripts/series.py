@@ -31,6 +31,10 @@ PROGRAM = ('VOLATILE,LONG_LINE,LONG_LINE_STRING,PREFER_DEFINED_ATTRIBUTE_MACRO,A
            'ASSIGN_IN_IF,EMBEDDED_FUNCTION_NAME,EMBEDDED_FILENAME')
 
 
+# The options, which have a place of their own in the overlay.
+KCONFIG = 'kernel/trace/rust/Kconfig'
+
+
 def die(text):
     sys.exit(f'series: error: {text}')
 
@@ -127,9 +131,23 @@ class Series:
         for f in self.stage.modules:
             if f in self.taken:
                 text = self.stage.render(f, self.ok, macros).encode()
-                if read(f'{TREE}/{f}') != text:
-                    with open(f'{TREE}/{f}', 'wb') as out:
-                        out.write(text)
+                self.write(f, text)
+        if KCONFIG in self.taken:
+            self.write(KCONFIG, self.options().encode())
+
+    @staticmethod
+    def write(f, text):
+        if read(f'{TREE}/{f}') != text:
+            with open(f'{TREE}/{f}', 'wb') as out:
+                out.write(text)
+
+    def options(self):
+        """The options whose code can be linked, as far as the Makefiles say."""
+        def makefiles(top, names):
+            return ''.join(read(f'{top}/{f}').decode() for f in names if f.endswith('/Makefile') and f.startswith('kernel/trace/'))
+
+        return stage.options(read(f'{LINUX}/{KCONFIG}').decode(), makefiles(TREE, self.taken | {'kernel/trace/Makefile'}),
+                             makefiles(LINUX, self.manifest))
 
     def commit(self, message):
         self.render()

@@ -11,6 +11,9 @@
 # that it stays right when they change. As long as something is missing, the
 # root of the modules allows code that nothing uses, and has the beginning of its
 # documentation only.
+#
+# Likewise, the file with the options is committed without those whose code
+# cannot be linked yet.
 
 import os
 import re
@@ -98,6 +101,27 @@ def write_tree(tree, indent=''):
             text += ('::' if path else '') + write_tree(sub, inner)
         out.append(inner + text + (',' if n + 1 < len(tree) else ', //'))
     return '{\n' + '\n'.join(out) + '\n' + indent + '}'
+
+
+def options(text, present, later):
+    """The options of a Kconfig file that the Makefiles in `present` name.
+
+    One that none in `later` names, such as for unit tests, goes with those that it depends on.
+    """
+    head, *blocks = re.split(r'^(?=config )', text, flags=re.M)
+    ok, out = set(), []
+    names = {block.split()[1] for block in blocks}
+
+    def named(name, makefiles):
+        return re.search(rf'\bCONFIG_{name}\b', makefiles)
+
+    for block in blocks:
+        name = block.split()[1]
+        needs = set(IDENT.findall(' '.join(re.findall(r'^\tdepends on (.*)', block, re.M)))) & names
+        if needs <= ok and (named(name, present) if named(name, later) else needs):
+            ok.add(name)
+            out.append(block)
+    return (head + ''.join(out)).rstrip('\n') + '\n'
 
 
 class Module:
