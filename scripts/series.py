@@ -31,6 +31,15 @@ PROGRAM = ('VOLATILE,LONG_LINE,LONG_LINE_STRING,PREFER_DEFINED_ATTRIBUTE_MACRO,A
            'ASSIGN_IN_IF,EMBEDDED_FUNCTION_NAME,EMBEDDED_FILENAME')
 
 
+# A commit of more lines of code than this is about one file. Another one is not counted as
+# such if it has a few lines only.
+MOST_LINES = 1100
+FEW_LINES = 50
+
+# What is code, by the end of a name, and how a line of it begins that is a comment.
+C, SCRIPT = r'//|/\*|\*(?:[ /]|$)', r'#'
+CODE = {'.rs': r'//', '.c': C, '.h': C, '.S': C, '.sh': SCRIPT, '.bash': SCRIPT, '.py': SCRIPT, '.pl': SCRIPT, 'Makefile': SCRIPT}
+
 # The options, which have a place of their own in the overlay.
 KCONFIG = 'kernel/trace/rust/Kconfig'
 
@@ -73,6 +82,22 @@ def git(where, *args, **more):
 
 def ask(where, *args):
     return git(where, *args, stdout=subprocess.PIPE).stdout
+
+
+def added_code(diff):
+    """The lines of code that a diff without context adds, by file."""
+    lines_of = {}
+    comment = path = None
+    for line in diff.split('\n'):
+        if line.startswith('+++ '):
+            path = line[len('+++ b/'):]
+            end = re.search(r'(\.\w+|/Makefile)$', path)
+            comment = CODE.get(end.group().lstrip('/')) if end else None
+        elif line.startswith('+') and comment:
+            text = line[1:].strip()
+            if text and not re.match(comment, text):
+                lines_of[path] = lines_of.get(path, 0) + 1
+    return lines_of
 
 
 class Series:
@@ -149,9 +174,17 @@ class Series:
         return stage.options(read(f'{LINUX}/{KCONFIG}').decode(), makefiles(TREE, self.taken | {'kernel/trace/Makefile'}),
                              makefiles(LINUX, self.manifest))
 
+    def reviewable(self, message):
+        """Dies if a commit is too large to be looked at."""
+        code = added_code(ask(TREE, 'diff', '--cached', '--no-renames', '--unified=0'))
+        if sum(code.values()) > MOST_LINES and sum(n >= FEW_LINES for n in code.values()) > 1:
+            die(f'"{message.splitlines()[0]}" adds {sum(code.values())} lines of code in more than one file, more than {MOST_LINES}:\n' +
+                '\n'.join(f'{n:5} {f}' for f, n in code.items()))
+
     def commit(self, message):
         self.render()
         git(TREE, 'add', '-A', '-f')
+        self.reviewable(message)
         git(TREE, 'commit', '-q', '-s', '-F', '-', input=message.strip('\n') + '\n')
         self.commits += 1
         # For CHECK=build: the crates of kernel/trace whose roots compile.
