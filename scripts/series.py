@@ -31,8 +31,8 @@ PROGRAM = ('VOLATILE,LONG_LINE,LONG_LINE_STRING,PREFER_DEFINED_ATTRIBUTE_MACRO,A
            'ASSIGN_IN_IF,EMBEDDED_FUNCTION_NAME,EMBEDDED_FILENAME')
 
 
-# A commit of more lines of code than this is about one file. Another one is not counted as
-# such if it has a few lines only.
+# A commit that adds more lines of code than MOST_LINES is about one file. Files that get less
+# than FEW_LINES do not count.
 MOST_LINES = 1100
 FEW_LINES = 50
 
