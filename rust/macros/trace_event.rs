@@ -4,7 +4,7 @@
 //!
 //! [`parse`] has the grammar. What is made of a declaration is little, and the rest is in
 //! `kernel::trace::static_event`: [`class`] makes what a class consists of, [`event`] a tracepoint
-//! and an event, [`custom`] what there is instead if the tracepoint is somebody else's, [`print`]
+//! and an event, [`custom`] what there is instead if the tracepoint is a foreign one, [`print`]
 //! the print format and the code that prints, [`format`] takes a format apart. [`foreign`] declares
 //! tracepoints of C, and [`value`] is for the types of arguments and fields.
 
@@ -50,7 +50,7 @@ fn root() -> TokenStream {
     root_at(Span::call_site())
 }
 
-/// The same for code whose errors are about what is at this place.
+/// Returns the path of the generic part, with errors in its code reported at `at`.
 fn root_at(at: Span) -> TokenStream {
     quote_spanned!(at=> ::kernel::trace::static_event)
 }
@@ -75,7 +75,7 @@ fn hidden() -> TokenStream {
     }
 }
 
-/// The name of something that belongs to a class or an event.
+/// Returns the name of a generated item that belongs to the class or event `of`.
 fn name(prefix: &str, of: &Ident) -> Ident {
     format_ident!("__{}_{}", prefix, of, span = of.span())
 }
@@ -123,7 +123,7 @@ fn is_shared(class: &Class, items: &[Item], custom: bool) -> bool {
     })
 }
 
-/// The class of this name, of those that were declared before.
+/// Returns the class of this name among those declared before, or an error if it is none of them.
 fn class_above<'a>(classes: &[&'a Class], name: &Ident) -> Result<&'a Class> {
     let found = classes.iter().copied().find(|class| class.name == *name);
 

@@ -39,6 +39,8 @@ pub(super) struct CArgs<'a> {
 }
 
 impl<'a> CArgs<'a> {
+    /// Creates the view of `args`; `of_c` is set if C has the tracepoint.
+    ///
     /// # Errors
     ///
     /// An argument is `const`, and C does not have the tracepoint.
@@ -52,7 +54,7 @@ impl<'a> CArgs<'a> {
         }
     }
 
-    /// The types.
+    /// Returns the types of the arguments in the function that C calls.
     pub(super) fn types(&self) -> Vec<TokenStream> {
         let root = root();
 
@@ -70,7 +72,7 @@ impl<'a> CArgs<'a> {
             .collect()
     }
 
-    /// The arguments, as the function declares them.
+    /// Returns the parameters of the function that C calls.
     pub(super) fn declared(&self) -> TokenStream {
         if !self.of_c {
             return declared(self.args);
@@ -81,7 +83,8 @@ impl<'a> CArgs<'a> {
         quote!(#(#names: #types),*)
     }
 
-    /// The statements of the function that have the arguments converted.
+    /// Generates the statements that convert the parameters from C to Rust at the start of the
+    /// function.
     pub(super) fn taken(&self) -> TokenStream {
         if !self.of_c {
             return TokenStream::new();
@@ -99,7 +102,7 @@ impl<'a> CArgs<'a> {
         quote!(#(#taken)*)
     }
 
-    /// The arguments, as the function is called with them from code that has those of Rust.
+    /// Returns the expressions that code with arguments of Rust passes to the function.
     pub(super) fn passed(&self) -> TokenStream {
         if !self.of_c {
             return passed(self.args);
@@ -127,7 +130,7 @@ pub(super) fn is_of_c(class: &Class, items: &[Item]) -> bool {
     })
 }
 
-/// The same for an event with a class of its own.
+/// Returns `true` if C has the tracepoint of an event that has a class of its own.
 pub(super) fn is_event_of_c(event: &Event) -> bool {
     event.options.custom || event.options.export
 }

@@ -45,28 +45,29 @@ use super::{
     root, //
 };
 
-/// A string for C.
+/// Returns `text` as a literal of a C string, or an error if it contains a NUL.
 pub(super) fn c_string(text: &str, span: Span) -> Result<LitCStr> {
     let text = CString::new(text).map_err(|_| Error::new(span, "there is a NUL in this"))?;
 
     Ok(LitCStr::new(&text, span))
 }
 
-/// The arguments, as a function declares them.
+/// Returns the arguments as parameters in the declaration of a function.
 pub(super) fn declared(args: &[Arg]) -> TokenStream {
     let args = args.iter().map(|Arg { name, ty, .. }| quote!(#name: #ty));
 
     quote!(#(#args),*)
 }
 
-/// The arguments, as a function is called with them.
+/// Returns the arguments as they are passed in the call of a function.
 pub(super) fn passed(args: &[Arg]) -> TokenStream {
     let args = args.iter().map(|Arg { name, .. }| name);
 
     quote!(#(#args),*)
 }
 
-/// The name of a structure, which C has for it as well unless another one is given.
+/// Returns the name of a structure in C, which is that in Rust, or an error if `ty` is not a plain
+/// path.
 fn structure(ty: &syn::Type) -> Result<String> {
     match ty {
         syn::Type::Path(path) => match path.path.segments.last() {
@@ -80,7 +81,8 @@ fn structure(ty: &syn::Type) -> Result<String> {
     .ok_or_else(|| Error::new(ty.span(), "give the type in C: `as \"struct name\"`"))
 }
 
-/// The integer of Rust that has the size and the sign of one in C, if the name of that is known.
+/// Returns the integer type of Rust that has the size and sign of the C type `text`, if that is
+/// known.
 fn integer(text: &str) -> Option<&'static str> {
     let words: Vec<_> = text.split_whitespace().collect();
 
@@ -103,7 +105,7 @@ fn integer(text: &str) -> Option<&'static str> {
 }
 
 impl Field {
-    /// The name of what the record has for this field.
+    /// Returns the name of the record's member for this field.
     pub(super) fn member(&self) -> Ident {
         let name = syn::ext::IdentExt::unraw(&self.name);
 
@@ -116,7 +118,7 @@ impl Field {
         }
     }
 
-    /// The type of that.
+    /// Returns the type of the record's member for this field.
     fn ty(&self) -> TokenStream {
         let root = root();
 
@@ -179,7 +181,8 @@ impl Field {
         Ok(())
     }
 
-    /// The comparison of the type with the integer that it is in C, if its name is known.
+    /// Generates the comparison of the field's type with the C type that it declares, if that is a
+    /// known integer.
     fn compare_type(&self) -> TokenStream {
         let Some(text) = &self.ty else {
             return TokenStream::new();
@@ -272,7 +275,7 @@ impl Field {
         })
     }
 
-    /// The name of its type in C, which is `text` unless it is given.
+    /// Returns the declared name of the field's type in C, or `text` if none is declared.
     fn plain(&self, text: &str) -> Piece {
         Piece::Text(match &self.ty {
             Some(text) => text.value(),
@@ -280,7 +283,7 @@ impl Field {
         })
     }
 
-    /// The name of its type in C, which is that of `ty` unless it is given.
+    /// Returns the declared name of the field's type in C, or that of `ty` if none is declared.
     fn named(&self, ty: &syn::Type) -> Piece {
         let root = root();
 
@@ -290,7 +293,8 @@ impl Field {
         }
     }
 
-    /// The type of a field of variable size, and whether its elements are signed.
+    /// Returns the C type of a field of variable size, and an expression that is `true` if its
+    /// elements are signed.
     fn span_type(&self, what: &Dynamic, relative: bool) -> (Vec<Piece>, TokenStream) {
         let prefix = if relative {
             "__rel_loc "
@@ -315,7 +319,7 @@ impl Field {
         (pieces, signed)
     }
 
-    /// The `trace_event_fields` of it.
+    /// Generates the `trace_event_fields` of the field.
     fn description(&self) -> Result<TokenStream> {
         let root = root();
         let span = self.name.span();
@@ -385,7 +389,8 @@ impl Field {
     }
 }
 
-/// The signedness of the elements of an array, whose type must be one for arrays.
+/// Generates an expression for the signedness of array elements, with a check that `ty` is allowed
+/// in arrays.
 fn element_signed(ty: &syn::Type) -> TokenStream {
     let root = root();
 

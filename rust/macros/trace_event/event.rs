@@ -67,7 +67,7 @@ impl VisitMut for NameLifetimes {
     fn visit_type_bare_fn_mut(&mut self, _: &mut syn::TypeBareFn) {}
 }
 
-/// The arguments as a tuple type with the lifetime `'a`.
+/// Returns the arguments as a tuple type with the lifetime `'a`.
 fn tuple(args: &[Arg]) -> TokenStream {
     let types = args.iter().map(|arg| {
         let mut ty: Type = arg.ty.clone();
@@ -78,7 +78,7 @@ fn tuple(args: &[Arg]) -> TokenStream {
     quote!((#(#types,)*))
 }
 
-/// The implementation of `Target` for `name`.
+/// Generates the implementation of `Target` for `name`.
 pub(super) fn implementation(
     name: &Ident,
     args: &[Arg],

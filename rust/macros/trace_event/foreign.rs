@@ -103,7 +103,7 @@ impl Parse for Declared {
     }
 }
 
-/// `#[by_name]` or `#[by_name(unchecked)]`.
+/// Parses `#[by_name]` or `#[by_name(unchecked)]`.
 fn by_name(attr: &Attribute) -> Result<Lookup> {
     if attr.meta.require_path_only().is_ok() {
         return Ok(Lookup::ByName);
@@ -131,7 +131,7 @@ impl Parse for Foreign {
     }
 }
 
-/// The name of an object that C has for a tracepoint.
+/// Returns the name of an object that C has for a tracepoint.
 fn of_c(prefix: &str, name: &Ident) -> Ident {
     Ident::new(
         &format!("__{prefix}_{}", name.to_string().trim_start_matches("r#")),
@@ -139,7 +139,7 @@ fn of_c(prefix: &str, name: &Ident) -> Ident {
     )
 }
 
-/// The comparison of the prototype of a tracepoint with the header.
+/// Generates the comparison of a tracepoint's prototype with that in the header of C.
 pub(super) fn check_prototype(name: &Ident, c_args: &CArgs<'_>) -> TokenStream {
     let root = root();
     let iterator = of_c("traceiter", name);
@@ -153,7 +153,7 @@ pub(super) fn check_prototype(name: &Ident, c_args: &CArgs<'_>) -> TokenStream {
 }
 
 impl Declared {
-    /// The function that hits the tracepoint.
+    /// Generates the function that hits the tracepoint.
     fn hit(&self, c_args: &CArgs<'_>) -> TokenStream {
         let Self {
             attrs, vis, name, ..

@@ -29,7 +29,7 @@ pub(super) struct Conversion {
     pub(super) takes: Takes,
 }
 
-/// Takes a format apart.
+/// Splits a format into its conversions.
 pub(super) fn conversions(format: &LitStr) -> Result<Vec<Conversion>> {
     let value = format.value();
     let error = |message: String| Error::new(format.span(), message);

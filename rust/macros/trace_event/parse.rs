@@ -188,7 +188,7 @@ impl Parse for Arg {
     }
 }
 
-/// The attributes of a declaration: those that can be in front of all that is made of it.
+/// Parses the attributes of a declaration, which must be allowed in front of every generated item.
 fn attributes(input: ParseStream<'_>) -> Result<Vec<Attribute>> {
     let attrs = input.call(Attribute::parse_outer)?;
 
@@ -344,7 +344,7 @@ fn event(
     })
 }
 
-/// Parses what an event of a class has of its own: options and a print format.
+/// Parses the options and the print format that an event of a class has of its own.
 fn of_class(input: ParseStream<'_>, options: &mut Options) -> Result<Option<Print>> {
     if input.peek(Token![;]) {
         input.parse::<Token![;]>()?;
@@ -362,7 +362,7 @@ fn of_class(input: ParseStream<'_>, options: &mut Options) -> Result<Option<Prin
     Ok(print)
 }
 
-/// Nothing more.
+/// Checks that the declaration ends here.
 fn end(input: ParseStream<'_>) -> Result<()> {
     if input.is_empty() {
         Ok(())
@@ -480,7 +480,7 @@ impl Parse for Field {
     }
 }
 
-/// A word that is a type by itself.
+/// Returns `true` if the next token is `word` as a type by itself.
 fn word(input: ParseStream<'_>, word: &str) -> bool {
     let fork = input.fork();
 

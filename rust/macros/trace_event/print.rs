@@ -67,7 +67,7 @@ pub(super) enum Piece {
     Names(TokenStream),
 }
 
-/// A static of a text, without its name: the type and the value.
+/// Generates a static of a text without its name, that is, its type and value.
 pub(super) fn text(pieces: &[Piece]) -> TokenStream {
     let root = root();
     let pieces = pieces.iter().map(|piece| match piece {
@@ -125,7 +125,7 @@ impl Value {
         }
     }
 
-    /// The text as a part of another expression.
+    /// Returns the text as an operand of another expression, in parentheses if it needs them.
     fn inner(&self) -> Vec<Piece> {
         if self.open {
             let mut text = vec![plain("(")];
@@ -153,7 +153,7 @@ impl<'a> Printer<'a> {
             .find(|field| field.name == *ident)
     }
 
-    /// The line, for code whose errors are about what is at this place.
+    /// Returns the identifier of the line, with errors in its code reported at `at`.
     fn line_at(&self, at: Span) -> Ident {
         Ident::new(&self.line.to_string(), self.line.span().located_at(at))
     }
@@ -164,7 +164,7 @@ impl<'a> Printer<'a> {
         quote!(::core::mem::offset_of!(#record, #member))
     }
 
-    /// The value of a field by its name alone.
+    /// Returns the value of a field that is named without a helper.
     fn plain_field(&self, field: &Field, at: Span) -> Result<Value> {
         let line = &self.line_at(at);
         let offset = self.offset(field);
@@ -223,7 +223,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// A number, with a comparison as 0 or 1.
+    /// Returns the value of `expr` as a number; a comparison is 0 or 1.
     fn number(&self, expr: &Expr) -> Result<(Value, TokenStream)> {
         let value = self.value(expr)?;
         let code = match &value.code {
@@ -288,7 +288,8 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// An argument, with the type that its conversion takes.
+    /// Returns the text and the code of an argument, converted to the type that its conversion
+    /// takes.
     fn argument(
         &self,
         expr: &Expr,

@@ -30,7 +30,7 @@ struct Stored {
     expr: TokenStream,
 }
 
-/// The integer of `#[repr(..)]`.
+/// Returns the integer type in `#[repr(..)]`, or an error if the type has none.
 fn repr(input: &DeriveInput) -> Result<Ident> {
     const INTEGERS: [&str; 10] = [
         "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "usize", "isize",

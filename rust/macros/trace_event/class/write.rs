@@ -114,7 +114,7 @@ fn source(field: &Field, what: &Dynamic, local: &Ident) -> Source {
     Source { value, size, put }
 }
 
-/// The count of a hit for perf, and the task that it is counted for.
+/// Returns the count that a hit has in perf, and the task that it is counted for.
 fn perf_has(class: &Class) -> (TokenStream, TokenStream) {
     let root = root();
     let count = match &class.body.count {
@@ -234,7 +234,7 @@ pub(super) fn write(class: &Class) -> TokenStream {
     }
 }
 
-/// A function that the tracepoint calls.
+/// Generates a function that the tracepoint calls as its probe.
 pub(super) fn probe(class: &Class, c_args: &CArgs<'_>, prefix: &str, target: &str) -> TokenStream {
     let root = root();
     let hidden = hidden();

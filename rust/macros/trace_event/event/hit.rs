@@ -150,7 +150,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// The attribute that names the symbol of an exported tracepoint, or of a part of it.
+    /// Returns the attribute that names the symbol of an exported tracepoint, or of a part of it.
     fn symbol(&self, prefix: &str) -> Option<TokenStream> {
         let symbol = format!("__{prefix}_{}", self.text);
 
@@ -159,7 +159,7 @@ impl<'a> Parts<'a> {
             .then(|| quote!(#[export_name = #symbol]))
     }
 
-    /// The objects that C finds by their sections.
+    /// Generates the objects that C finds by their sections.
     fn statics(&self) -> TokenStream {
         let Self {
             root,
@@ -221,7 +221,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The functions that C calls.
+    /// Generates the functions that C calls.
     fn functions(&self) -> TokenStream {
         let Self {
             root,
@@ -264,7 +264,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The static call, and the symbols that other modules link with.
+    /// Generates the static call, and the symbols that other modules link with.
     fn linked(&self) -> TokenStream {
         let Self {
             root,
@@ -314,7 +314,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The entry that programs of BPF are attached by.
+    /// Generates the entry that BPF programs are attached by.
     fn bpf(&self) -> TokenStream {
         let Self {
             root,
@@ -356,7 +356,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The type of the tracepoint.
+    /// Generates the type of the tracepoint.
     fn user_type(&self, public: &Public<'_>, condition: &Condition) -> Result<TokenStream> {
         let Self {
             of,
@@ -399,7 +399,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// The function that calls the probes.
+    /// Generates the function that calls the probes.
     fn user_call(&self, vis: &Visibility, condition: &Condition) -> TokenStream {
         let Self {
             root,
@@ -456,7 +456,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The functions that hit the tracepoint.
+    /// Generates the functions that hit the tracepoint.
     fn user_functions(&self, public: &Public<'_>, condition: &Condition) -> TokenStream {
         let Self {
             of,
@@ -497,7 +497,7 @@ impl<'a> Parts<'a> {
                 #of::call(#passed_args);
             }
 
-            #[doc = concat!("Whether a probe is attached to [`", stringify!(#of), "`].")]
+            #[doc = concat!("Returns `true` if a probe is attached to [`", stringify!(#of), "`].")]
             #[inline(always)]
             #[allow(dead_code)]
             #vis fn #enabled() -> bool {

@@ -17,7 +17,8 @@ use super::super::{
     root, //
 };
 
-/// The static with the hooks of a tracepoint, and the pointer to it; null if it needs none.
+/// Generates the static with the hooks of a tracepoint, and the pointer to it, or null if it needs
+/// none.
 pub(super) fn hooks(of: &Ident, options: &Options) -> (TokenStream, TokenStream) {
     let (root, hidden, hooks) = (root(), hidden(), name("hooks", of));
     let faultable = options.faultable;

@@ -36,7 +36,7 @@ pub(in super::super) struct Options {
     pub(in super::super) permission: Option<Path>,
 }
 
-/// The words in front of `event` or `tracepoint`.
+/// Parses the words in front of `event` or `tracepoint`.
 pub(super) fn words(input: ParseStream<'_>) -> Result<Options> {
     let mut options = Options::default();
 
@@ -61,7 +61,7 @@ pub(super) fn words(input: ParseStream<'_>) -> Result<Options> {
     }
 }
 
-/// `(unchecked)`, or nothing.
+/// Parses an optional `(unchecked)`, and returns `true` if it is present.
 fn unchecked(input: ParseStream<'_>) -> Result<bool> {
     if !input.peek(token::Paren) {
         return Ok(false);
@@ -81,7 +81,7 @@ fn unchecked(input: ParseStream<'_>) -> Result<bool> {
 }
 
 impl Options {
-    /// No words in front of something that they are not for.
+    /// Returns an error that names `what` if any of the words precedes it.
     pub(super) fn none_for(&self, input: ParseStream<'_>, what: &str) -> Result<()> {
         if self.faultable || self.export || self.custom {
             Err(input.error(format!("{what} cannot have the words in front of this")))
@@ -105,7 +105,7 @@ impl Options {
         }
     }
 
-    /// The lines at the beginning of an event.
+    /// Parses the lines of options at the beginning of an event.
     pub(super) fn lines(&mut self, input: ParseStream<'_>) -> Result<()> {
         loop {
             if input.peek(Token![if]) {

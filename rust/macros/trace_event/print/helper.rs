@@ -58,7 +58,8 @@ macro_rules! literal {
 }
 
 impl<'a> Printer<'a> {
-    /// The bytes of an array or of something of variable size.
+    /// Returns code for the bytes of a field that is an array or has a variable size, otherwise
+    /// `None`.
     fn bytes(&self, field: &Field) -> Option<TokenStream> {
         let (line, offset) = (&self.line, self.offset(field));
 
@@ -72,7 +73,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// The text of where an array is, and of how many bytes or elements it has.
+    /// Returns the texts of an array's address and of its length, in `elements` or in bytes.
     fn array_text(&self, field: &Field, elements: bool) -> (Vec<Piece>, Vec<Piece>) {
         let name = field.name.unraw();
 
@@ -113,7 +114,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// A field that a helper is about, and its bytes.
+    /// Returns the field that `expr` names, and its bytes, or an error if it is not an array.
     fn array_field(&self, expr: &Expr) -> Result<(&'a Field, TokenStream)> {
         let field = match expr {
             Expr::Path(path) => path.path.get_ident().and_then(|ident| self.field(ident)),
@@ -130,8 +131,8 @@ impl<'a> Printer<'a> {
             })
     }
 
-    /// The text of how much of an array is printed, and that part of it: `count` elements of `size`
-    /// bytes, or all.
+    /// Returns the text of the printed length of an array, and that part of its bytes: `count`
+    /// elements of `size` bytes, or all.
     fn part(
         &self,
         count: Option<&&Expr>,
@@ -152,7 +153,7 @@ impl<'a> Printer<'a> {
         ))
     }
 
-    /// A socket address, as what its conversion takes.
+    /// Returns the text and the code of a field that is printed as a socket address.
     pub(super) fn socket_address(
         &self,
         expr: &Expr,
@@ -192,7 +193,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The names of a table that is a constant.
+    /// Returns the names of a table that is a constant.
     fn table(&self, path: &ExprPath) -> (Vec<Piece>, TokenStream) {
         let at = path.span();
         let root = root_at(at);
@@ -228,7 +229,7 @@ impl<'a> Printer<'a> {
         (vec![Piece::Names(quote!({ #entries &__ENTRIES }))], names)
     }
 
-    /// The names in `[(1, "a"), (2, "b")]`, or those of a table.
+    /// Returns the names in `[(1, "a"), (2, "b")]`, or those of a table.
     fn names(&self, expr: &Expr) -> Result<(Vec<Piece>, TokenStream)> {
         let wrong = |at: Span| {
             Error::new(
@@ -288,7 +289,7 @@ impl<'a> Printer<'a> {
         Ok((pieces, table))
     }
 
-    /// `flags(number, "|", names)`.
+    /// Returns the value of `flags(number, "|", names)`.
     fn flags(&self, value: &Expr, delimiter: &LitStr, names: &Expr) -> Result<Value> {
         let line = &self.line;
         let (value, code) = self.number(value)?;
@@ -302,7 +303,7 @@ impl<'a> Printer<'a> {
         ))
     }
 
-    /// `symbolic(number, names)`.
+    /// Returns the value of `symbolic(number, names)`.
     fn symbolic(&self, value: &Expr, names: &Expr) -> Result<Value> {
         let line = &self.line;
         let (value, code) = self.number(value)?;
@@ -314,7 +315,7 @@ impl<'a> Printer<'a> {
         ))
     }
 
-    /// `hex(field)` or `hex(field, count)`, and `hex_str`.
+    /// Returns the value of `hex(field)` or `hex(field, count)`, and of `hex_str`.
     fn hex(&self, kind: &str, field: &Expr, count: Option<&&Expr>) -> Result<Value> {
         let line = &self.line;
         let (field, bytes) = self.array_field(field)?;
@@ -328,7 +329,7 @@ impl<'a> Printer<'a> {
         ))
     }
 
-    /// `array(field)` or `array(field, count)`.
+    /// Returns the value of `array(field)` or `array(field, count)`.
     fn array(&self, at: Span, field: &Expr, count: Option<&&Expr>) -> Result<Value> {
         let line = &self.line;
         let (field, bytes) = self.array_field(field)?;
@@ -359,7 +360,7 @@ impl<'a> Printer<'a> {
         ))
     }
 
-    /// `hex_dump(field, prefix, kind, row, group, ascii)`.
+    /// Returns the value of `hex_dump(field, prefix, kind, row, group, ascii)`.
     fn hex_dump(
         &self,
         field: &Expr,
@@ -399,7 +400,7 @@ impl<'a> Printer<'a> {
         ))
     }
 
-    /// `as_c(text, value)`.
+    /// Returns the value of `as_c(text, value)`.
     fn as_c(&self, text: &LitStr, value: &Expr) -> Result<Value> {
         Ok(Value {
             text: vec![plain(given(text)?)],
@@ -409,7 +410,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// `size(field)`.
+    /// Returns the value of `size(field)`.
     fn size(&self, field: &Expr) -> Result<Value> {
         let (field, bytes) = self.array_field(field)?;
 
@@ -420,7 +421,7 @@ impl<'a> Printer<'a> {
         ))
     }
 
-    /// `ns_to_secs(number)` and `ns_without_secs(number)`.
+    /// Returns the value of `ns_to_secs(number)` or `ns_without_secs(number)`.
     fn seconds(&self, at: Span, kind: &str, value: &Expr) -> Result<Value> {
         let (value, code) = self.number(value)?;
         let mut text = vec![plain("(")];
@@ -442,7 +443,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// `in_hardirq()` and its like.
+    /// Returns the value of `in_hardirq()`, `in_softirq()` or `in_irq()`.
     fn context(&self, kind: &str) -> Value {
         let line = &self.line;
         let (text, mask) = match kind {
@@ -457,7 +458,7 @@ impl<'a> Printer<'a> {
         )
     }
 
-    /// A call of one of the helpers.
+    /// Returns the value of a call of one of the helpers.
     pub(super) fn helper(&self, helper: &Ident, args: &[&Expr]) -> Result<Value> {
         let at = helper.span();
 
@@ -483,7 +484,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The text of a call.
+/// Returns the text in C of a call of `function` with the arguments `parts`.
 fn call(function: &str, parts: impl IntoIterator<Item = Vec<Piece>>) -> Vec<Piece> {
     let mut text = vec![plain(format!("{function}("))];
 
@@ -497,7 +498,7 @@ fn call(function: &str, parts: impl IntoIterator<Item = Vec<Piece>>) -> Vec<Piec
     text
 }
 
-/// The correct call of a helper, for an error.
+/// Returns the error text that shows the correct call of a helper.
 fn wanted(helper: &str) -> String {
     match helper {
         "flags" => "this is `flags(number, \"|\", [(1, \"one\")])`".into(),

@@ -13,7 +13,7 @@ use super::{
     Piece, //
 };
 
-/// A string as it is written in C.
+/// Returns a string as it is written in C.
 pub(super) fn quoted(literal: &LitStr) -> Result<Piece> {
     let mut text = String::from("\"");
 
@@ -36,7 +36,8 @@ pub(super) fn quoted(literal: &LitStr) -> Result<Piece> {
     Ok(plain(text))
 }
 
-/// The same of one that tools print as it is written.
+/// Returns a string as it is written in C, or an error for characters that tools print with a
+/// backslash.
 pub(super) fn quoted_plain(literal: &LitStr) -> Result<Piece> {
     if literal.value().contains(['"', '\\', '\t', '\n']) {
         return Err(Error::new(
@@ -47,7 +48,7 @@ pub(super) fn quoted_plain(literal: &LitStr) -> Result<Piece> {
     quoted(literal)
 }
 
-/// A text that is C already.
+/// Returns a text that is already C, or an error if it is not one line of ASCII.
 pub(super) fn given(literal: &LitStr) -> Result<String> {
     let text = literal.value();
 
@@ -60,7 +61,7 @@ pub(super) fn given(literal: &LitStr) -> Result<String> {
     Ok(text)
 }
 
-/// A number of Rust for C.
+/// Returns a number of Rust as it is written in C.
 pub(super) fn c_number(text: &str, suffix: &str) -> String {
     let digits = text.strip_suffix(suffix).unwrap_or(text).replace('_', "");
 

@@ -30,7 +30,7 @@ use super::{
 };
 
 impl Printer<'_> {
-    /// `a + b` and the like.
+    /// Returns the value of `a + b` or of another binary expression.
     pub(super) fn binary(&self, expr: &syn::ExprBinary) -> Result<Value> {
         let at = expr.op.span();
         let root = root_at(at);
@@ -101,7 +101,7 @@ impl Printer<'_> {
         })
     }
 
-    /// The single expression of a branch.
+    /// Returns the single expression of a branch.
     fn branch<'e>(&self, block: &'e syn::Block) -> Result<&'e Expr> {
         match block.stmts.as_slice() {
             [syn::Stmt::Expr(expr, None)] => Ok(expr),
@@ -109,7 +109,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `-a` and `!a`.
+    /// Returns the value of `-a` or `!a`.
     pub(super) fn unary(&self, unary: &syn::ExprUnary) -> Result<Value> {
         let root = root();
         let at = unary.span();
@@ -136,7 +136,7 @@ impl Printer<'_> {
         })
     }
 
-    /// `a as u32`.
+    /// Returns the value of `a as u32`.
     pub(super) fn cast(&self, cast: &syn::ExprCast) -> Result<Value> {
         let root = root();
         let at = cast.span();
@@ -156,7 +156,7 @@ impl Printer<'_> {
         })
     }
 
-    /// `if a { b } else { c }`.
+    /// Returns the value of `if a { b } else { c }`.
     pub(super) fn choice(&self, branch: &syn::ExprIf) -> Result<Value> {
         let at = branch.span();
         let condition = self.value(&branch.cond)?;
