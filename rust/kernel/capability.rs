@@ -8,7 +8,7 @@
 
 use crate::bindings;
 
-/// Returns whether the current task may use the performance monitoring facilities.
+/// Returns `true` if the current task may use the performance monitoring facilities.
 ///
 /// It may when it has `CAP_PERFMON` or `CAP_SYS_ADMIN` in the initial user namespace. A positive
 /// answer also marks the task as having used superuser privileges (`PF_SUPERPRIV`), so ask only

@@ -129,7 +129,7 @@ where
         unsafe { bindings::irq_work_queue(self.work.get()) };
     }
 
-    /// The handler of the interrupt.
+    /// Called in the interrupt: queues the item on the workqueue.
     ///
     /// # Safety
     ///

@@ -70,6 +70,9 @@ pub fn may_show_addresses() -> bool {
     unsafe { bindings::kallsyms_show_value((*bindings::get_current()).cred) }
 }
 
+/// Prints the symbol that contains `address`, with the offset in it or without, and returns the
+/// length.
+///
 /// # Safety
 ///
 /// `buffer` must have room for `NAME_LEN` bytes.
@@ -84,7 +87,7 @@ unsafe fn sprint(buffer: *mut u8, address: usize, offset: bool) -> c_int {
     }
 }
 
-/// Prints the address: without symbols, C's functions for them write nothing.
+/// Prints the address, since the functions of C for symbols write nothing without kallsyms.
 ///
 /// # Safety
 ///

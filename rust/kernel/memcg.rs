@@ -80,7 +80,7 @@ unsafe impl Send for Charge {}
 unsafe impl Sync for Charge {}
 
 impl Charge {
-    /// Charges the memory cgroup of the current task.
+    /// Charges `bytes` to the memory cgroup of the current task.
     ///
     /// In an [`Unaccounted`] section this does not sleep, and is refused if the cgroup is at its
     /// limit. Otherwise it waits for reclaim then.

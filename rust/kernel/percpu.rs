@@ -64,7 +64,7 @@ impl<T> PerCpuArray<T> {
         })
     }
 
-    /// The per-CPU pointer, for the `this_cpu` operations.
+    /// Returns the per-CPU pointer, for the `this_cpu` operations.
     #[inline]
     fn as_ptr(&self) -> *mut T {
         self.ptr.as_ptr()
@@ -82,7 +82,7 @@ impl<T> Drop for PerCpuArray<T> {
 // SAFETY: The memory can be used and freed by any task.
 unsafe impl<T: Send> Send for PerCpuArray<T> {}
 
-// SAFETY: The pointer never changes. Whoever accesses the memory has to care for it.
+// SAFETY: The pointer never changes. Code that accesses the memory has to care for it.
 unsafe impl<T: Send> Sync for PerCpuArray<T> {}
 
 /// The most that the per-CPU allocator allocates at once (`PCPU_MIN_UNIT_SIZE`).

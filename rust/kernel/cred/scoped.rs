@@ -126,7 +126,7 @@ pub(crate) fn with_root_fsuid<R>(f: impl FnOnce() -> R) -> Result<R> {
 mod tests {
     use super::*;
 
-    /// The `fsuid` by which the current task acts, and the address of its credentials.
+    /// Returns the `fsuid` by which the current task acts, and the address of its credentials.
     fn current_fsuid() -> (u32, *const bindings::cred) {
         // SAFETY: The subjective credentials of the current task are valid, and only that task
         // replaces them.

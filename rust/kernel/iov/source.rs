@@ -222,8 +222,8 @@ impl IovIterSource<'_> {
         Some(unsafe { slice::from_raw_parts_mut(out.as_mut_ptr().cast(), N + len) })
     }
 
-    /// As [`peek_short`](Self::peek_short), as far as that needs no page fault: also `None` if user
-    /// memory is not present.
+    /// Reads all of this IO vector as [`peek_short`](Self::peek_short) does, but returns `None`
+    /// also if user memory is not present.
     ///
     /// # Context
     ///

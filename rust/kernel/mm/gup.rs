@@ -221,7 +221,7 @@ impl MmapReadGuard<'_> {
     }
 }
 
-/// Calls `f` with the page at `addr` and its folio, if it is present, anonymous, and not of
+/// Calls `f` with the page at `addr` and its folio, if that is present, anonymous, and not of
 /// hugetlbfs.
 ///
 /// The page is mapped while `f` runs, under the lock of its page table.
@@ -364,8 +364,9 @@ impl PinnedPage {
         Ok(())
     }
 
-    /// As [`set_bit`](Self::set_bit), without waiting for the lock of the folio, which the drop
-    /// does after that. Whoever writes the folio back, or moves it, may hold it for long.
+    /// Sets or clears a bit as [`set_bit`](Self::set_bit) does, without waiting for the lock of
+    /// the folio, which the drop does after that. Writeback or migration may hold the lock for
+    /// long.
     ///
     /// # Errors
     ///

@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl<T> PerCpuArray<T> {
-    /// The arrays of all possible CPUs.
+    /// Returns the arrays of all possible CPUs.
     fn of_all_cpus(&self) -> impl Iterator<Item = *mut T> + '_ {
         (0..cpu::nr_cpu_ids())
             // SAFETY: The function only looks at a bit, and there is one for each CPU below the
@@ -84,7 +84,7 @@ impl PerCpuCounter {
         unsafe { bindings::this_cpu_add_usize(self.parts.as_ptr(), n) };
     }
 
-    /// The count. Concurrent additions may or may not be included.
+    /// Returns the count. Concurrent additions may or may not be included.
     pub fn sum(&self) -> u64 {
         self.atomics()
             .fold(0usize, |sum, part| sum.wrapping_add(part.load(Relaxed))) as u64
@@ -162,15 +162,15 @@ impl Counters {
         })
     }
 
-    /// Size of the memory of all CPUs, in bytes.
+    /// Returns the size of the memory of all CPUs, in bytes.
     pub fn size(&self) -> usize {
         let of_each = size_of::<usize>().wrapping_mul(self.len);
 
         self.parts.of_all_cpus().count().saturating_mul(of_each)
     }
 
-    /// Adds `n` to the counter of an index, in any context. No memory barrier, and without effect
-    /// beyond the end of the array.
+    /// Adds `n` to the counter of an index, in any context, without a memory barrier. Has no
+    /// effect beyond the end of the array.
     #[inline(always)]
     pub fn add(&self, index: usize, n: usize) {
         if index < self.len {
@@ -180,8 +180,8 @@ impl Counters {
         }
     }
 
-    /// The count of an index; 0 beyond the end of the array. Concurrent additions may or may not be
-    /// included.
+    /// Returns the count of an index, or 0 beyond the end of the array. Concurrent additions may
+    /// or may not be included.
     pub fn sum(&self, index: usize) -> u64 {
         if index >= self.len {
             return 0;

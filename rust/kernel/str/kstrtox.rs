@@ -18,7 +18,7 @@ pub enum Base {
     Decimal,
 }
 
-/// Reads the number that `text` begins with, and returns it and what follows its last digit.
+/// Parses the number that `text` begins with, and returns it and the text after its last digit.
 ///
 /// There may be one `+` in front of it. What may follow is for the caller to say: `kstrtoull` takes
 /// one newline.
@@ -61,7 +61,7 @@ pub fn parse_u64(text: &[u8], base: Base) -> Result<(u64, &[u8])> {
     Ok((value.ok_or(ERANGE)?, rest))
 }
 
-/// The radix of a number, and its digits.
+/// Returns the radix of a number and its digits, without a prefix of the radix.
 fn split_radix(text: &[u8]) -> (u32, &[u8]) {
     match text {
         // Without a digit behind it the `0` is a number and the `x` is not part of it.
@@ -73,12 +73,13 @@ fn split_radix(text: &[u8]) -> (u32, &[u8]) {
     }
 }
 
-/// The value of a digit.
+/// Returns the value of a digit, or `None` if it is none of this radix.
 fn digit(byte: u8, radix: u32) -> Option<u32> {
     char::from(byte).to_digit(radix)
 }
 
-/// The hexadecimal digits of a number, at the end of `buffer`, without zeroes in front.
+/// Writes the hexadecimal digits of a number to the end of `buffer`, without leading zeroes, and
+/// returns them.
 ///
 /// # Examples
 ///

@@ -63,7 +63,7 @@ impl<'a> Command<'a> {
     /// command.pair(c"u64", b' ', c"id", b';')?;
     /// command.pair(c"unsigned int", b' ', c"flags", b';')?;
     /// command.run()?;
-    /// // Nobody owns what was made like this.
+    /// // An event that was created like this has no owner.
     /// kernel::trace::synth::delete(c"rust_example_command")?;
     /// # Ok::<(), Error>(())
     /// ```
@@ -93,7 +93,7 @@ impl<'a> Command<'a> {
         Ok(command)
     }
 
-    /// An empty command for `kprobe_events`: it makes a probe, or deletes one.
+    /// Creates an empty command for `kprobe_events`, which creates or deletes a probe.
     ///
     /// In C: `kprobe_event_cmd_init()`.
     ///
@@ -106,7 +106,7 @@ impl<'a> Command<'a> {
         unsafe { Self::new(bindings::kprobe_event_cmd_init) }
     }
 
-    /// An empty command.
+    /// Creates an empty command.
     ///
     /// # Safety
     ///
@@ -131,7 +131,7 @@ impl<'a> Command<'a> {
         })
     }
 
-    /// For functions of C that add to the command.
+    /// Returns the command for functions of C that add to it.
     ///
     /// If they keep a string it has to be one that is there for `'a`.
     #[cfg(CONFIG_SYNTH_EVENTS)]

@@ -39,7 +39,7 @@ pub fn lock() -> Guard {
 }
 
 impl Guard {
-    /// The token for what needs the mutex held.
+    /// Returns the token for functions that need the mutex held.
     #[inline]
     pub fn held(&self) -> Held<'_> {
         // INVARIANT: By the invariant of `Guard`; the token borrows from the guard.

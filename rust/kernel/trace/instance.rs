@@ -55,6 +55,8 @@ pub struct Instance<'h> {
 }
 
 impl<'h> Instance<'h> {
+    /// Creates the handle of an instance.
+    ///
     /// # Safety
     ///
     /// `ptr` must be an instance that is not removed during `'h`.
@@ -103,7 +105,7 @@ impl<'h> Instance<'h> {
         Ok(unsafe { InstanceRef::from_raw(self.ptr) })
     }
 
-    /// Sets the clock that records are stamped with. Sleeps: takes `trace_types_lock`.
+    /// Sets the clock of the records' time stamps. Sleeps: takes `trace_types_lock`.
     ///
     /// This empties the buffer, even if the clock is the one that is set already: see
     /// [`clock_is`](Self::clock_is).
@@ -128,8 +130,8 @@ impl<'h> Instance<'h> {
         unsafe { raw::trace_clock_in_ns(self.as_raw()) }
     }
 
-    /// Has records written straight to the ring buffer, so that they have the time stamp that they
-    /// are read with. Sleeps: takes `trace_types_lock`.
+    /// Disables the buffering of records for filters, so that a trigger sees the time stamp that
+    /// its record is read with. Sleeps: takes `trace_types_lock`.
     ///
     /// Otherwise a record that may be thrown away is put together elsewhere, and its trigger sees
     /// another time than the record has in the end. Each call is to be undone by one of
@@ -193,7 +195,7 @@ unsafe impl Send for InstanceRef {}
 unsafe impl Sync for InstanceRef {}
 
 impl InstanceRef {
-    /// Takes over a reference. The count saturates if references are leaked.
+    /// Takes over a reference, whose count saturates if references are leaked.
     ///
     /// # Safety
     ///
@@ -281,9 +283,9 @@ impl InstanceRef {
         })
     }
 
-    /// Enables or disables the events that `text` says, as the file `set_event` does: `system:`,
-    /// `system:event`, or the `name` of a system or of events, with `:mod:module` behind it for
-    /// those of a module. `*` or nothing beside a colon stands for any name. Sleeps: takes
+    /// Enables or disables the events that `text` names, as the file `set_event` does: `system:`,
+    /// `system:event`, or the `name` of a system or of events, followed by `:mod:module` for those
+    /// of a module. `*` or nothing beside a colon stands for any name. Sleeps: takes
     /// `event_mutex`.
     ///
     /// # Errors
@@ -315,7 +317,7 @@ impl InstanceRef {
         })
     }
 
-    /// Gets ready for [`print`](Self::print). Sleeps.
+    /// Prepares the instance for [`print`](Self::print). Sleeps.
     ///
     /// # Errors
     ///
@@ -326,8 +328,7 @@ impl InstanceRef {
         to_result(unsafe { bindings::trace_array_init_printk(self.ptr.as_ptr()) })
     }
 
-    /// Writes a text to the buffer of the instance, which is shown with the address that this is
-    /// called from. Any context.
+    /// Writes a text to the buffer of the instance, with the address of the call. Any context.
     ///
     /// Returns its length in bytes, of which there are 1023 at most. It is 0 if it was not tried:
     /// [`init_printk`](Self::init_printk) was not called, this is the top instance, or its option
@@ -390,7 +391,7 @@ impl InstanceRef {
         to_result(unsafe { bindings::trace_array_destroy(ptr) })
     }
 
-    /// The handle, to use with `event_mutex` held.
+    /// Returns the handle, to use with `event_mutex` held.
     pub fn get<'h>(&'h self, held: Held<'h>) -> Instance<'h> {
         // SAFETY: By the type invariant the instance stays as long as `self`.
         unsafe { Instance::from_raw(self.ptr, held) }
@@ -467,7 +468,7 @@ fn this_address() -> usize {
     }
 }
 
-/// The time by the clock of an instance. Any context.
+/// Returns the time by the clock of an instance. Any context.
 ///
 /// # Safety
 ///
@@ -477,6 +478,8 @@ pub(super) unsafe fn now(instance: *mut bindings::trace_array) -> u64 {
     unsafe { bindings::ring_buffer_time_stamp((*instance).array_buffer.buffer) }
 }
 
+/// Adds an entry to the `error_log` of an instance.
+///
 /// # Safety
 ///
 /// `instance` must be there, and `texts` be the table of an [`ErrorTexts`] with more than `index`

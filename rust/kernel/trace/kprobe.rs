@@ -68,8 +68,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An event for when the CPU gets to `location`: a symbol, maybe with an offset (`vfs_read+4`)
-    /// or a module (`ext4:ext4_sync_fs`), or an address.
+    /// Starts the definition of an event for when the CPU reaches `location`: a symbol, maybe with
+    /// an offset (`vfs_read+4`) or a module (`ext4:ext4_sync_fs`), or an address.
     ///
     /// # Errors
     ///
@@ -81,7 +81,8 @@ impl Builder {
         Self::start(c"p:kprobes/", name, location)
     }
 
-    /// An event for when the function at `location` returns. See [`new`](Self::new).
+    /// Starts the definition of an event for when the function at `location` returns. See
+    /// [`new`](Self::new).
     pub fn new_return(name: &CStr, location: &CStr) -> Result<Self> {
         Self::start(c"r:kprobes/", name, location)
     }
@@ -127,7 +128,7 @@ impl Builder {
     /// - `ENOENT` if the symbol has just gone with its module.
     /// - `EEXIST` if there is an event of this name, even one of another user. C would add the
     ///   probe to an event that has the same fields, which then would be deleted with what is made
-    ///   here. That still happens if somebody makes it while this is being called.
+    ///   here. That still happens if it is created while this is being called.
     /// - `ENOMEM`.
     pub fn create(self) -> Result<Event> {
         let Self { command, name, .. } = self;
@@ -156,7 +157,7 @@ impl Builder {
 /// if something else is in the way it stays, and a message in the kernel log says so. It has no
 /// reference to its creator. The drop sleeps: it takes `event_mutex`, which must not be held.
 ///
-/// Whoever can write to `kprobe_events` can add a probe at another place to the event, with the
+/// Users of `kprobe_events` can add a probe at another place to the event, with the
 /// same fields. It belongs to the event, and is deleted with it, as in C.
 pub struct Event {
     // It keeps others from deleting the event, which then could be another one of this name. It is
@@ -166,17 +167,17 @@ pub struct Event {
 }
 
 impl Event {
-    /// The name, without the system.
+    /// Returns the name, without the system.
     pub fn name(&self) -> &CStr {
         &self.owner.name
     }
 
-    /// The event in the top instance.
+    /// Returns the event in the top instance.
     pub fn file(&self) -> &EventFile<Owned> {
         &self.file
     }
 
-    /// Enables or disables it in the top instance. Sleeps: takes `event_mutex`.
+    /// Enables or disables the event in the top instance. Sleeps: takes `event_mutex`.
     ///
     /// # Errors
     ///

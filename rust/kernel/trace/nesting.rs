@@ -28,7 +28,7 @@ pub(super) enum NestingKind {
     Hits,
 }
 
-/// The most of each that there can be on a CPU.
+/// Returns the largest nesting that is permitted on a CPU.
 ///
 /// Three records leave half of the levels of the ring buffer for what the events cause and for
 /// interrupts. Hits are one in each context that can be interrupted, or as many of which one causes

@@ -18,6 +18,8 @@ use crate::{
 pub struct Event(Opaque<bindings::perf_event>);
 
 impl Event {
+    /// Converts the pointer to a perf event to a reference.
+    ///
     /// # Safety
     ///
     /// `ptr` must be a valid perf event during `'a`, whose attributes were read from the user.

@@ -45,7 +45,7 @@ pub unsafe trait Target: 'static {
     /// The arguments.
     type Args<'a>;
 
-    /// The tracepoint.
+    /// Returns the tracepoint.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ pub unsafe trait Target: 'static {
     /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
     fn tracepoint() -> Result<TracepointRef>;
 
-    /// The function that hits a `P`.
+    /// Returns the function that calls a `P` when the tracepoint is hit.
     fn function<P: Probe<Self>>() -> *const ()
     where
         Self: Sized;
@@ -117,7 +117,7 @@ pub unsafe trait Target: 'static {
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Probe<E: Target>: Send + Sync + 'static {
-    /// The tracepoint was hit.
+    /// Called when the tracepoint is hit.
     fn hit(&self, args: E::Args<'_>);
 }
 
@@ -150,7 +150,7 @@ impl PartialEq for TracepointRef {
 }
 
 impl TracepointRef {
-    /// A tracepoint that is there as long as the code which asks.
+    /// Creates a reference to a tracepoint that exists as long as the code of the caller.
     #[doc(hidden)]
     pub fn own(tracepoint: &'static Tracepoint) -> Self {
         // INVARIANT: It is there for good, or with the module of who has this.
@@ -160,7 +160,7 @@ impl TracepointRef {
         }
     }
 
-    /// The tracepoint that C has.
+    /// Returns the tracepoint of C.
     #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
     pub(super) fn as_raw(&self) -> *mut bindings::tracepoint {
         self.tracepoint.as_raw()
@@ -252,7 +252,7 @@ where
 }
 
 impl<E: Target, P: Probe<E>> Registration<E, P> {
-    /// Attaches `probe`.
+    /// Attaches `probe` to the tracepoint.
     ///
     /// # Errors
     ///
@@ -266,8 +266,8 @@ impl<E: Target, P: Probe<E>> Registration<E, P> {
         Self::with_priority(probe, DEFAULT_PRIORITY)
     }
 
-    /// Attaches `probe`, to be called before the probes of a lower priority and after those of
-    /// a higher one. Of the same priority, those that came first are called first.
+    /// Attaches `probe`, to be called before the probes of a lower priority and after those of a
+    /// higher one. Probes of the same priority are called in the order they were attached in.
     ///
     /// # Errors
     ///
@@ -350,8 +350,8 @@ impl<E: Target, P> Attached for Registration<E, P> {
     }
 }
 
-/// Detaches several probes, and waits until none of them runs any more: once, whereas dropping them
-/// would wait for each. What is dropped afterwards does not wait. Sleeps.
+/// Detaches several probes, and waits once until none of them is running, whereas dropping them
+/// would wait for each. Sleeps. Dropping them afterwards does not wait.
 ///
 /// # Examples
 ///
@@ -386,7 +386,7 @@ pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Attached>
     let mut any = false;
 
     for probe in probes {
-        // SAFETY: It is borrowed until this returns, so nobody drops it before that, and it is
+        // SAFETY: It is borrowed until this returns, so it is not dropped before that, and it is
         // waited for below.
         unsafe { probe.detach() };
         any = true;
@@ -449,9 +449,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Records the tracepoint if it has the wanted name, or an error if it is the second one.
+    ///
     /// # Safety
     ///
-    /// `tracepoint` must be one of `module`, which is null or not freed meanwhile.
+    /// `tracepoint` must be one of `module`, which is null or not freed during the call.
     unsafe fn look(
         &mut self,
         tracepoint: *mut bindings::tracepoint,
@@ -477,11 +479,13 @@ impl Search<'_> {
                 return;
             }
         }
-        // INVARIANT: The module is kept, unless it is that of who has this.
+        // INVARIANT: The module is kept, unless it is that of the caller.
         self.found = Ok(found);
     }
 }
 
+/// Called with each tracepoint of the kernel proper.
+///
 /// # Safety
 ///
 /// `tracepoint` must be one of the kernel proper, and `data` a `Search`.
@@ -491,9 +495,11 @@ unsafe extern "C" fn look(tracepoint: *mut bindings::tracepoint, data: *mut c_vo
     unsafe { (*data.cast::<Search<'_>>()).look(tracepoint, core::ptr::null_mut()) };
 }
 
+/// Called with each tracepoint of a module.
+///
 /// # Safety
 ///
-/// `tracepoint` must be one of `module`, which is not freed meanwhile, and `data` a `Search`.
+/// `tracepoint` must be one of `module`, which is not freed during the call, and `data` a `Search`.
 #[cfg(CONFIG_MODULES)]
 unsafe extern "C" fn look_in_module(
     tracepoint: *mut bindings::tracepoint,

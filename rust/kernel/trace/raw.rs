@@ -127,7 +127,8 @@ not_exported! {
     /// Returns `true` if the clock of an instance counts nanoseconds.
     fn trace_clock_in_ns(instance: *mut bindings::trace_array) -> bool;
 
-    /// Turns the buffer for records that may be filtered out off, if `set`, or on again.
+    /// Disables the buffer for records that may be filtered out if `set`, otherwise enables it
+    /// again.
     fn tracing_set_filter_buffering(instance: *mut bindings::trace_array, set: bool) -> c_int;
 
     /// Adds an entry to `error_log`.
@@ -171,7 +172,7 @@ not_exported! {
         on: c_int,
     ) -> c_int;
 
-    /// Notes whether an event has a trigger that needs the record.
+    /// Updates the flag for events with a trigger that needs the record.
     fn update_cond_flag(file: *mut bindings::trace_event_file);
 
     /// Returns `true` if a record is not in the ring buffer.
@@ -186,7 +187,7 @@ not_exported! {
     /// Counts one level of nesting, unless `most` are in use.
     fn trace_nesting_enter(what: c_uint, most: c_uint) -> bool;
 
-    /// Takes one level of nesting off.
+    /// Leaves one level of nesting.
     fn trace_nesting_leave(what: c_uint);
 }
 
@@ -304,7 +305,7 @@ pub(super) fn trace_arrays() -> *mut bindings::list_head {
     &raw mut bindings::ftrace_trace_arrays
 }
 
-/// Keeps the messages of this task out of `error_log`; those of none if it is null.
+/// Keeps the messages of `task` out of `error_log`, or those of no task if it is null.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 #[inline(never)]
 pub(super) fn mute_error_log(task: *mut bindings::task_struct, _held: Held<'_>) {

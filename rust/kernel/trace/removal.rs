@@ -32,13 +32,13 @@ pub(super) struct UnregisterScope<'a> {
 }
 
 impl<'a> UnregisterScope<'a> {
-    /// For a callback in which no event can be unregistered.
+    /// Creates the scope of a callback in which no event can be unregistered.
     pub(super) fn none(held: Held<'a>) -> Self {
         Self::set(NONE, held)
     }
 
-    /// For a callback in which the event with this
-    /// [id](super::builtin::event::Event::permission_id) can be.
+    /// Creates the scope of a callback in which only the event with this
+    /// [id](super::builtin::event::Event::permission_id) can be unregistered.
     pub(super) fn only(id: usize, held: Held<'a>) -> Self {
         Self::set(id, held)
     }

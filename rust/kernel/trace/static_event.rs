@@ -12,7 +12,7 @@
 //! - `scalar` and `value`: the types of fields;
 //! - `print`, `names`, `number` and `text`: what people and tools read;
 //! - `object`: the static objects that C finds by their sections, and `custom` what differs for
-//!   events on tracepoints of somebody else.
+//!   events on foreign tracepoints.
 //!
 //! All of this can be inlined into modules, so it only uses what C exports.
 
@@ -89,7 +89,7 @@ pub use crate::{
     str::as_char_ptr_in_const_context as c_str, //
 };
 
-/// A tracepoint of C that code is linked with.
+/// Returns a tracepoint of C that code is linked with.
 ///
 /// # Safety
 ///

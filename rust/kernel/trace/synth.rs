@@ -218,8 +218,8 @@ unsafe impl Send for EventRef {}
 unsafe impl Sync for EventRef {}
 
 impl EventRef {
-    /// Finds an event by its name, without the system. `None` if there is none, or if too many
-    /// references are counted.
+    /// Finds an event by its name, without the system. Returns `None` if it does not exist, or if
+    /// its reference count is exhausted.
     pub fn find(name: &CStr, held: Held<'_>) -> Option<Self> {
         // SAFETY: `held` is evidence that `event_mutex` is held.
         let event = NonNull::new(unsafe { raw::find_synth_event(name.as_char_ptr()) })?;
@@ -228,8 +228,8 @@ impl EventRef {
         unsafe { Self::new(event, held) }
     }
 
-    /// The event that a file is of, if it is a synthetic one. `None` also if too many references
-    /// are counted.
+    /// Returns the event of a file, if it is a synthetic one. Returns `None` also if its reference
+    /// count is exhausted.
     pub fn of_file(file: EventFile<Locked<'_>>, held: Held<'_>) -> Option<Self> {
         // SAFETY: `event_mutex` is held, and the event of a file is valid then.
         let event = NonNull::new(unsafe { raw::find_synth_event_call(file.call()) })?;
@@ -238,7 +238,8 @@ impl EventRef {
         unsafe { Self::new(event, held) }
     }
 
-    /// Returns `None` if the reference count is exhausted, as references have leaked.
+    /// Takes a reference to the event, or returns `None` if the count is exhausted because
+    /// references have leaked.
     ///
     /// # Safety
     ///
@@ -271,16 +272,16 @@ impl EventRef {
         })
     }
 
-    /// Lets the event be removed, as far as this is concerned, which cannot be used any more then.
-    /// Calling it again does nothing.
+    /// Releases the event, which this then neither uses nor keeps from being removed. Calling it
+    /// again does nothing.
     ///
     /// Sleeps, as it waits for hits that may be in [`trace`](Self::trace).
     pub fn release(&self, held: Held<'_>) {
         Self::release_all(core::iter::once(self), held);
     }
 
-    /// [Releases](Self::release) several events, and waits only once. Does not sleep if there are
-    /// none.
+    /// Releases several events, as [`release`](Self::release) does, and waits only once. Does not
+    /// sleep for none.
     pub fn release_all<'a>(events: impl Iterator<Item = &'a Self> + Clone, held: Held<'_>) {
         let mut any = false;
 
@@ -298,7 +299,7 @@ impl EventRef {
         }
     }
 
-    /// Releases the event, which is not used by hits.
+    /// Releases the event, which no hit uses, without waiting.
     pub(super) fn release_unused(mut self, held: Held<'_>) {
         *self.state.get_mut() = CLOSED;
         self.put(held);
@@ -317,18 +318,18 @@ impl EventRef {
         }
     }
 
-    /// The event, if it was not released.
+    /// Returns the event, if it was not released.
     fn get<'h>(&self, _held: Held<'h>) -> Option<&'h bindings::synth_event> {
         if self.state.load(Relaxed) == RELEASED {
             return None;
         }
         // SAFETY: It is there by the type invariant, and is not removed during `'h`, for which
-        // `event_mutex` would have to be taken. Nobody has an exclusive reference to it; that C
+        // `event_mutex` would have to be taken. No code has an exclusive reference to it; that C
         // changes some of it is why callers only read what does not change.
         Some(unsafe { self.event.as_ref() })
     }
 
-    /// The name, without the system. Empty if it was released.
+    /// Returns the name, without the system, or an empty one if the event was released.
     pub fn name<'h>(&self, held: Held<'h>) -> &'h CStr {
         match self.get(held) {
             // SAFETY: The name is a string that is there as long as the event.
@@ -337,13 +338,13 @@ impl EventRef {
         }
     }
 
-    /// The number of fields.
+    /// Returns the number of fields.
     #[inline]
     pub fn n_fields(&self) -> usize {
         self.n_fields
     }
 
-    /// A field. `None` if there are not as many, or if the event was released.
+    /// Returns a field, or `None` if `i` is out of range or the event was released.
     pub fn field<'h>(&self, i: usize, held: Held<'h>) -> Option<Field<'h>> {
         // SAFETY: By the type invariant `get` gives a registered event, which stays so during `'h`.
         let fields = unsafe { fields(self.get(held)?) };
@@ -424,24 +425,25 @@ impl Drop for EventRef {
 pub struct Field<'h>(&'h bindings::synth_field);
 
 impl<'h> Field<'h> {
-    /// The type, as it was given when the event was defined.
+    /// Returns the type, as it was written when the event was defined.
     pub fn ty(self) -> &'h CStr {
         // SAFETY: By the type invariant it is a string that is there during `'h`.
         unsafe { CStr::from_char_ptr(self.0.type_) }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(self) -> &'h CStr {
         // SAFETY: By the type invariant it is a string that is there during `'h`.
         unsafe { CStr::from_char_ptr(self.0.name) }
     }
 
-    /// Size in bytes; 0 for a string whose length is not fixed and for a stack trace.
+    /// Returns the size in bytes, or 0 for a string whose length is not fixed and for a stack
+    /// trace.
     pub fn size(self) -> usize {
         self.0.size
     }
 
-    /// Returns `true` if the type is a signed one.
+    /// Returns `true` if the type is signed.
     pub fn is_signed(self) -> bool {
         self.0.is_signed
     }
@@ -451,7 +453,7 @@ impl<'h> Field<'h> {
         self.0.is_string
     }
 
-    /// Returns `true` if the length is not fixed: a string, or a stack trace.
+    /// Returns `true` if the length of the field is not fixed, as that of a string or stack trace.
     pub fn is_dynamic(self) -> bool {
         self.0.is_dynamic
     }
@@ -473,7 +475,7 @@ impl<'h> Field<'h> {
     }
 }
 
-/// The fields of an event.
+/// Returns the fields of an event.
 ///
 /// # Safety
 ///
@@ -495,7 +497,7 @@ unsafe fn fields<'a>(event: *const bindings::synth_event) -> &'a [*mut bindings:
 /// The type of the probes of a synthetic event.
 type Probe = unsafe extern "C" fn(*mut c_void, *mut u64, *mut c_uint);
 
-/// Calls the probes, which do not write to the values. On a CPU that is offline there are none.
+/// Calls the probes, which do not write to the values. Does nothing on a CPU that is offline.
 ///
 /// Records that `records` can write are written by it.
 ///

@@ -146,7 +146,7 @@ macro_rules! test_event {
                 Ok(Arc::new(event, GFP_KERNEL)?)
             }
 
-            /// In a callback this has to fail.
+            /// Tries to unregister the event in a callback, which has to fail.
             fn try_to_leave(&self, held: Held<'_>) {
                 if self.event.unregister(held) == Err(EBUSY) {
                     self.refused.add(1, Relaxed);
@@ -190,7 +190,7 @@ const DEFINITION: Definition<'static> = Definition {
     note: b"noted",
 };
 
-/// The kind can be registered once for all tests.
+/// Registers the kind, once for all tests.
 fn register_kind() -> Result {
     match KIND.register() {
         Err(e) if e != EBUSY => Err(e),
@@ -509,7 +509,8 @@ mod suite {
         Ok(())
     }
 
-    /// It is not only a section without preemption, though that would do with the SRCU of today.
+    /// Checks that the guard is a reader of SRCU, and not only a section without preemption,
+    /// though that would do with the SRCU of today.
     #[cfg(CONFIG_TREE_SRCU)]
     #[test]
     fn guard_is_a_reader() {

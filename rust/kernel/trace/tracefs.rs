@@ -37,7 +37,7 @@ use core::ptr::NonNull;
 
 /// A file in tracefs, which is removed when this is dropped.
 ///
-/// Whoever has it open goes on using it. The drop sleeps; in a module it takes `trace_types_lock`.
+/// It can still be used where it is open. The drop sleeps; in a module it takes `trace_types_lock`.
 ///
 /// # Invariants
 ///
@@ -82,6 +82,8 @@ pub fn create_seq_file<T: Show>(name: &CStr, mode: u16) -> Result<Entry> {
     unsafe { create(name, mode, SeqVTable::<T>::get()) }
 }
 
+/// Creates a file with these operations.
+///
 /// # Safety
 ///
 /// `fops` must suit a file without data, and be valid as long as their owner, or permanently.

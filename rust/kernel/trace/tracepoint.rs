@@ -182,12 +182,12 @@ pub(super) struct Readers(Atomic<usize>);
 
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 impl Readers {
-    /// There has been no listener.
+    /// Creates the state without a listener that was removed.
     pub(super) const fn new() -> Self {
         Self(Atomic::new(COMPLETED))
     }
 
-    /// A listener has been taken away. Does not wait.
+    /// Records that a listener was removed. Does not wait.
     pub(super) fn listener_gone(&self) {
         // SAFETY: `tracepoint_srcu` is initialised at build time.
         let cookie =
@@ -196,7 +196,7 @@ impl Readers {
         self.0.store(cookie, Relaxed);
     }
 
-    /// Waits until no guard can have a listener that was taken away. Sleeps, if it has to.
+    /// Waits until no guard can have a listener that was removed before. Sleeps, if it has to.
     pub(super) fn wait(&self) {
         let cookie = self.0.load(Relaxed);
         let srcu = &raw mut bindings::tracepoint_srcu;
@@ -225,7 +225,7 @@ unsafe impl Send for Tracepoint {}
 unsafe impl Sync for Tracepoint {}
 
 impl Tracepoint {
-    /// A tracepoint without probes, and without name.
+    /// Creates a tracepoint without probes, and without name.
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(super) const fn new() -> Self {
         // INVARIANT: All zeroes is what `DEFINE_TRACE` gives but for the name, the static call and
@@ -280,6 +280,8 @@ impl Tracepoint {
         count.load(Relaxed) != 0
     }
 
+    /// Converts the pointer to a tracepoint to a reference.
+    ///
     /// # Safety
     ///
     /// `ptr` must be a tracepoint that is there during `'a`.
@@ -290,7 +292,7 @@ impl Tracepoint {
         unsafe { &*ptr.cast() }
     }
 
-    /// The probes that are attached.
+    /// Returns the attached probes.
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     #[inline]
     pub(super) fn probes<'g>(&'g self, _guard: &'g ReadGuard) -> Probes<'g> {
@@ -298,7 +300,7 @@ impl Tracepoint {
         unsafe { self.probes_unguarded() }
     }
 
-    /// The probes that are attached, for code that is called with them kept.
+    /// Returns the attached probes, for code that is called with them kept.
     ///
     /// # Safety
     ///

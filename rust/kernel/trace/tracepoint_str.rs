@@ -26,7 +26,7 @@ use crate::prelude::*;
 #[repr(transparent)]
 pub struct TracepointStr(*const c_char);
 
-// SAFETY: Nobody writes to the string.
+// SAFETY: The string is not written to.
 unsafe impl Send for TracepointStr {}
 // SAFETY: As above.
 unsafe impl Sync for TracepointStr {}
@@ -37,7 +37,7 @@ unsafe impl Sync for TracepointStr {}
 const BROKEN: TracepointStr = unsafe { TracepointStr::new(c"(broken)") };
 
 impl TracepointStr {
-    /// For a static in the section of these strings.
+    /// Creates an entry, for a static in the section of these strings.
     ///
     /// # Safety
     ///
@@ -48,7 +48,8 @@ impl TracepointStr {
         Self(crate::str::as_char_ptr_in_const_context(text))
     }
 
-    /// The string of a record, which may say anything.
+    /// Returns the string at the address in a record, or a substitute if it is not a registered
+    /// string.
     #[cfg(CONFIG_EVENT_TRACING)]
     fn look_up(address: *const c_char) -> Self {
         // SAFETY: C compares the address with those of the section.
@@ -60,7 +61,7 @@ impl TracepointStr {
         }
     }
 
-    /// The string.
+    /// Returns the string.
     pub fn as_c_str(&self) -> &'static CStr {
         // SAFETY: By the type invariant.
         unsafe { CStr::from_char_ptr(self.0) }
@@ -107,7 +108,7 @@ impl Argument for TracepointStr {
     note = "that is for strings: a field that is `str`, `[char; N]` or a `TracepointStr`"
 )]
 pub unsafe trait Listed {
-    /// The argument for C.
+    /// Returns the argument for C.
     fn listed(self) -> *const c_char;
 }
 
@@ -119,7 +120,7 @@ unsafe impl Listed for TracepointStr {
     }
 }
 
-/// The argument for C of a field that `%s` prints.
+/// Returns the argument for C of a field that `%s` prints.
 #[cfg(CONFIG_EVENT_TRACING)]
 #[inline(always)]
 pub fn listed<T: Listed>(value: T) -> *const c_char {

@@ -211,7 +211,7 @@ pub trait Command: Sized + 'static {
     /// was opened with `O_TRUNC`. May sleep.
     fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>);
 
-    /// The event has happened.
+    /// Called when the event has happened.
     ///
     /// Must be NMI-safe: it must not sleep, allocate, panic, or take a lock that the interrupted
     /// code may hold. It is called recursively if it generates an event whose triggers are hit.
@@ -221,7 +221,7 @@ pub trait Command: Sized + 'static {
     /// Writes the line of the trigger, with a newline. May sleep.
     fn show(trigger: &Trigger<Self>, m: &SeqFile, held: Held<'_>);
 
-    /// C has detached a trigger, as its instance is removed. May sleep.
+    /// Called after C has detached a trigger because its instance is removed. May sleep.
     ///
     /// The trigger may be hit until no CPU can be using it any more.
     /// [`EventFile::detach`] does not call this: it has a parameter for the same purpose.
@@ -368,6 +368,8 @@ impl<T: Command> CommandOps<T> {
         }
     }
 
+    /// Called for a line that was written to a `trigger` file.
+    ///
     /// # Safety
     ///
     /// `file` must be in the list of its instance, `word` and `params` be strings unless `params`
@@ -403,6 +405,8 @@ impl<T: Command> CommandOps<T> {
         from_result(|| T::parse(file, line, &mut lists).map(|()| 0))
     }
 
+    /// Called when a `trigger` file is opened with `O_TRUNC`.
+    ///
     /// # Safety
     ///
     /// `file` must be in the list of its instance, and `event_mutex` be held.
@@ -420,6 +424,8 @@ impl<T: Command> CommandOps<T> {
         T::remove_all(file, &mut lists);
     }
 
+    /// Called on a hit of a trigger that has a record; does nothing if the record is missing.
+    ///
     /// # Safety
     ///
     /// `data` must be that of a `Trigger<T>` which is not freed concurrently. `event` must be null,
@@ -446,6 +452,8 @@ impl<T: Command> CommandOps<T> {
         T::hit(trigger.data(), &hit);
     }
 
+    /// Called on a hit of a trigger that has a record, and counts the nesting.
+    ///
     /// # Safety
     ///
     /// As for `hit_record`.
@@ -466,6 +474,8 @@ impl<T: Command> CommandOps<T> {
         }
     }
 
+    /// Called on a hit of a trigger that may be without a record, and counts the nesting.
+    ///
     /// # Safety
     ///
     /// As for `hit_record`, but that preemption may be enabled if there is no record.
@@ -491,6 +501,8 @@ impl<T: Command> CommandOps<T> {
         T::hit(trigger.data(), &hit);
     }
 
+    /// Called to write the line of a trigger.
+    ///
     /// # Safety
     ///
     /// `m` must be a valid `seq_file` of this thread, `data` that of a `Trigger<T>` in a list, and
@@ -512,6 +524,8 @@ impl<T: Command> CommandOps<T> {
         0
     }
 
+    /// Called when C has detached a trigger: releases it.
+    ///
     /// # Safety
     ///
     /// `data` must be that of a `Trigger<T>` that was just taken from its list, whose reference the

@@ -24,7 +24,7 @@ use core::{
     slice, //
 };
 
-/// Returns whether the `len` bytes at `ptr` lie in the part of the address space that belongs to
+/// Returns `true` if the `len` bytes at `ptr` are in the part of the address space that belongs to
 /// user space.
 ///
 /// This says nothing about whether there is anything mapped, and [`UserSlice`] checks it by itself
@@ -53,7 +53,7 @@ pub fn access_ok(ptr: UserPtr, len: usize) -> bool {
     unsafe { bindings::access_ok(ptr.as_const_ptr(), len) }
 }
 
-/// Copies a struct from user space, in the size that user space knows it in.
+/// Copies a structure from user space, with the `size` that user space knows it by.
 ///
 /// This is how an interface can be extended: new fields are added at the end of the struct, zero
 /// means for them what was done before they existed, and the program says how large the struct is
@@ -137,7 +137,7 @@ pub fn copy_struct_from_user<T: FromBytes>(ptr: UserPtr, size: usize) -> Result<
     Ok(unsafe { out.assume_init() })
 }
 
-/// Copies what can be read of the memory at `ptr` to `out`, up to its length.
+/// Copies the readable part of the memory at `ptr` to `out`, up to the length of `out`.
 ///
 /// Returns the bytes before the first one that cannot be read: fewer than there is room for, or
 /// none, instead of an error.

@@ -39,7 +39,7 @@ pub fn charge(bytes: usize) -> Result<Charge> {
     })
 }
 
-/// Returns the size of the last [`charge`] that was refused, in a section that began with
+/// Returns the size in bytes of the last [`charge`] that was refused, in a section that began with
 /// `event_mutex` held, since the last call, or 0.
 pub fn take_missing(_section: &Unaccounted, _held: Held<'_>) -> usize {
     let missing = MISSING.load(Relaxed);

@@ -152,10 +152,10 @@ impl<T: Operations> Kind<T> {
         registered
     }
 
-    /// Removes the events of this kind that `command` means: `-:[system/]event`, or a command that
-    /// would make it up to the name, with a `!` in front or not, and what else
-    /// [`Operations::matches`] looks at. Sleeps: takes `event_mutex`. Buffers that may have records
-    /// of the event are empty then.
+    /// Removes the events of this kind that `command` names: `-:[system/]event`, or a command that
+    /// would create the event, with a `!` in front or not, and the other criteria of
+    /// [`Operations::matches`]. Sleeps: takes `event_mutex`. Buffers that may have records of the
+    /// event are empty then.
     ///
     /// # Errors
     ///
@@ -183,7 +183,7 @@ impl<T: Operations> Kind<T> {
         to_result(unsafe { bindings::dyn_events_release_all(self.ops.get()) })
     }
 
-    /// The owner of an event of this kind.
+    /// Returns the owner of an event of this kind.
     ///
     /// # Safety
     ///
@@ -195,6 +195,8 @@ impl<T: Operations> Kind<T> {
         unsafe { ArcBorrow::from_raw(Event::<T>::owner_of(ev)) }
     }
 
+    /// Called for a line that was written to `dynamic_events`.
+    ///
     /// # Safety
     ///
     /// `command` must be a string.
@@ -205,6 +207,8 @@ impl<T: Operations> Kind<T> {
         from_result(|| T::create(command).map(|()| 0))
     }
 
+    /// Called to write the line of an event.
+    ///
     /// # Safety
     ///
     /// `ev` must be that of a registered `Event<T>`, `m` a valid `seq_file` of this thread, and
@@ -222,6 +226,8 @@ impl<T: Operations> Kind<T> {
         0
     }
 
+    /// Called to find out if an event is in use.
+    ///
     /// # Safety
     ///
     /// `ev` must be that of a registered `Event<T>`, and `event_mutex` be held.
@@ -235,6 +241,8 @@ impl<T: Operations> Kind<T> {
         <T as Operations>::is_busy(&owner, held)
     }
 
+    /// Called to remove an event.
+    ///
     /// # Safety
     ///
     /// `ev` must be that of a registered `Event<T>`, and `event_mutex` be held.
@@ -250,6 +258,8 @@ impl<T: Operations> Kind<T> {
         from_result(|| T::free(owner.as_arc_borrow(), held).map(|()| 0))
     }
 
+    /// Called to find out if a command that removes events matches this one.
+    ///
     /// # Safety
     ///
     /// `ev` must be that of a registered `Event<T>`, and `event_mutex` be held. `system` must be
@@ -281,8 +291,8 @@ impl<T: Operations> Kind<T> {
     }
 }
 
-/// Returns `true` for white space in commands of C: the result of `isspace()`, which uses Latin 1
-/// and so includes a space that is not ASCII.
+/// Returns `true` for white space in commands of C. This is the result of `isspace()`, which uses
+/// Latin 1 and so includes a space that is not ASCII.
 #[inline]
 pub const fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ' | 0xa0)
@@ -299,6 +309,8 @@ pub struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
+    /// Creates the iterator over the words.
+    ///
     /// # Safety
     ///
     /// `argv` must be an array of `argc` strings, valid during `'a`, unless `argc` is not positive.

@@ -127,7 +127,7 @@ macro_rules! impl_has_event {
 /// The callbacks of an event.
 #[vtable]
 pub trait Operations: HasEvent + Send + Sync + 'static {
-    /// The kind of dynamic events that it belongs to.
+    /// Returns the kind of dynamic events that the event belongs to.
     fn kind() -> &'static Kind<Self>;
 
     /// Called before a listener is attached. May sleep.
@@ -139,7 +139,7 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Called after a listener was attached: a trace instance or perf.
+    /// Called after a listener was attached, that is, a trace instance or perf.
     fn attached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
 
     /// Called after a listener was detached.
@@ -207,27 +207,29 @@ unsafe impl<T> Send for Event<T> {}
 unsafe impl<T> Sync for Event<T> {}
 
 impl<T> Event<T> {
-    /// The directory under `events/` that it appears in.
+    /// Returns the system, the directory under `events/` that the event appears in.
     pub fn system(&self) -> &'static CStr {
         // SAFETY: The call is initialised. By the type invariant it has the class of a `Class`,
         // whose system is a static string.
         unsafe { CStr::from_char_ptr((*(*self.core.call.get()).class).system) }
     }
 
-    /// Its name.
+    /// Returns the name of the event.
     #[inline]
     pub fn name(&self) -> &CStr {
         // SAFETY: By the type invariant this is the name.
         unsafe { self.string(0, self.name_len) }
     }
 
-    /// The text that its owner wanted to keep.
+    /// Returns the text that the owner passed on creation to be kept.
     #[inline]
     pub fn note(&self) -> &CStr {
         // SAFETY: By the type invariant this is the note.
         unsafe { self.string(usize::from(self.name_len) + 1, self.note_len) }
     }
 
+    /// Returns one of the strings in the text.
+    ///
     /// # Safety
     ///
     /// There must be a string of `len` bytes from `start` on in the text.
@@ -244,23 +246,23 @@ impl<T> Event<T> {
         }
     }
 
-    /// Its fields, in the order of the definition.
+    /// Returns the fields of the event, in the order of the definition.
     pub fn fields(&self) -> Fields<'_> {
         self.core.fields.iter()
     }
 
-    /// The head of the list that C sees.
+    /// Returns the head of the list that C sees.
     #[cfg(CONFIG_RUST_TRACE_KUNIT_TEST)]
     pub(in crate::trace) fn field_list(&self) -> *mut bindings::list_head {
         self.core.fields.head()
     }
 
-    /// The `trace_event_call` of the event.
+    /// Returns the `trace_event_call` of the event.
     pub(in crate::trace) fn as_call(&self) -> *mut bindings::trace_event_call {
         self.core.call.get()
     }
 
-    /// The number that its records carry, while it is registered.
+    /// Returns the number that the records carry while the event is registered.
     pub fn type_id(&self) -> u16 {
         // SAFETY: The call is initialised. Registering and unregistering may write to the type at
         // the same time, so this is one load.
@@ -374,7 +376,8 @@ impl<T: Operations> Event<T> {
         result
     }
 
-    /// Registers the event of `owner`, taking over the reference that it stands for on success.
+    /// Registers the event of `owner`, and on success takes over the reference that `owner` stands
+    /// for.
     ///
     /// # Safety
     ///
@@ -401,7 +404,7 @@ impl<T: Operations> Event<T> {
         Ok(())
     }
 
-    /// Sets what C needs to know.
+    /// Sets the members of the event that C reads.
     ///
     /// # Safety
     ///
@@ -435,7 +438,7 @@ impl<T: Operations> Event<T> {
         }
     }
 
-    /// Waits until no reader can have a listener that was taken away before. Sleeps, if it has to.
+    /// Waits until no reader can have a listener that was removed before. Sleeps, if it has to.
     ///
     /// [`Event::unregister`] does the same, but with [`event_mutex`](crate::trace::event_mutex)
     /// held. After this it has not to wait, unless another listener was taken away since.
@@ -472,7 +475,7 @@ impl<T: Operations> Event<T> {
         // INVARIANT: C does not know the event any more, so the reference can be dropped.
         self.registered.store(false, Relaxed);
         // SAFETY: By the type invariant `data` is the pointer of an `Arc` that the registration
-        // owned a reference of, and C does not write to it. Whoever called this with a reference to
+        // owned a reference of, and C does not write to it. A caller with a reference to
         // the event has another reference of that `Arc`: in a callback that does not, permission is
         // not given.
         drop(unsafe { Arc::from_raw((*self.core.call.get()).data.cast::<T>().cast_const()) });
@@ -487,7 +490,7 @@ impl<T> Event<T> {
         self.core.dynamic.get().addr()
     }
 
-    /// The event that a `struct dyn_event` is in.
+    /// Returns the owner of the event that a `struct dyn_event` is in.
     ///
     /// # Safety
     ///

@@ -89,13 +89,13 @@ pub trait EventSeqFile: Sized + 'static {
     /// They are told to the reader, as are those of the functions below.
     fn collect<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> Result<Self::Text>;
 
-    /// Prepares it for being written, once. Called without locks. May sleep.
+    /// Prepares the data for being written, once. Called without locks. May sleep.
     ///
     /// `take` says that the file was opened for writing as well, which can mean that what is read
     /// is removed.
     fn prepare(text: &mut Self::Text, take: bool) -> Result;
 
-    /// Writes the item with this number: 0, 1, and so on.
+    /// Writes the item with this number, counted from 0.
     ///
     /// Returns `false` if there is none, in which case nothing must be written. Called without
     /// locks, and again for the same item if that has not fit in the buffer. May sleep.
@@ -236,6 +236,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         Some(f(event, &lists))
     }
 
+    /// Called to open the file.
+    ///
     /// # Safety
     ///
     /// `inode` must be that of the file of an event, and `file` be being opened with it.
@@ -258,6 +260,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         }
     }
 
+    /// Creates the state of an open file.
+    ///
     /// # Safety
     ///
     /// As that of [`with_event`](Self::with_event), and the file must be being opened.
@@ -290,6 +294,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         Ok(())
     }
 
+    /// Called to release the file.
+    ///
     /// # Safety
     ///
     /// `file` must be a file that [`open`](Self::open) has succeeded for, of `inode`, and that is
@@ -304,6 +310,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         }
     }
 
+    /// Returns the `seq_file` of an open file.
+    ///
     /// # Safety
     ///
     /// `seq_open()` must have succeeded for `file`.
@@ -313,6 +321,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         unsafe { (*file).private_data.cast() }
     }
 
+    /// Returns the state of an open file.
+    ///
     /// # Safety
     ///
     /// `m` must be a `seq_file` that was made by [`open`](Self::open), and not be released during
@@ -323,6 +333,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         unsafe { &*(*m).private.cast::<Reader<T>>() }
     }
 
+    /// Called to poll the file.
+    ///
     /// # Safety
     ///
     /// `file` must be a file that [`open`](Self::open) has succeeded for, and `wait` be null or
@@ -359,6 +371,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         events.unwrap_or(bindings::EPOLLERR)
     }
 
+    /// Called for an ioctl: sets the poll interval.
+    ///
     /// # Safety
     ///
     /// `file` must be a file that [`open`](Self::open) has succeeded for.
@@ -385,6 +399,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         })
     }
 
+    /// Returns the state of the reading.
+    ///
     /// # Safety
     ///
     /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held during
@@ -395,6 +411,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         unsafe { &mut *Self::reader(m).reading.get() }
     }
 
+    /// Called at the start of a read from an item; starts a new reading at the first one.
+    ///
     /// # Safety
     ///
     /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held, and
@@ -461,8 +479,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         Ok(())
     }
 
-    /// Takes note of a reading of which something was written. A part that was not written because
-    /// an allocation failed is still reported by polling.
+    /// Records a reading of which something was written. A part that was not written because an
+    /// allocation failed is still reported by polling.
     fn has_read(reader: &Reader<T>, news: News) {
         reader.last_read.store(news.hits, Relaxed);
         // Pollers wait for hits after this reading, or after those that another poller has seen
@@ -473,6 +491,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         }
     }
 
+    /// Called to advance to the next item.
+    ///
     /// # Safety
     ///
     /// As that of [`start`](Self::start).
@@ -489,11 +509,15 @@ impl<T: EventSeqFile> FileOperations<T> {
         }
     }
 
+    /// Called at the end of a read, and does nothing.
+    ///
     /// # Safety
     ///
     /// None: it is unsafe because C functions are.
     unsafe extern "C" fn stop(_m: *mut bindings::seq_file, _item: *mut c_void) {}
 
+    /// Called to write an item.
+    ///
     /// # Safety
     ///
     /// As that of [`start`](Self::start), which has succeeded.
@@ -565,7 +589,7 @@ impl<T: EventSeqFile> Reading<T> {
     }
 }
 
-/// The event of a file, or null if that is being removed.
+/// Returns the event of a file, or null if that is being removed.
 ///
 /// # Safety
 ///
@@ -575,6 +599,8 @@ unsafe fn event_of(file: *mut bindings::file, _held: Held<'_>) -> *mut bindings:
     unsafe { bindings::event_file_file(file) }
 }
 
+/// Opens the file of an event, as C does for its own.
+///
 /// # Safety
 ///
 /// `inode` must be that of the file of an event, and `file` be being opened with it.
@@ -584,6 +610,8 @@ unsafe fn open_event(inode: *mut bindings::inode, file: *mut bindings::file) -> 
     unsafe { bindings::tracing_open_file_tr(inode, file) }
 }
 
+/// Releases the file of an event, as C does for its own.
+///
 /// # Safety
 ///
 /// [`open_event`] must have succeeded for them, and the event not be used any more.

@@ -36,6 +36,8 @@ pub enum FilterKind {
 }
 
 impl FilterKind {
+    /// Returns the value in C; `ty` is the type of the field.
+    ///
     /// # Safety
     ///
     /// `ty` must be a string.
@@ -88,13 +90,13 @@ impl<'a> Field<'a> {
         unsafe { &*self.0.get() }
     }
 
-    /// The type, as C would write it.
+    /// Returns the type, as C would write it.
     pub fn ty(&self) -> &'a CStr {
         // SAFETY: By the invariant of `List` it is a string that lives as long as the node.
         unsafe { CStr::from_char_ptr(self.node().type_) }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &'a CStr {
         // SAFETY: By the invariant of `List` it is a string that lives as long as the node.
         unsafe { CStr::from_char_ptr(self.node().name) }
@@ -106,7 +108,7 @@ impl<'a> Field<'a> {
         self.node().offset as usize
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> usize {
         // CAST: It was made of a `u32` that fits.
         self.node().size as usize
@@ -123,7 +125,7 @@ impl<'a> Field<'a> {
 /// - `block` has no elements, only room. That begins with the strings that the list was made with,
 ///   one after the other, each with its NUL. What a node points to is behind these, or a static
 ///   string. The room does not change.
-/// - `head` is the head of a list of all nodes, which are in `block`. Nobody changes it.
+/// - `head` is the head of a list of all nodes, which are in `block`. It does not change.
 #[pin_data]
 pub(in crate::trace) struct List {
     block: KVec<u64>,
@@ -144,7 +146,7 @@ static_assert!(align_of::<Node>() <= WORD);
 /// Number of strings that a list keeps for its owner.
 const STRINGS: usize = 3;
 
-/// The text of a type that many fields have, which need not be copied.
+/// Returns the static text of a type that many fields have, which need not be copied.
 fn static_type(ty: &[u8]) -> Option<&'static CStr> {
     Some(match ty {
         b"u8" => c"u8",
@@ -232,7 +234,7 @@ impl List {
         self.block.as_ptr().cast()
     }
 
-    /// The fields, in the order they were given in.
+    /// Returns the fields, in the order they were passed in.
     pub(in crate::trace) fn iter(&self) -> Fields<'_> {
         let head = self.head.get();
 
@@ -255,8 +257,8 @@ impl List {
 ///
 /// # Safety
 ///
-/// `head` and `count` nodes from `nodes` on must be valid, and stay where they are. Nobody else may
-/// access them during the call.
+/// `head` and `count` nodes from `nodes` on must be valid, and stay where they are. No other code
+/// may access them during the call.
 unsafe fn link(head: *mut bindings::list_head, nodes: *mut Node, count: usize) {
     // SAFETY: By the safety requirements, `head` is valid and not accessed by other code.
     unsafe {
@@ -274,7 +276,8 @@ unsafe fn link(head: *mut bindings::list_head, nodes: *mut Node, count: usize) {
     }
 }
 
-/// `len` bytes, and a string with its NUL. Saturates: for that there is no memory.
+/// Returns `len` plus the length of a string with its NUL. Saturates, as no allocation of that
+/// size succeeds.
 fn with_nul(len: usize, string: &[u8]) -> usize {
     len.saturating_add(string.len()).saturating_add(1)
 }

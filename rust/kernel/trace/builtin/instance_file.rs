@@ -36,13 +36,13 @@ use core::{
 
 /// The lines of a file. All functions may sleep, and are called without a lock of tracing.
 pub trait InstanceFile: Sized + 'static {
-    /// Writes the whole text. It is called again if the text has not fit in the buffer.
+    /// Writes the whole text. Called again if the text has not fit in the buffer.
     fn show(instance: &InstanceRef, m: &SeqFile) -> Result;
 
-    /// Takes a line that was written to the file, without its newline.
+    /// Processes a line that was written to the file, without its newline.
     fn line(instance: &InstanceRef, line: &[u8]) -> Result;
 
-    /// Removes all lines: the file is being opened with `O_TRUNC`.
+    /// Removes all lines. Called when the file is opened with `O_TRUNC`.
     fn clear(instance: &InstanceRef);
 }
 
@@ -83,6 +83,8 @@ impl<T: InstanceFile> FileOperations<T> {
         }
     }
 
+    /// Called to open the file.
+    ///
     /// # Safety
     ///
     /// The private data of `inode` must be the instance, which is not freed before the file is
@@ -119,6 +121,8 @@ impl<T: InstanceFile> FileOperations<T> {
         0
     }
 
+    /// Called to release the file.
+    ///
     /// # Safety
     ///
     /// [`open`](Self::open) must have succeeded for `inode` and `file`, which are not used any
@@ -132,6 +136,8 @@ impl<T: InstanceFile> FileOperations<T> {
         ret
     }
 
+    /// Called to write the text.
+    ///
     /// # Safety
     ///
     /// `m` must be a `seq_file` that [`open`](Self::open) has made, whose lock is held.
@@ -144,6 +150,8 @@ impl<T: InstanceFile> FileOperations<T> {
         from_result(|| T::show(instance.as_deref().ok_or(ENODEV)?, m).map(|()| 0))
     }
 
+    /// Called for a write to the file.
+    ///
     /// # Safety
     ///
     /// `file` must be a file that [`open`](Self::open) has succeeded for, and `pos` be valid.
@@ -174,7 +182,7 @@ impl<T: InstanceFile> FileOperations<T> {
         }
     }
 
-    /// Returns the number of bytes that were taken.
+    /// Processes the lines of a write, and returns the number of bytes that were used.
     fn write_lines(instance: &InstanceRef, text: UserPtr, len: usize) -> Result<usize> {
         let mut copy = KVVec::new();
 
@@ -198,6 +206,8 @@ impl<T: InstanceFile> FileOperations<T> {
     }
 }
 
+/// Returns the instance that the inode is for, or null.
+///
 /// # Safety
 ///
 /// `inode` must be that of a file of an instance.
@@ -206,7 +216,7 @@ unsafe fn instance_of(inode: *mut bindings::inode) -> *mut bindings::trace_array
     unsafe { (*inode).i_private.cast() }
 }
 
-/// The instance of an open file, whose reference stays the file's.
+/// Borrows the instance of an open file, which keeps its reference.
 ///
 /// # Safety
 ///

@@ -34,6 +34,8 @@ pub struct OutputLine<'a> {
 }
 
 impl<'a> OutputLine<'a> {
+    /// Creates the line of a record.
+    ///
     /// # Safety
     ///
     /// `iter` must be valid during `'a`, accessed by no other code, and have a record of `event`,
@@ -52,7 +54,7 @@ impl<'a> OutputLine<'a> {
         }
     }
 
-    /// The record with its header, which field offsets count from.
+    /// Returns the record with its header, which field offsets count from.
     pub fn record(&self) -> &'a [u8] {
         // SAFETY: By the type invariant the iterator has a record, of the size that it says, which
         // does not change during `'a`.
@@ -76,7 +78,7 @@ impl<'a> OutputLine<'a> {
         unsafe { print_fields(self.iter, 0, self.event) };
     }
 
-    /// Used by `write!`.
+    /// Appends formatted text. Used by `write!`.
     pub fn write_fmt(&mut self, args: fmt::Arguments<'_>) {
         // SAFETY: By the type invariant the iterator is valid and ours. `%pA` takes a pointer to
         // `Arguments`.
@@ -89,8 +91,8 @@ impl<'a> OutputLine<'a> {
         };
     }
 
-    /// Appends these bytes unchanged, or nothing if they do not all fit: the line is then printed
-    /// at the next try. In C: `trace_seq_putmem()`.
+    /// Appends these bytes unchanged, or none if they do not all fit: the line is then printed at
+    /// the next try. In C: `trace_seq_putmem()`.
     pub fn write_bytes(&mut self, bytes: &[u8]) {
         // A longer text does not fit either.
         let len = c_uint::try_from(bytes.len()).unwrap_or(c_uint::MAX);
@@ -131,7 +133,7 @@ pub(in crate::trace) unsafe extern "C" fn print_fields(
     unsafe { bindings::print_event_fields(iter, event) }
 }
 
-/// Prints no more than the number of the event.
+/// Prints only the number of the event.
 ///
 /// # Safety
 ///

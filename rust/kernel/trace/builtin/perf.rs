@@ -96,6 +96,8 @@ pub struct Listener<'g> {
 }
 
 impl<'g> Listener<'g> {
+    /// Creates the view of perf as a listener of the event.
+    ///
     /// # Safety
     ///
     /// `call` must be valid during `'g`. A [`ReadGuard`] must exist during `'g` under which perf
@@ -110,7 +112,7 @@ impl<'g> Listener<'g> {
         }
     }
 
-    /// The perf events of this CPU.
+    /// Returns the perf events of this CPU.
     #[inline]
     fn head(&self) -> *mut bindings::hlist_head {
         // SAFETY: By the type invariant `perf_events` is allocated, and the guard has preemption
@@ -157,7 +159,7 @@ impl<'g> Listener<'g> {
         self.alloc(len, len.next_multiple_of(size_of::<u64>()))
     }
 
-    /// Hands a record to the perf events of this CPU from where it is, in place of
+    /// Hands a record to the perf events of this CPU without copying it first, in place of
     /// [`reserve`](Self::reserve) and [`commit`](Reservation::commit).
     ///
     /// The first [`HEADER_SIZE`] bytes are for the header, which perf writes to them. The record
@@ -258,7 +260,7 @@ impl Reservation<'_> {
         unsafe { slice::from_raw_parts_mut(self.record.add(HEADER_SIZE), self.len - HEADER_SIZE) }
     }
 
-    /// The record with its header, which field offsets count from.
+    /// Returns the record with its header, which field offsets count from.
     ///
     /// Unlike in a trace buffer the header has no values yet.
     #[inline]
@@ -268,14 +270,14 @@ impl Reservation<'_> {
         unsafe { slice::from_raw_parts(self.record, self.len) }
     }
 
-    /// The start of the record.
+    /// Returns the start of the record.
     #[inline]
     pub(in crate::trace) fn as_mut_ptr(&mut self) -> *mut u8 {
         self.record
     }
 
-    /// Has the BPF programs of the event look at the record, and hands it to the perf events of
-    /// this CPU and of `task`, as C does for events with a tracepoint. It counts as `count` hits.
+    /// Runs the BPF programs of the event on the record, and hands it to the perf events of this
+    /// CPU and of `task`, as C does for events with a tracepoint. It counts as `count` hits.
     #[inline]
     pub(in crate::trace) fn submit(self, count: u64, task: Option<&Task>) {
         match task {
@@ -304,6 +306,8 @@ impl Reservation<'_> {
         unsafe { self.submit_to(count, task.as_ptr()) };
     }
 
+    /// Submits the record with the given head and task.
+    ///
     /// # Safety
     ///
     /// `task` must be null, or a task that is there during the call, with interrupts disabled and

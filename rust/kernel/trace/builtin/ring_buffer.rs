@@ -86,6 +86,9 @@ impl<'s> Reservation<'s> {
         unsafe { Self::from_entry(entry, len, slot) }
     }
 
+    /// Creates the reservation of a record of `len` bytes, or returns `None` if C has reserved
+    /// none.
+    ///
     /// # Safety
     ///
     /// `entry` must be what `trace_event_buffer_reserve()` has returned for `slot` and `len` bytes,
@@ -109,7 +112,7 @@ impl<'s> Reservation<'s> {
         })
     }
 
-    /// The payload, which follows the header.
+    /// Returns the payload, which follows the header.
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         // SAFETY: By the type invariant there are `len` bytes at the entry that are ours alone, the
@@ -119,7 +122,7 @@ impl<'s> Reservation<'s> {
         }
     }
 
-    /// The record with its header, which field offsets count from.
+    /// Returns the record with its header, which field offsets count from.
     #[inline]
     pub fn record(&self) -> &[u8] {
         // SAFETY: By the type invariant there are `len` bytes at the entry that no other code
@@ -127,7 +130,7 @@ impl<'s> Reservation<'s> {
         unsafe { slice::from_raw_parts(self.buffer.entry.cast::<u8>(), self.len) }
     }
 
-    /// The start of the record.
+    /// Returns the start of the record.
     #[inline(always)]
     pub(in crate::trace) fn as_mut_ptr(&mut self) -> *mut u8 {
         self.buffer.entry.cast()
@@ -142,7 +145,7 @@ impl<'s> Reservation<'s> {
         !unsafe { bindings::trace_event_is_unread(self.buffer) }
     }
 
-    /// Hands the record over: filters and triggers look at it, then it is for readers.
+    /// Commits the record: filters and triggers see it, then readers.
     #[inline(always)]
     pub fn commit(self) {
         let mut this = ManuallyDrop::new(self);
@@ -161,8 +164,8 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// Not inlined: the events that modules declare write records as well, and this needs a per-CPU
-/// variable that modules cannot have.
+/// Discards a record. Not inlined, as the events that modules declare write records as well, and
+/// this needs a per-CPU variable that modules cannot have.
 ///
 /// # Safety
 ///

@@ -101,13 +101,13 @@ impl<T: Condition> ConditionalSnapshot<T> {
         })
     }
 
-    /// The condition.
+    /// Returns the condition.
     #[inline]
     pub fn condition(&self) -> &T {
         &self.condition
     }
 
-    /// Takes a snapshot if the condition says so.
+    /// Takes a snapshot if the condition is met.
     ///
     /// None is taken in NMI context, or if it was [disabled](Self::disable).
     #[inline]
@@ -119,7 +119,7 @@ impl<T: Condition> ConditionalSnapshot<T> {
         }
     }
 
-    /// Takes the condition back, and lets the instance be removed. Calling it again does nothing.
+    /// Disables the condition, so that the instance can be removed. Calling it again does nothing.
     ///
     /// Sleeps, as it waits for hits that may be in [`fire`](Self::fire).
     pub fn disable(&self, _held: Held<'_>) {
@@ -136,14 +136,14 @@ impl<T: Condition> ConditionalSnapshot<T> {
 
 impl<T: Condition> Drop for ConditionalSnapshot<T> {
     fn drop(&mut self) {
-        // Nobody is in `fire` any more, which borrows.
+        // No CPU is in `fire` any more, which borrows.
         if let Some(instance) = self.instance.get_mut().take() {
             take_back(instance);
         }
     }
 }
 
-/// C asks whether to take a snapshot.
+/// Called by C to find out if a snapshot is to be taken.
 ///
 /// # Safety
 ///
@@ -187,7 +187,7 @@ unsafe fn condition_of(array: *mut bindings::trace_array) -> *mut c_void {
     array.cast()
 }
 
-/// Takes the condition of an instance back, which must be that of the caller and not be in use.
+/// Disables the condition of an instance, which must be that of the caller and not be in use.
 fn take_back(instance: InstanceRef) {
     // SAFETY: The instance is pinned.
     #[cfg(CONFIG_TRACER_SNAPSHOT)]
@@ -197,6 +197,8 @@ fn take_back(instance: InstanceRef) {
     drop(instance);
 }
 
+/// Enables a condition, or fails with `ENODEV` in a kernel without snapshots.
+///
 /// # Safety
 ///
 /// `array` must exist, and `data` be valid for `update` until the condition is disabled.
@@ -218,6 +220,8 @@ unsafe fn enable(
     }
 }
 
+/// Evaluates the condition, and takes a snapshot if it is met.
+///
 /// # Safety
 ///
 /// `array` must be there, and `context` what the `update` of its condition takes.

@@ -62,6 +62,8 @@ pub enum Refusal {
 }
 
 impl<'g> EventFile<Listening<'g>> {
+    /// Creates the view of the file for its probe.
+    ///
     /// # Safety
     ///
     /// `ptr` must be a file that is valid during `'g`, and a [`ReadGuard`] must exist during `'g`.
@@ -94,7 +96,8 @@ impl<'g> EventFile<Listening<'g>> {
         self.wants_record_with(self.flags())
     }
 
-    /// [`wants_record`](Self::wants_record) with flags that were just read.
+    /// Returns `true` as [`wants_record`](Self::wants_record) does, with flags that were just
+    /// read.
     #[inline(always)]
     fn wants_record_with(self, flags: c_ulong) -> bool {
         // Triggers that need the record run when it is committed.
@@ -106,7 +109,7 @@ impl<'g> EventFile<Listening<'g>> {
         !unsafe { bindings::__trace_trigger_soft_disabled(self.as_raw()) }
     }
 
-    /// The longest payload that the buffer of the instance can take, in bytes.
+    /// Returns the longest payload that the buffer of the instance can take, in bytes.
     #[inline]
     pub fn max_payload(self) -> usize {
         // SAFETY: The file is valid by the type invariant, and so is its instance, which C removes
@@ -171,8 +174,8 @@ impl<'g> EventFile<Listening<'g>> {
         Some(Refusal::Busy)
     }
 
-    /// [`reserve`](Self::reserve) in a section without a guard. If the buffer could never take such
-    /// a record this is as in C.
+    /// Reserves a record as [`reserve`](Self::reserve) does, in a section without a guard. If the
+    /// buffer could never take such a record this is as in C.
     ///
     /// # Safety
     ///

@@ -32,6 +32,8 @@ use core::{
 pub struct Locked<'h>(Held<'h>);
 
 impl<'h> EventFile<Locked<'h>> {
+    /// Creates the handle of a file.
+    ///
     /// # Safety
     ///
     /// `ptr` must be a file that is in the list of its instance during `'h`.
@@ -52,14 +54,14 @@ impl<'h> EventFile<Locked<'h>> {
         unsafe { (*self.as_raw()).event_call }
     }
 
-    /// The system of the event, the name of the directory that has its directory.
+    /// Returns the system of the event, which is the name of the directory that has its directory.
     pub fn system(self) -> &'h CStr {
         // SAFETY: By the type invariant the event is there during `'h`. Its class has a name, a
         // string that is there as long as the event.
         unsafe { CStr::from_char_ptr((*(*self.call()).class).system) }
     }
 
-    /// The name of the event.
+    /// Returns the name of the event.
     pub fn name(self) -> &'h CStr {
         // SAFETY: By the type invariant the event is there.
         let name = unsafe { bindings::trace_event_name(self.call()) };
@@ -72,7 +74,7 @@ impl<'h> EventFile<Locked<'h>> {
         }
     }
 
-    /// The instance.
+    /// Returns the instance.
     pub fn instance(self) -> Instance<'h> {
         // SAFETY: By the type invariant the file is there; C sets the pointer once.
         let instance = unsafe { (*self.as_raw()).tr };
@@ -160,6 +162,8 @@ pub struct FieldInfo<'h> {
 }
 
 impl<'h> FieldInfo<'h> {
+    /// Creates the handle of a field.
+    ///
     /// # Safety
     ///
     /// `ptr` must be a field that does not change during `'h`.
@@ -176,30 +180,31 @@ impl<'h> FieldInfo<'h> {
         unsafe { self.ptr.as_ref() }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(self) -> &'h CStr {
         // SAFETY: It is a string that is there as long as the field.
         unsafe { CStr::from_char_ptr(self.raw().name) }
     }
 
-    /// The type, as C would write it.
+    /// Returns the type, as C would write it.
     pub fn ty(self) -> &'h CStr {
         // SAFETY: It is a string that is there as long as the field.
         unsafe { CStr::from_char_ptr(self.raw().type_) }
     }
 
-    /// Returns the offset in the record, including the header. Without meaning for a field that is
-    /// not in the record.
+    /// Returns the offset in the record, including the header. It is meaningless for a field that
+    /// is not in the record.
     pub fn offset(self) -> i32 {
         self.raw().offset
     }
 
-    /// Size in bytes; 4 for a `__data_loc` or a `__rel_loc`, but 8 in a synthetic event.
+    /// Returns the size in bytes, which is 4 for a `__data_loc` or a `__rel_loc`, but 8 in a
+    /// synthetic event.
     pub fn size(self) -> i32 {
         self.raw().size
     }
 
-    /// Returns `true` if the type is a signed one.
+    /// Returns `true` if the type is signed.
     pub fn is_signed(self) -> bool {
         self.raw().is_signed() != 0
     }

@@ -25,7 +25,7 @@ use core::ptr::NonNull;
 /// The access of a reference: as long as it exists, neither the event nor the instance can be
 /// removed.
 ///
-/// Meanwhile removing either of them fails with `EBUSY`, and the module of the event cannot be
+/// Until then removing either of them fails with `EBUSY`, and the module of the event cannot be
 /// unloaded.
 ///
 /// The drop sleeps: it takes `event_mutex`, which must not be held.
@@ -98,7 +98,7 @@ impl EventFile<Owned> {
         })
     }
 
-    /// The handle, to use with `event_mutex` held.
+    /// Returns the handle, to use with `event_mutex` held.
     pub fn file<'h>(&'h self, held: Held<'h>) -> EventFile<Locked<'h>> {
         // SAFETY: By the type invariant it is in the list as long as `self`.
         unsafe { EventFile::from_raw(self.ptr, held) }
@@ -133,6 +133,8 @@ impl Drop for Owned {
     }
 }
 
+/// Finds the file of an event in an instance, which then keeps no reference.
+///
 /// # Safety
 ///
 /// `event_mutex` must be held.

@@ -26,8 +26,8 @@ use core::{
 
 const NAME: &CStr = c"rust_instance_test";
 
-/// Has the records of an event filtered, so that they are first written to a page aside; no longer
-/// with `0`.
+/// Sets a filter, so that the records of an event are first written to a page aside, or removes it
+/// if `filter` is `0`.
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub(in crate::trace) fn set_filter(file: &EventFile<Owned>, filter: &CStr) -> Result {
     let mut text = KVec::new();

@@ -79,7 +79,8 @@ impl Kept {
         Ok(KBox::new(Self { text, table, next }, GFP_KERNEL)?)
     }
 
-    /// The table with this message, in the list. `None` if it is not there and cannot be added.
+    /// Finds the table with this message in the list, or adds it. Returns `None` if it cannot be
+    /// added.
     fn find(text: &CStr) -> Option<&'static ErrorTexts<1>> {
         let mut place = &FIRST;
 

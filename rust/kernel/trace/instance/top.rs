@@ -32,14 +32,15 @@ pub fn set_event(system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Resul
     })
 }
 
-/// Has the buffers of the top instance take records again, after [`tracing_off`], as the file
-/// `tracing_on` does. Any context.
+/// Enables the buffers of the top instance again after [`tracing_off`], as the file `tracing_on`
+/// does. Any context.
 pub fn tracing_on() {
     // SAFETY: There are no requirements.
     unsafe { bindings::tracing_on() };
 }
 
-/// Has the top instance take no more records, and keep those that it has. Any context.
+/// Disables the buffers of the top instance, which keep their records and refuse new ones. Any
+/// context.
 ///
 /// What makes records goes on, and is refused.
 pub fn tracing_off() {
@@ -53,8 +54,8 @@ pub fn is_on() -> bool {
     unsafe { bindings::tracing_is_on() != 0 }
 }
 
-/// Takes a snapshot of the top instance: its buffers change places with those that the file
-/// `snapshot` shows. Any context; in an NMI there is none, but a message in the trace.
+/// Takes a snapshot of the top instance by swapping its buffers with those that the file
+/// `snapshot` shows. Any context; in an NMI it takes none, but writes a message to the trace.
 ///
 /// There have to be buffers to change with: [`alloc_snapshot`] makes them, as writing to that file
 /// does. Without them tracing goes off, so that nothing of it is lost.
@@ -76,8 +77,8 @@ pub fn alloc_snapshot() -> Result {
     to_result(unsafe { raw::tracing_alloc_snapshot() })
 }
 
-/// [Takes a snapshot](snapshot), after allocating the buffers if they do not exist. Sleeps. Without
-/// memory no snapshot is taken, and C warns.
+/// Takes a [snapshot], after allocating the buffers if they do not exist. Sleeps. Without memory
+/// no snapshot is taken, and C warns.
 #[cfg(CONFIG_TRACER_SNAPSHOT)]
 pub fn snapshot_alloc() {
     // SAFETY: There are no requirements but a context that can sleep.

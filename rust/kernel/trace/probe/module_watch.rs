@@ -34,14 +34,16 @@ pub struct ModuleTracepoints<'a> {
 }
 
 impl ModuleTracepoints<'_> {
-    /// The name of the module.
+    /// Returns the name of the module.
     pub fn name(&self) -> &CStr {
         // SAFETY: By the type invariant the module is there. Its name is a string in it.
         unsafe { CStr::from_char_ptr((&raw const (*self.module).name).cast()) }
     }
 
-    /// Calls `f` with the name of each of its tracepoints.
+    /// Calls `f` with the name of each tracepoint of the module.
     pub fn for_each<F: FnMut(&CStr)>(&self, mut f: F) {
+        /// Calls the closure with the name of a tracepoint.
+        ///
         /// # Safety
         ///
         /// `tracepoint` must be one that is there, and `data` an `F`.
@@ -75,8 +77,8 @@ impl ModuleTracepoints<'_> {
 /// counts as loading of the present modules, and dropping it as their unloading.
 ///
 /// A [`Registration`](super::Registration) keeps the module that its tracepoint is in, and can only
-/// be made once that is initialised. So whoever wants to attach a probe as soon as there is
-/// something to attach it to is told here, and does it from a work item.
+/// be made once that is initialised. So code that attaches a probe as soon as there is something to
+/// attach it to is told here, and does it from a work item.
 ///
 /// The closure is called in a task, and can sleep. A lock is held, inside of `event_mutex`, that is
 /// taken to look for tracepoints as well, and to make and drop watches. So neither this nor a
@@ -129,7 +131,7 @@ impl<F> ModuleWatch<F>
 where
     F: Fn(Change, &ModuleTracepoints<'_>) + Send + Sync + 'static,
 {
-    /// Begins to watch, and calls `closure` with all modules that are there. Sleeps.
+    /// Begins to watch, and calls `closure` with all modules that are loaded. Sleeps.
     pub fn new(closure: F) -> impl PinInit<Self, Error> {
         try_pin_init!(&this in Self {
             closure,
@@ -150,6 +152,8 @@ where
         }? Error)
     }
 
+    /// Called when a module with tracepoints is loaded or unloaded.
+    ///
     /// # Safety
     ///
     /// `notifier` must be that of a `Self`, whose closure is initialised, and `data` a `tp_module`

@@ -9,7 +9,7 @@ use crate::{
     prelude::*, //
 };
 
-/// Runs a program that is attached to a tracepoint.
+/// Runs a BPF program that is attached to a tracepoint.
 ///
 /// # Safety
 ///

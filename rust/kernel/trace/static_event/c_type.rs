@@ -69,10 +69,10 @@ pub unsafe trait CArgument<const CONST: bool>: Copy {
     /// The type in C.
     type C: Copy;
 
-    /// The value for C.
+    /// Returns the value for C.
     fn into_c(self) -> Self::C;
 
-    /// The value that is meant by that of C.
+    /// Converts the value of C back.
     ///
     /// # Safety
     ///

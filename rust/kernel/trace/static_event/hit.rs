@@ -18,8 +18,7 @@ pub fn cpu_is_online() -> bool {
     unsafe { bindings::tracepoint_cpu_online() }
 }
 
-/// Tells where a faultable tracepoint is hit that its probes may fault there, which debugging
-/// options check.
+/// Checks, with debugging options, that a faultable tracepoint is hit where its probes may fault.
 #[inline(always)]
 #[track_caller]
 pub fn might_fault() {
@@ -35,7 +34,7 @@ pub fn might_fault() {
     }
 }
 
-/// With lockdep, warns if RCU does not watch.
+/// Warns, with lockdep, if RCU does not watch.
 ///
 /// Not inlined, for modules to have it in one place.
 #[cfg(CONFIG_LOCKDEP)]

@@ -18,7 +18,7 @@ use crate::{
     note = "names are for integers"
 )]
 pub trait Named {
-    /// As C takes it.
+    /// Returns the value as C takes it.
     fn named(self) -> Mask;
 }
 
@@ -57,7 +57,7 @@ pub struct Name(RawName);
 unsafe impl Sync for Name {}
 
 impl Name {
-    /// A number and its name.
+    /// Creates a pair of a number and its name.
     pub const fn new(value: i128, name: &'static CStr) -> Self {
         Self::from_raw(value, crate::str::as_char_ptr_in_const_context(name))
     }
@@ -70,7 +70,7 @@ impl Name {
         })
     }
 
-    /// The names of a table, whose strings are in `labels`.
+    /// Returns the names of a table, whose strings are in `labels`.
     pub const fn table<const N: usize, const SIZE: usize>(
         entries: &[NamedValue; N],
         labels: &'static Labels<SIZE>,
@@ -93,7 +93,7 @@ impl Name {
 ///
 /// # Safety
 ///
-/// `seq` must be valid and nobody else's.
+/// `seq` must be valid, and not be used by other code.
 pub(super) unsafe fn print_flags(
     seq: *mut bindings::trace_seq,
     delimiter: &CStr,
@@ -167,7 +167,7 @@ impl NamedValue {
     /// An entry that is yet to be set.
     pub const UNSET: Self = Self::new(0, "");
 
-    /// A number and its name.
+    /// Creates a pair of a number and its name.
     pub const fn new(value: i128, label: &'static str) -> Self {
         Self { value, label }
     }
@@ -202,7 +202,7 @@ pub const fn labels_size(entries: &[NamedValue]) -> usize {
 pub struct Labels<const SIZE: usize>([u8; SIZE]);
 
 impl<const SIZE: usize> Labels<SIZE> {
-    /// Joins the strings, of which `SIZE` must be the [size](labels_size).
+    /// Joins the strings, whose [size](labels_size) must be `SIZE`.
     pub const fn new(entries: &[NamedValue]) -> Self {
         let mut labels = [0; SIZE];
         let (mut at, mut i) = (0, 0);

@@ -13,23 +13,23 @@ use crate::bindings;
     note = "C would promote it: cast it to `u32`, `i32`, `u64` or `i64`"
 )]
 pub trait Number: Copy {
-    /// `a + b`, which wraps.
+    /// Returns `a + b`, which wraps.
     fn add(self, other: Self) -> Self;
-    /// `a - b`, which wraps.
+    /// Returns `a - b`, which wraps.
     fn sub(self, other: Self) -> Self;
-    /// `a * b`, which wraps.
+    /// Returns `a * b`, which wraps.
     fn mul(self, other: Self) -> Self;
-    /// `a / b`, and 0 for no result.
+    /// Returns `a / b`, or 0 if that has no result.
     fn div(self, other: Self) -> Self;
-    /// `a % b`, and 0 for no result.
+    /// Returns `a % b`, or 0 if that has no result.
     fn rem(self, other: Self) -> Self;
-    /// `a << n`, of the last bits of `n`.
+    /// Returns `a << n`, with only the low bits of `n`.
     fn shl(self, n: u32) -> Self;
-    /// `a >> n`, of the last bits of `n`.
+    /// Returns `a >> n`, with only the low bits of `n`.
     fn shr(self, n: u32) -> Self;
-    /// `-a`, which wraps.
+    /// Returns `-a`, which wraps.
     fn neg(self) -> Self;
-    /// `~a`.
+    /// Returns `~a`.
     fn not(self) -> Self;
 }
 
@@ -51,12 +51,12 @@ quotient! {
     i64 => quotient_i64, div64_s64;
 }
 
-/// Whole seconds of nanoseconds.
+/// Returns the whole seconds of a time in nanoseconds.
 pub fn ns_to_secs(ns: u64) -> u64 {
     quotient_u64(ns, 1_000_000_000).unwrap_or(0)
 }
 
-/// Nanoseconds without whole seconds.
+/// Returns the nanoseconds beyond the whole seconds of a time.
 pub fn ns_without_secs(ns: u64) -> u32 {
     // CAST: It is less than the divisor.
     Number::rem(ns, 1_000_000_000) as u32

@@ -71,7 +71,7 @@ impl FieldSpec {
             len: len as c_int,
         };
 
-        // INVARIANT: Nobody has accessed it yet.
+        // INVARIANT: No code has accessed it yet.
         Self(Opaque::new(bindings::trace_event_fields {
             type_: ty,
             __bindgen_anon_1: bindings::trace_event_fields__bindgen_ty_1 {
@@ -80,7 +80,7 @@ impl FieldSpec {
         }))
     }
 
-    /// A field of type `T`, which C calls `ty`.
+    /// Describes a field of type `T`, which C calls `ty`.
     pub const fn value<T: Scalar>(
         ty: *const c_char,
         name: &'static CStr,
@@ -97,7 +97,7 @@ impl FieldSpec {
         )
     }
 
-    /// A field that is a structure, which C calls `ty`.
+    /// Describes a field that is a structure, which C calls `ty`.
     pub const fn structure<T: AsBytes + Copy>(
         ty: *const c_char,
         name: &'static CStr,
@@ -106,7 +106,7 @@ impl FieldSpec {
         Self::new(ty, name, size_of::<T>(), align_of::<T>(), false, filter, 0)
     }
 
-    /// An array of `N` of type `T`.
+    /// Describes a field that is an array of `N` elements of type `T`.
     pub const fn array<T: Scalar, const N: usize>(
         ty: *const c_char,
         name: &'static CStr,
@@ -125,7 +125,7 @@ impl FieldSpec {
         )
     }
 
-    /// The field that says where something of variable size is.
+    /// Describes the field that locates data of variable size.
     pub const fn span(
         ty: *const c_char,
         name: &'static CStr,
@@ -137,7 +137,7 @@ impl FieldSpec {
 
     /// Creates the entry that follows the last field.
     pub const fn end() -> Self {
-        // INVARIANT: Nobody has accessed it yet.
+        // INVARIANT: No code has accessed it yet.
         Self(Opaque::new(pin_init::zeroed()))
     }
 }
@@ -157,14 +157,14 @@ pub struct Class(Opaque<bindings::trace_event_class>);
 unsafe impl Sync for Class {}
 
 impl Class {
-    /// A class for a static.
+    /// Creates a class for a static.
     ///
     /// # Safety
     ///
     /// `this` must be the address of the static. `probe` and `perf_probe` must be functions of the
     /// prototype of all events of the class with, in front, the `trace_event_file` and the
     /// `trace_event_call` they were registered with. `custom` must be set if an event of the class
-    /// has the tracepoint of somebody else.
+    /// has a foreign tracepoint.
     pub const unsafe fn new<const N: usize>(
         this: *const Self,
         system: &'static CStr,
@@ -198,7 +198,7 @@ impl Class {
         #[cfg(not(CONFIG_PERF_EVENTS))]
         let _ = perf_probe;
 
-        // INVARIANT: Nobody has accessed it yet.
+        // INVARIANT: No code has accessed it yet.
         Self(Opaque::new(class))
     }
 }
@@ -223,7 +223,7 @@ pub enum Origin {
 unsafe impl Sync for Call {}
 
 impl Call {
-    /// An event for a static.
+    /// Creates an event for a static.
     ///
     /// With `cap_any` all users can have perf record it for their own tasks. `permission` is asked
     /// before that, for all perf events.
@@ -260,7 +260,7 @@ impl Call {
         #[cfg(not(CONFIG_PERF_EVENTS))]
         let _ = permission;
 
-        // INVARIANT: Nobody has accessed it yet.
+        // INVARIANT: No code has accessed it yet.
         Self(Opaque::new(call))
     }
 }
@@ -269,7 +269,7 @@ impl Call {
 pub type Permission =
     unsafe extern "C" fn(*mut bindings::trace_event_call, *mut bindings::perf_event) -> c_int;
 
-/// The perf event that a [`Permission`] is asked about.
+/// Converts the pointer to the perf event that a [`Permission`] is asked about.
 ///
 /// # Safety
 ///
@@ -290,7 +290,7 @@ pub struct Hooks(Opaque<bindings::tracepoint_ext>);
 unsafe impl Sync for Hooks {}
 
 impl Hooks {
-    /// The hooks of a tracepoint, and whether its probes may fault.
+    /// Creates the hooks of a tracepoint, and the flag that its probes may fault.
     pub const fn new(
         attach: Option<unsafe extern "C" fn() -> c_int>,
         detach: Option<unsafe extern "C" fn()>,
@@ -306,13 +306,13 @@ impl Hooks {
         Self(Opaque::new(ext))
     }
 
-    /// For [`Tracepoint::declared`].
+    /// Returns the pointer for [`Tracepoint::declared`].
     pub const fn as_raw(&'static self) -> *mut bindings::tracepoint_ext {
         self.0.get()
     }
 }
 
-/// The result of a hook, for C.
+/// Converts the result of a hook for C.
 pub fn hook_result(result: Result) -> c_int {
     match result {
         Ok(()) => 0,
@@ -328,7 +328,7 @@ pub struct Pointer<T: 'static>(&'static T);
 unsafe impl<T: Sync> Sync for Pointer<T> {}
 
 impl<T> Pointer<T> {
-    /// A pointer to a static.
+    /// Creates a pointer to a static.
     pub const fn new(to: &'static T) -> Self {
         Self(to)
     }
@@ -342,7 +342,7 @@ pub struct StaticCall(Opaque<bindings::static_call_key>);
 unsafe impl Sync for StaticCall {}
 
 impl StaticCall {
-    /// A static call that calls `target` to begin with.
+    /// Creates a static call that initially calls `target`.
     pub const fn new(target: *const ()) -> Self {
         let mut key: bindings::static_call_key = pin_init::zeroed();
 
@@ -355,7 +355,7 @@ impl StaticCall {
         Self(Opaque::new(key))
     }
 
-    /// For [`Tracepoint::declared`].
+    /// Returns the pointer for [`Tracepoint::declared`].
     pub const fn as_raw(&'static self) -> *mut bindings::static_call_key {
         self.0.get()
     }
@@ -372,8 +372,8 @@ unsafe impl Sync for BpfMap {}
 
 #[cfg(CONFIG_BPF_EVENTS)]
 impl BpfMap {
-    /// Has `run` called for a program that is attached to `tracepoint`, which has as many
-    /// arguments.
+    /// Creates the entry by which C calls `run` for a program that is attached to `tracepoint`,
+    /// which has as many arguments.
     pub const fn new(tracepoint: &'static Tracepoint, run: *const (), arguments: u32) -> Self {
         Self(Opaque::new(bindings::bpf_raw_event_map {
             tp: tracepoint.as_raw(),

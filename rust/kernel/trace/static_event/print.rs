@@ -41,7 +41,7 @@ macro_rules! conversion {
             /// The type of the argument of C.
             type To;
 
-            /// The argument for C.
+            /// Returns the argument for C.
             fn argument(self) -> Self::To;
         }
 
@@ -57,7 +57,7 @@ macro_rules! conversion {
             }
         })*
 
-        /// The argument for C of a value that is printed.
+        /// Returns the argument for C of a value that is printed.
         #[inline(always)]
         pub fn $function<T: $trait>(value: T) -> T::To {
             value.argument()
@@ -98,7 +98,7 @@ conversion! {
     note = "that is for `usize` and raw pointers"
 )]
 pub trait Address {
-    /// The address, which is not accessed.
+    /// Returns the address, which is not accessed.
     fn address(self) -> *const c_void;
 }
 
@@ -123,7 +123,7 @@ impl<T> Address for *mut T {
     }
 }
 
-/// The argument for C of an address that is printed.
+/// Returns the argument for C of an address that is printed.
 #[inline(always)]
 pub fn address<T: Address>(value: T) -> *const c_void {
     value.address()
@@ -134,7 +134,7 @@ pub fn part(bytes: &[u8], count: usize, size: usize) -> &[u8] {
     bytes.get(..count.saturating_mul(size)).unwrap_or(bytes)
 }
 
-/// The socket address of these bytes, for `%pIS` and the like.
+/// Returns the socket address in these bytes, for `%pIS` and the like.
 ///
 /// Those look at the family, and then at all that an address of IPv4 or IPv6 has. What has less is
 /// printed like any other family: as one without a family.
@@ -174,7 +174,7 @@ pub struct PrintLine<'a, const END: usize> {
 }
 
 impl<'a, const END: usize> PrintLine<'a, END> {
-    /// Prints the name of the event.
+    /// Creates the printer of a line, and prints the name of the event.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         })
     }
 
-    /// The iterator, to print with.
+    /// Returns the iterator, to print with.
     pub fn as_raw(&mut self) -> *mut bindings::trace_iterator {
         self.iter
     }
@@ -246,16 +246,16 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         unsafe { &raw mut (*self.iter).tmp_seq }
     }
 
-    /// Bytes of the record.
+    /// Returns bytes of the record, or `None` if it is too short.
     fn bytes(&self, offset: usize, len: usize) -> Option<&[u8]> {
         if offset.checked_add(len)? > self.len {
             return None;
         }
-        // SAFETY: By the type invariant there are as many bytes, and nobody writes to them.
+        // SAFETY: By the type invariant there are as many bytes, which are not written to.
         Some(unsafe { slice::from_raw_parts(self.entry.add(offset), len) })
     }
 
-    /// The flags in the header.
+    /// Returns the flags in the header.
     pub fn flags_of_header(&self) -> u32 {
         const OFFSET: usize = core::mem::offset_of!(bindings::trace_entry, flags);
 
@@ -264,7 +264,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
             .map_or(0, |flags| u32::from(*flags))
     }
 
-    /// The value of a field.
+    /// Returns the value of a field.
     #[inline(always)]
     pub fn get<T: Scalar>(&self, offset: usize) -> T::Shown {
         build_assert!(offset + size_of::<T::Bits>() <= END);
@@ -273,12 +273,12 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         T::shown(unsafe { self.entry.add(offset).cast::<T::Bits>().read_unaligned() })
     }
 
-    /// The bytes of a field that is an array.
+    /// Returns the bytes of a field that is an array.
     pub fn array(&self, offset: usize, len: usize) -> &[u8] {
         self.bytes(offset, len).unwrap_or_default()
     }
 
-    /// The bytes of something of variable size, if they are in the record.
+    /// Returns the bytes of data of variable size, or `None` if they are not in the record.
     fn part(&self, offset: usize, relative: bool) -> Option<&[u8]> {
         let loc = u32::from_ne_bytes(self.bytes(offset, size_of::<u32>())?.try_into().ok()?);
         // CAST: These are 16 bits each.
@@ -290,12 +290,12 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         self.bytes(start, len)
     }
 
-    /// The bytes of something of variable size.
+    /// Returns the bytes of data of variable size.
     pub fn data(&self, offset: usize, relative: bool) -> &[u8] {
         self.part(offset, relative).unwrap_or_default()
     }
 
-    /// A string of variable size. One that a record was injected without has no bytes.
+    /// Returns a string of variable size, which is empty in a record that was injected without it.
     pub fn text(&self, offset: usize, relative: bool) -> *const c_char {
         match self.part(offset, relative) {
             Some([]) => c"".as_char_ptr(),
@@ -304,7 +304,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         }
     }
 
-    /// A string, of bytes of the record.
+    /// Returns the string in bytes of the record, or a substitute if they contain no NUL.
     pub fn string(&self, bytes: &[u8]) -> *const c_char {
         if bytes.contains(&0) {
             bytes.as_ptr().cast()
@@ -313,7 +313,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         }
     }
 
-    /// The names of flags, with `delimiter` between them.
+    /// Returns the names of flags, with `delimiter` between them.
     pub fn flags(
         &self,
         value: impl Named,
@@ -324,13 +324,13 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         unsafe { names::print_flags(self.scratch(), delimiter, value.named(), names) }
     }
 
-    /// The name of a number.
+    /// Returns the name of a number.
     pub fn symbol(&self, value: impl Named, names: &'static [Name]) -> *const c_char {
         // SAFETY: By the type invariant the buffer is valid and ours.
         unsafe { names::print_symbol(self.scratch(), value.named(), names) }
     }
 
-    /// Bytes in hexadecimal, with spaces between them or not.
+    /// Returns the text of bytes in hexadecimal, with spaces between them unless `joined`.
     pub fn hex(&self, bytes: &[u8], joined: bool) -> *const c_char {
         // SAFETY: By the type invariant the buffer is valid and ours. The length fits as the one of
         // the record, of which the bytes are.
@@ -344,7 +344,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         }
     }
 
-    /// Numbers of `size` bytes, which must be 1, 2, 4 or 8, in hexadecimal.
+    /// Returns the text of numbers of `size` bytes, which must be 1, 2, 4 or 8, in hexadecimal.
     pub fn numbers(&self, bytes: &[u8], size: usize) -> *const c_char {
         // SAFETY: By the type invariant the buffer is valid and ours. There are as many numbers.
         unsafe {
@@ -396,9 +396,9 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         }
     }
 
-    /// Bits, as the options of the instance want them.
+    /// Returns the text of bits, as the options of the instance require.
     ///
-    /// Behind what is in the buffer already, as that is for the same line;
+    /// The text is appended to the content of the buffer, as that is for the same line;
     /// `trace_print_bitmask_seq()` would overwrite it.
     pub fn bits(&self, bytes: &[u8]) -> *const c_char {
         let to = self.scratch();
@@ -431,7 +431,7 @@ pub struct Functions(Opaque<bindings::trace_event_functions>);
 unsafe impl Sync for Functions {}
 
 impl Functions {
-    /// Has `trace` print the records.
+    /// Creates the functions of an event whose records `trace` prints.
     pub const fn new(trace: bindings::trace_print_func) -> Self {
         let mut functions: bindings::trace_event_functions = pin_init::zeroed();
 

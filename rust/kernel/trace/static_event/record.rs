@@ -54,13 +54,13 @@ pub unsafe trait Sink {
 
     /// Reserves `len` bytes, of which [`HEADER_SIZE`](super::super::HEADER_SIZE) are the header's.
     ///
-    /// `slot` is for what a sink has to keep meanwhile.
+    /// `slot` is for what a sink has to keep until the record is committed.
     fn reserve<'s>(self, len: usize, slot: &'s mut ReservationStorage) -> Option<Self::Room<'s>>
     where
         Self: 's;
 }
 
-/// Room for what a sink has to keep while a record is written.
+/// Returns storage for the state that a sink keeps while a record is written.
 #[inline(always)]
 pub fn slot() -> ReservationStorage {
     ReservationStorage::new()
@@ -71,13 +71,12 @@ pub fn slot() -> ReservationStorage {
 /// # Safety
 ///
 /// The pointer that [`base`](Self::base) returns is valid for as many bytes as were reserved, which
-/// nobody else accesses.
+/// no other code accesses.
 pub unsafe trait Room {
-    /// The start of the record, its header.
+    /// Returns the start of the record, its header.
     fn base(&mut self) -> *mut u8;
 
-    /// Hands the record over. It counts as `count`, and is for `task` as well, if somebody counts
-    /// and asks for records of certain tasks.
+    /// Commits the record as `count` hits, also to perf events of `task`, if that is given.
     fn commit(self, count: u64, task: Option<&Task>);
 }
 
@@ -87,7 +86,7 @@ pub fn perf_count(count: u64) -> u64 {
     count
 }
 
-/// The task that a record is for.
+/// Returns the task that a record is for.
 #[inline(always)]
 pub fn perf_task<'a>(task: impl Into<Option<&'a Task>>) -> Option<&'a Task> {
     task.into()
@@ -101,7 +100,7 @@ pub fn perf_task<'a>(task: impl Into<Option<&'a Task>>) -> Option<&'a Task> {
 pub struct FileSink<'g>(EventFile<Listening<'g>>);
 
 impl<'g> FileSink<'g> {
-    /// `None` if no record is wanted.
+    /// Creates the sink of an instance, or returns `None` if no record is wanted.
     ///
     /// # Safety
     ///
@@ -160,7 +159,8 @@ pub struct PerfSink<'g>(perf::Listener<'g>);
 
 #[cfg(CONFIG_PERF_EVENTS)]
 impl<'g> PerfSink<'g> {
-    /// `None` if no perf event and no BPF program wants a record on this CPU.
+    /// Creates the sink of perf, or returns `None` if no perf event and no BPF program wants a
+    /// record on this CPU.
     ///
     /// # Safety
     ///
@@ -178,8 +178,8 @@ impl<'g> PerfSink<'g> {
         (listener.has_program() || listener.is_active()).then_some(Self(listener))
     }
 
-    /// The same for events that tell what task they are for, which may have perf events of its
-    /// own. There always is a record, as in C.
+    /// Creates the sink of perf for an event that has a task, which may have perf events of its
+    /// own. A record is always wanted, as in C.
     ///
     /// # Safety
     ///
@@ -240,14 +240,14 @@ pub struct Span {
 }
 
 impl Span {
-    /// The value of a `__data_loc` field.
+    /// Returns the value of a `__data_loc` field.
     #[inline(always)]
     fn data_loc(self) -> u32 {
         // CAST: A layout is reserved only if it ends within 16 bits.
         (self.len as u32) << 16 | self.start as u32
     }
 
-    /// The value of a `__rel_loc` field that ends at `end`.
+    /// Returns the value of a `__rel_loc` field that ends at `end`.
     #[inline(always)]
     fn rel_loc(self, end: usize) -> u32 {
         // CAST: As above.
@@ -265,7 +265,7 @@ pub struct Layout<R> {
 }
 
 impl<R> Layout<R> {
-    /// A record whose fields end at `start`.
+    /// Creates the layout of a record whose fields end at `start`.
     #[inline(always)]
     pub fn new(start: usize) -> Self {
         Self {
@@ -275,7 +275,7 @@ impl<R> Layout<R> {
         }
     }
 
-    /// Adds something of `len` bytes.
+    /// Appends data of `len` bytes to the layout, and returns its place.
     #[inline(always)]
     pub fn add(&mut self, len: usize) -> Span {
         let start = self.end;
@@ -315,7 +315,7 @@ impl<R> Layout<R> {
 ///
 /// # Invariants
 ///
-/// `base` is the start of the record, whose `len` bytes are valid for writes and nobody else's.
+/// `base` is the start of the record, whose `len` bytes are valid for writes and exclusive to it.
 pub struct ReservedRecord<R, M> {
     base: *mut u8,
     len: usize,
@@ -351,8 +351,8 @@ impl<R, M: Room> ReservedRecord<R, M> {
         unsafe { self.base.add(offset).cast::<T>().write_unaligned(value) };
     }
 
-    /// Writes a string to a field that is an array of `len` characters, and fills it with NULs. Of
-    /// a string that is too long the start is written.
+    /// Writes a string to a field that is an array of `len` characters, and pads it with NULs. A
+    /// string that is too long is cut.
     ///
     /// # Safety
     ///
@@ -369,7 +369,7 @@ impl<R, M: Room> ReservedRecord<R, M> {
         }
     }
 
-    /// Writes the field that says where something is.
+    /// Writes the field that locates the data at `span`.
     ///
     /// # Safety
     ///
@@ -386,7 +386,7 @@ impl<R, M: Room> ReservedRecord<R, M> {
         unsafe { self.put(offset, loc) };
     }
 
-    /// Writes what is at `span`, which may be longer by a NUL.
+    /// Writes the data at `span`, which may be one NUL longer than `source`.
     ///
     /// # Safety
     ///
@@ -406,7 +406,7 @@ impl<R, M: Room> ReservedRecord<R, M> {
         }
     }
 
-    /// Writes the elements of `source` to `span`, or zeroes if it has less than it said.
+    /// Writes the elements of `source` to `span`, and zeroes for those that it lacks.
     ///
     /// # Safety
     ///
@@ -464,7 +464,7 @@ impl<R, M: Room> ReservedRecord<R, M> {
         write_text(room, text);
     }
 
-    /// Hands the record over.
+    /// Commits the record as `count` hits, also to perf events of `task`, if that is given.
     #[inline(always)]
     pub fn commit(self, count: u64, task: Option<&Task>) {
         self.room.commit(count, task);
@@ -498,7 +498,7 @@ impl Write for Fill<'_> {
     }
 }
 
-/// Size of a text with its NUL, of which the rest is cut if it is too long.
+/// Returns the size of a text with its NUL, up to the length at which a text is cut.
 #[inline(never)]
 pub fn text_len(text: fmt::Arguments<'_>) -> usize {
     let mut count = Count(1);

@@ -32,7 +32,7 @@ pub unsafe trait Scalar: Copy {
     /// Returns the value that is written to a record.
     fn to_bits(self) -> Self::Bits;
 
-    /// Returns the printed value of what was read from a record.
+    /// Returns the value to print for bits that were read from a record.
     fn shown(bits: Self::Bits) -> Self::Shown;
 }
 

@@ -24,7 +24,7 @@ use core::marker::PhantomData;
     note = "it takes a `&CStr`, a `&str`, a `&[u8]`, or an `Option` of one"
 )]
 pub trait StrSource<'a> {
-    /// The bytes without NUL.
+    /// Returns the bytes without NUL.
     fn bytes(self) -> &'a [u8];
 }
 
@@ -67,19 +67,19 @@ impl<'a, T: StrSource<'a>> StrSource<'a> for Option<T> {
     }
 }
 
-/// The bytes of what a `str` field is written from.
+/// Returns the bytes that a `str` field is written from.
 #[inline(always)]
 pub fn str_source<'a>(source: impl StrSource<'a>) -> &'a [u8] {
     source.bytes()
 }
 
-/// The elements that an array of variable size is written from.
+/// Returns the elements that an array of variable size is written from.
 #[inline(always)]
 pub fn array_source<T: Scalar>(source: &[T]) -> &[T] {
     source
 }
 
-/// The iterator that an array of variable size is filled from.
+/// Returns the iterator that an array of variable size is filled from.
 #[inline(always)]
 pub fn each_source<T: Scalar, I>(source: I) -> I::IntoIter
 where
@@ -88,14 +88,14 @@ where
     source.into_iter()
 }
 
-/// The size of an array of what `source` returns. [`ExactSizeIterator::len`] panics for an iterator
-/// whose bounds differ, which a hit must not do.
+/// Returns the size in bytes of an array of the items of `source`. [`ExactSizeIterator::len`]
+/// panics for an iterator whose bounds differ, which a hit must not do.
 #[inline(always)]
 pub fn each_len<T: Scalar>(source: &impl ExactSizeIterator<Item = T>) -> usize {
     source.size_hint().0.saturating_mul(size_of::<T::Bits>())
 }
 
-/// The text that a `text` field is written from.
+/// Returns the text that a `text` field is written from.
 #[inline(always)]
 pub fn text_source(source: fmt::Arguments<'_>) -> fmt::Arguments<'_> {
     source
@@ -114,6 +114,8 @@ pub struct Bits<'a> {
 }
 
 impl<'a> Bits<'a> {
+    /// Creates a view of `count` words.
+    ///
     /// # Safety
     ///
     /// `words` must be valid for reads of `count` words for `'a`, and these be written by nothing
@@ -129,14 +131,14 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     #[inline(always)]
     pub fn size(self) -> usize {
         // Cannot overflow, as there is memory of this size.
         self.count.wrapping_mul(size_of::<usize>())
     }
 
-    /// Returns the words, each as it is when it is read.
+    /// Returns the words, each as of when it is read.
     #[inline(always)]
     pub(super) fn words(self) -> impl Iterator<Item = usize> + 'a {
         (0..self.count).map(move |i| {
@@ -153,14 +155,14 @@ impl<'a> Bits<'a> {
     note = "it takes a `&Bitmap` or a `&[usize]`"
 )]
 pub trait BitmaskSource<'a> {
-    /// The bits.
+    /// Returns the bits.
     fn bits(self) -> Bits<'a>;
 }
 
 impl<'a> BitmaskSource<'a> for &'a [usize] {
     #[inline(always)]
     fn bits(self) -> Bits<'a> {
-        // SAFETY: Nobody writes to a slice while there is a shared reference to it.
+        // SAFETY: A slice is not written to while there is a shared reference to it.
         unsafe { Bits::new(self.as_ptr(), self.len()) }
     }
 }
@@ -183,13 +185,13 @@ impl<'a> BitmaskSource<'a> for &'a Bitmap {
     }
 }
 
-/// The bits that a `bitmask` field is written from.
+/// Returns the bits that a `bitmask` field is written from.
 #[inline(always)]
 pub fn bitmask_source<'a>(source: impl BitmaskSource<'a>) -> Bits<'a> {
     source.bits()
 }
 
-/// The bits that a `cpumask` field is written from.
+/// Returns the bits that a `cpumask` field is written from.
 #[inline(always)]
 pub fn cpumask_source(mask: &Cpumask) -> Bits<'_> {
     // SAFETY: A mask has full words for all CPU numbers there can be. Those of the kernel are

@@ -51,7 +51,7 @@ const COMMA: &str = ", ";
 const QUOTE: &str = "\"";
 const CLOSE: &str = " }";
 
-/// Size of a table in a print format.
+/// Returns the size of a table in a print format.
 const fn names_size(entries: &[NamedValue]) -> usize {
     let (mut size, mut i) = (0, 0);
 
@@ -114,7 +114,7 @@ impl<const N: usize> Writer<N> {
     }
 }
 
-/// Size of a text with its NUL.
+/// Returns the size of a text with its NUL.
 pub const fn size(pieces: &[Piece]) -> usize {
     let mut size = 1;
     let mut i = 0;
@@ -166,7 +166,7 @@ impl<const N: usize> Text<N> {
         Self(UnsafeCell::new(writer.text))
     }
 
-    /// The string.
+    /// Returns the string.
     pub const fn as_char_ptr(&'static self) -> *const c_char {
         self.0.get().cast_const().cast()
     }

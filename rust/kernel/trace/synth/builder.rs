@@ -91,7 +91,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// The text for C.
+    /// Returns the text for C.
     pub(super) fn text(self) -> Result<CString> {
         let text = match self {
             Self::U8 => c"u8",
@@ -156,7 +156,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// An event without fields. It needs one at least.
+    /// Starts the definition of an event without fields, of which it needs one at least.
     ///
     /// `module` is the module that creates it, which is not unloaded as long as the event is
     /// enabled, unless the event was enabled while [`create`](Self::create) was creating it, before
@@ -278,7 +278,7 @@ impl Event {
         Builder::new(name, module)?.fields(fields)?.create()
     }
 
-    /// The name, without the system.
+    /// Returns the name, without the system.
     pub fn name(&self) -> &CStr {
         self.0.name()
     }
@@ -388,7 +388,7 @@ impl Made {
         unsafe { CStr::from_char_ptr((*self.event.event.as_ptr()).name) }
     }
 
-    /// Deletes the event, for which there must be no others that use it.
+    /// Deletes the event, which must have no other users.
     fn delete(&self) -> Result {
         let guard = event_mutex::lock();
         // SAFETY: `event_mutex` is held, and this is not used to generate the event.

@@ -242,7 +242,7 @@ fn has_fields(event: &EventRef, declared: &[(Type, &CStr)], held: Held<'_>) -> R
     Ok(true)
 }
 
-/// The name of a field that is written like this: an identifier that is raw has a prefix.
+/// Returns the name of a field, without the prefix of a raw identifier.
 #[doc(hidden)]
 pub const fn field_name(ident: &CStr) -> &CStr {
     match ident.to_bytes_with_nul() {

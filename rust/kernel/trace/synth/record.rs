@@ -46,7 +46,8 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// `None` if the event has other fields as well.
+    /// Returns the way to write records of the event, or `None` if one of its fields has no fixed
+    /// length.
     ///
     /// # Safety
     ///
@@ -122,7 +123,7 @@ impl Records {
         }
     }
 
-    /// Writes the fields. `None` if there is no room for them, which is not so by the invariant.
+    /// Writes the fields. Returns `None` if they do not fit, which the invariant excludes.
     ///
     /// # Safety
     ///
@@ -150,7 +151,7 @@ impl Records {
     }
 }
 
-/// The word that begins with a number without the bits that it does not use.
+/// Clears the unused bits of a word that begins with a number.
 #[inline(always)]
 fn number(n: u64, unused: u8) -> u64 {
     let high = n.wrapping_shl(u32::from(unused));

@@ -28,7 +28,7 @@ use crate::{
 };
 use core::ptr::null_mut;
 
-/// The payload of the next record on this CPU, which is taken from the buffer.
+/// Reads the payload of the next record on this CPU, which is removed from the buffer.
 fn next_payload(file: &EventFile<Owned>, payload: &mut [u8]) -> Result {
     // SAFETY: The file is kept, and its instance has a buffer; a consumed record is not overwritten
     // until another one is consumed, which only this test could do. It has a header.

@@ -176,6 +176,8 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
+    /// Returns the shapes of the fields of an event.
+    ///
     /// # Safety
     ///
     /// `event` must be a registered event.
@@ -333,7 +335,7 @@ impl Tracer {
         })
     }
 
-    /// The event in its instance, to enable it there.
+    /// Returns the event in its instance, to enable it there.
     pub fn file(&self) -> &EventFile<Owned> {
         &self.file
     }
@@ -415,7 +417,7 @@ impl Tracer {
         })
     }
 
-    /// The names of the fields.
+    /// Returns the names of the fields.
     fn names(&self) -> impl Iterator<Item = &CStr> {
         // SAFETY: By the type invariant the event is kept, and it is registered.
         let fields = unsafe { fields(self.event.as_ptr()) };

@@ -42,17 +42,17 @@ pub trait FileOps: Sized + 'static {
         drop(data);
     }
 
-    /// Reads from it. May sleep. Returns the number of bytes.
+    /// Reads from the file. May sleep. Returns the number of bytes.
     fn read_iter(_kiocb: Kiocb<'_, Self::Data>, _iov: &mut IovIterDest<'_>) -> Result<usize> {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
 
-    /// Writes to it. May sleep. Returns the number of bytes.
+    /// Writes to the file. May sleep. Returns the number of bytes.
     fn write_iter(_kiocb: Kiocb<'_, Self::Data>, _iov: &mut IovIterSource<'_>) -> Result<usize> {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
 
-    /// An ioctl. `arg` is as user space gave it: a number, or an address there. May sleep.
+    /// Executes an ioctl. `arg` is a number or an address in user space. May sleep.
     fn ioctl(
         _data: <Self::Data as ForeignOwnable>::Borrowed<'_>,
         _file: &fs::File,
@@ -62,7 +62,7 @@ pub trait FileOps: Sized + 'static {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
 
-    /// An ioctl of a 32-bit process on a 64-bit kernel, which has none without this.
+    /// Executes an ioctl of a 32-bit process on a 64-bit kernel, which has none without this.
     #[cfg(CONFIG_COMPAT)]
     fn compat_ioctl(
         _data: <Self::Data as ForeignOwnable>::Borrowed<'_>,
@@ -115,6 +115,8 @@ impl<T: FileOps> FileVTable<T> {
         &Self::VTABLE
     }
 
+    /// Called to open the file.
+    ///
     /// # Safety
     ///
     /// `file` must be a file with these operations that is being opened.
@@ -136,6 +138,8 @@ impl<T: FileOps> FileVTable<T> {
         0
     }
 
+    /// Called to release the file.
+    ///
     /// # Safety
     ///
     /// `file` must be a file that [`open`](Self::open) has succeeded for and that is being
@@ -147,6 +151,8 @@ impl<T: FileOps> FileVTable<T> {
         0
     }
 
+    /// Called to read from the file.
+    ///
     /// # Safety
     ///
     /// `kiocb` must be valid and for a file that [`open`](Self::open) has succeeded for, and `iter`
@@ -168,6 +174,8 @@ impl<T: FileOps> FileVTable<T> {
         }
     }
 
+    /// Called to write to the file.
+    ///
     /// # Safety
     ///
     /// `kiocb` must be valid and for a file that [`open`](Self::open) has succeeded for, and `iter`
@@ -189,6 +197,8 @@ impl<T: FileOps> FileVTable<T> {
         }
     }
 
+    /// Called for an ioctl.
+    ///
     /// # Safety
     ///
     /// `file` must be a file that [`open`](Self::open) has succeeded for.
@@ -204,6 +214,8 @@ impl<T: FileOps> FileVTable<T> {
         }
     }
 
+    /// Called for an ioctl of a 32-bit process.
+    ///
     /// # Safety
     ///
     /// `file` must be a file that [`open`](Self::open) has succeeded for.

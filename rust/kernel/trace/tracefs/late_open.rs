@@ -92,6 +92,8 @@ pub(super) struct Openable {
 }
 
 impl Openable {
+    /// Lists the operations of a file that can be opened until this is dropped.
+    ///
     /// # Safety
     ///
     /// `fops` must be valid until this is dropped, and until references to their owner that were
@@ -144,6 +146,8 @@ impl FileOperations {
     }
 }
 
+/// Called to open the file: replaces the operations by those that are listed.
+///
 /// # Safety
 ///
 /// `file` must be one that is being opened, and `inode` be made for [`Openable::data`].

@@ -38,9 +38,10 @@ pub trait Show: Sized + 'static {
     /// It is called again if the text has not fit in the buffer.
     fn show(m: &SeqFile) -> Result;
 
-    /// Returns the changes of what the text is about. With this function, polling the file gives
-    /// `EPOLLPRI` if there was one after the last reading from the start (at first: after the
-    /// opening), beside what polling any file gives. Other files cannot be added to an epoll set.
+    /// Returns the changes of the subject of the text. With this function, polling the file
+    /// returns `EPOLLPRI` if a change occurred after the last reading from the start (at first:
+    /// after the opening), in addition to the events of any file. Other files cannot be added to
+    /// an epoll set.
     ///
     /// # Errors
     ///
@@ -67,7 +68,7 @@ impl Changes {
         })
     }
 
-    /// Wakes the pollers: the text is another one from now on. Any context but NMI.
+    /// Wakes the pollers, after a change of the text. Any context but NMI.
     pub fn notify(&self) {
         // A poller adds itself to the queue before it reads the count, and the waking takes the
         // lock of the queue: so either of them sees the other.
@@ -113,6 +114,8 @@ impl<T: Show> SeqVTable<T> {
         &Self::VTABLE
     }
 
+    /// Called to open the file.
+    ///
     /// # Safety
     ///
     /// `file` must be a file with these operations that is being opened.
@@ -127,7 +130,7 @@ impl<T: Show> SeqVTable<T> {
         ret
     }
 
-    /// Changes up to now are not reported to pollers.
+    /// Marks the changes up to now as known, which are not reported to pollers then.
     ///
     /// # Safety
     ///
@@ -141,7 +144,7 @@ impl<T: Show> SeqVTable<T> {
         }
     }
 
-    /// The number of changes that the reader knows of.
+    /// Returns the number of changes that the reader knows of.
     ///
     /// # Safety
     ///
@@ -152,6 +155,8 @@ impl<T: Show> SeqVTable<T> {
         unsafe { Atomic::from_ptr(&raw mut (*m).poll_event) }
     }
 
+    /// Called to poll the file.
+    ///
     /// # Safety
     ///
     /// `file` must be a file that [`open`](Self::open) has succeeded for, and `wait` be null or
@@ -181,6 +186,8 @@ impl<T: Show> SeqVTable<T> {
         events
     }
 
+    /// Called to write the text.
+    ///
     /// # Safety
     ///
     /// `m` must be valid and not be accessed by another thread.

@@ -111,6 +111,8 @@ struct Head {
 }
 
 impl<T: Command> Trigger<T> {
+    /// Converts the pointer to a trigger to a reference.
+    ///
     /// # Safety
     ///
     /// `raw` must be that of a `Trigger<T>` which is not freed during `'a`.
@@ -166,7 +168,7 @@ impl<T: Command> Trigger<T> {
         }
     }
 
-    /// The text of the filter, without the `if`.
+    /// Returns the text of the filter, without the `if`.
     pub fn filter(&self) -> Option<&CStr> {
         // SAFETY: By the type invariant it does not change during the borrow.
         let text = unsafe { (*self.raw.get()).filter_str };
@@ -290,7 +292,7 @@ pub(super) unsafe fn retire<T: Command>(
     }
     // SAFETY: As above.
     drop(unsafe { (*trigger.module.get()).take() });
-    // SAFETY: Nobody else frees it, and hits that use it are waited for.
+    // SAFETY: No other code frees it, and hits that use it are waited for.
     unsafe { raw::trigger_data_free(raw) };
 }
 
@@ -393,7 +395,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         Ok(())
     }
 
-    /// Limits how often it is hit to `n` times. It stays attached afterwards.
+    /// Limits the number of hits to `n`. The trigger stays attached afterwards.
     ///
     /// As `name:5` is in C, where only some commands have that.
     pub fn set_count(&mut self, n: usize) {

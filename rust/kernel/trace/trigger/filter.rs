@@ -51,7 +51,7 @@ impl<'h> Filter<'h> {
         Ok(filter)
     }
 
-    /// The text, without the `if`.
+    /// Returns the text, without the `if`.
     pub fn text(&self) -> &CStr {
         // SAFETY: By the type invariant it is a string.
         unsafe { CStr::from_char_ptr((*self.raw.get()).filter_str) }
@@ -81,7 +81,7 @@ impl<'h> Filter<'h> {
 
 impl Drop for Filter<'_> {
     fn drop(&mut self) {
-        // SAFETY: Nobody uses it any more.
+        // SAFETY: No code uses it any more.
         unsafe { free(self.raw.get()) };
     }
 }

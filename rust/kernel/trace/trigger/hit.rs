@@ -29,7 +29,7 @@ const WORD: usize = size_of::<u32>();
 /// During `'a`:
 ///
 /// - `event` is null, or a complete record that was reserved in `buffer` by this CPU, or by it in
-///   the page that C puts records in which may be thrown away. Nobody writes to it.
+///   the page that C puts records in which may be thrown away. It is not written to.
 /// - `instance` is there.
 /// - Preemption is disabled, and this CPU is in a section that tracepoints, events and triggers are
 ///   kept for.
@@ -42,6 +42,8 @@ pub struct Hit<'a> {
 }
 
 impl<'a> Hit<'a> {
+    /// Creates the hit of a trigger.
+    ///
     /// # Safety
     ///
     /// The invariants must be true.
@@ -60,7 +62,7 @@ impl<'a> Hit<'a> {
         }
     }
 
-    /// The record: its header, which offsets of fields count from, and all that follows.
+    /// Returns the record: its header, which offsets of fields count from, and all that follows.
     ///
     /// The length is that of the record in the buffer, which rounds it up. So a few bytes may
     /// follow that mean nothing. It is empty if there is no record, which is so for triggers of
@@ -111,8 +113,8 @@ impl<'a> Hit<'a> {
         unsafe { slice::from_raw_parts(data, len) }
     }
 
-    /// [`record`](Self::record) if it is short, as most are, and has no time stamp of its own in
-    /// front: then no function has to be called for it. `None` otherwise.
+    /// Returns the [`record`](Self::record) if it is short, as most are, and is not preceded by a
+    /// time stamp, so that no function has to be called for it. Returns `None` otherwise.
     #[inline(always)]
     pub fn short_record(&self) -> Option<&'a [u8]> {
         if self.event.is_null() {
@@ -131,7 +133,7 @@ impl<'a> Hit<'a> {
         })
     }
 
-    /// The time stamp of the record, by the clock of the instance.
+    /// Returns the time stamp of the record, by the clock of the instance.
     ///
     /// It is that which the record is read with if filter buffering is disabled, see
     /// [`Instance::disable_filter_buffering`](instance::Instance::disable_filter_buffering).
@@ -153,7 +155,7 @@ impl<'a> Hit<'a> {
         unsafe { raw::trace_clock_in_ns(self.instance) }
     }
 
-    /// The number of this CPU.
+    /// Returns the number of this CPU.
     #[inline]
     pub fn cpu(&self) -> u32 {
         // SAFETY: There are no requirements. As preemption is disabled it stays the same.

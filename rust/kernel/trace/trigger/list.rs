@@ -47,6 +47,8 @@ pub struct TriggersMut<'h> {
 }
 
 impl<'h> TriggersMut<'h> {
+    /// Creates the token.
+    ///
     /// # Safety
     ///
     /// There must be no other one as long as this one exists.
@@ -55,14 +57,14 @@ impl<'h> TriggersMut<'h> {
         Self { held }
     }
 
-    /// The token for what needs `event_mutex` held.
+    /// Returns the token for functions that need `event_mutex` held.
     pub fn held(&self) -> Held<'h> {
         self.held
     }
 }
 
 impl EventFile<Locked<'_>> {
-    /// The triggers of one command, in the order they were attached in.
+    /// Returns the triggers of one command, in the order they were attached in.
     pub fn triggers<'a, T: Command>(self, lists: &'a TriggersMut<'_>) -> Iter<'a, T>
     where
         Self: 'a,
@@ -73,7 +75,8 @@ impl EventFile<Locked<'_>> {
         }
     }
 
-    /// Detaches the first trigger of a command that `pred` is true for, and has it freed later.
+    /// Detaches the first trigger of a command for which `pred` returns `true`, and frees it
+    /// later.
     ///
     /// Returns whether there is one. `gone` is called with its data when it is in the list no more;
     /// it may still be hit, until [`synchronize`](super::synchronize) has been called. It is freed
@@ -130,7 +133,7 @@ impl EventFile<Locked<'_>> {
     }
 }
 
-/// The flags that are set by a line: one that says so, and a hash of its text.
+/// Returns the flags that a line sets on its trigger: one for all lines, and a hash of its text.
 ///
 /// Two lines of the same hash, which is one pair in 16 million, are taken for one another if they
 /// are about the same event and the command refuses the second of them.
@@ -146,14 +149,14 @@ fn mark(line: &CStr) -> c_int {
     hash as c_int | LINE
 }
 
-/// The flags of a trigger.
+/// Returns the flags of a trigger.
 fn flags(trigger: &AnyTrigger) -> &Atomic<c_int> {
-    // SAFETY: It is valid. C writes to them before others know the trigger, then nobody but
+    // SAFETY: It is valid. C writes to them before others know the trigger, then only
     // `mark_new` does.
     unsafe { Atomic::from_ptr(&raw mut (*trigger.get()).flags) }
 }
 
-/// The addresses of the first and the last trigger of an event.
+/// Returns the addresses of the first and the last trigger of an event.
 pub(super) fn ends(file: EventFile<Locked<'_>>, lists: &TriggersMut<'_>) -> [*const AnyTrigger; 2] {
     let mut all = all(file, lists).map(core::ptr::from_ref);
     let first = all.next().unwrap_or(core::ptr::null());
@@ -178,7 +181,7 @@ pub(super) fn mark_new(
         if !core::ptr::eq(trigger, before) {
             let flags = flags(trigger);
 
-            // Nobody else writes to them.
+            // No other code writes to them.
             flags.store(flags.load(Relaxed) | mark(line), Relaxed);
         }
     }
@@ -190,13 +193,14 @@ type AnyTrigger = Opaque<bindings::event_trigger_data>;
 /// The return type of [`all`].
 type All<'a> = CListIter<'a, AnyTrigger, { offset_of!(bindings::event_trigger_data, list) }>;
 
-/// The triggers of an event, of any command. They are complete, and in the list during `'a`.
+/// Returns the triggers of an event, of any command. They are complete, and in the list during
+/// `'a`.
 fn all<'a>(file: EventFile<Locked<'a>>, _lists: &'a TriggersMut<'_>) -> All<'a> {
     // SAFETY: The file is valid, and it is not accessed through the pointer here.
     let head = unsafe { &raw mut (*file.as_raw()).triggers };
 
     // SAFETY: C has initialised the list with the file, which is there as long as the handle.
-    // Nobody changes it during `'a`, as for that an exclusive reference to `_lists` is needed. All
+    // It does not change during `'a`, as for that an exclusive reference to `_lists` is needed. All
     // that is in it are triggers, and the type is transparent.
     unsafe { clist_create!(head, AnyTrigger, bindings::event_trigger_data, list) }.iter()
 }
@@ -208,7 +212,7 @@ pub struct Iter<'a, T> {
 }
 
 impl<T: Command> Iter<'_, T> {
-    /// The next one, which is that of a `Trigger<T>` in the list.
+    /// Returns the next trigger of this command, which is that of a `Trigger<T>` in the list.
     fn next_raw(&mut self) -> Option<*mut bindings::event_trigger_data> {
         let ours = T::ops().as_raw();
 
@@ -268,7 +272,7 @@ pub(super) unsafe fn link(
     to_result(ret)
 }
 
-/// Takes a trigger from the list of the file that it was [linked](link) to, even if linking has
+/// Removes a trigger from the list of the file that it was [linked](link) to, even if linking has
 /// failed.
 ///
 /// # Safety

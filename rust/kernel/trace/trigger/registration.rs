@@ -37,7 +37,8 @@ unsafe impl Send for Registration {}
 unsafe impl Sync for Registration {}
 
 impl<T: Command> CommandOps<T> {
-    /// Has trigger files understand the command. Sleeps: takes `event_mutex`.
+    /// Registers the command, which trigger files accept from then on. Sleeps: takes
+    /// `event_mutex`.
     ///
     /// # Errors
     ///
@@ -60,6 +61,8 @@ impl Drop for Registration {
     }
 }
 
+/// Registers a command.
+///
 /// # Safety
 ///
 /// `command` must be complete, and stay until what is returned is dropped.

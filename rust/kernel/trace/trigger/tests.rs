@@ -265,7 +265,7 @@ fn counts<T: Command<Data = Counts>>(file: &EventFile<Owned>) -> Result<(u32, u3
     Ok((hits.load(Relaxed), records.load(Relaxed), trigger.count()))
 }
 
-/// Has a line executed, as if it was written to the `trigger` file.
+/// Executes a line, as if it was written to the `trigger` file.
 fn obey(file: &EventFile<Owned>, line: &CStr) -> Result {
     let mut text = KVec::new();
     text.extend_from_slice(line.to_bytes_with_nul(), GFP_KERNEL)?;
@@ -357,7 +357,8 @@ mod commands {
         event.delete().map_err(|failed| failed.error)
     }
 
-    /// As system calls and uprobes have triggers hit: with preemption enabled.
+    /// Checks that preemption is disabled in a hit, even if the event happens with preemption
+    /// enabled, as those of system calls and uprobes do.
     #[cfg(CONFIG_PREEMPTION)]
     #[test]
     fn preemption_is_disabled() -> Result {
@@ -471,7 +472,8 @@ mod commands {
         event.delete().map_err(|failed| failed.error)
     }
 
-    /// Those of tracers, which nothing enables: C would call what they do not have.
+    /// Checks that triggers cannot be attached to events of tracers, which nothing enables: C
+    /// would call functions that they do not have.
     #[test]
     fn not_of_every_event() -> Result {
         let command = WORD.register()?;
@@ -496,8 +498,8 @@ mod commands {
         Ok(())
     }
 
-    /// The ring buffer has time stamps for all nested records, whatever writes them, and refuses
-    /// deeper nesting: otherwise it warns.
+    /// Checks that nesting stops before the ring buffer warns: it has time stamps for all nested
+    /// records, whatever writes them, and refuses deeper nesting.
     #[test]
     fn not_deeper_than_the_ring_buffer() -> Result {
         let fields = [(Type::U32, c"number")];
@@ -547,7 +549,8 @@ mod commands {
         event.delete().map_err(|failed| failed.error)
     }
 
-    /// That the trigger of a hit is kept would do for the probes with the SRCU of today only.
+    /// Checks that the probes are kept during a hit, for which the section that keeps its trigger
+    /// would do only with the SRCU of today.
     #[cfg(CONFIG_TREE_SRCU)]
     #[test]
     fn probes_are_kept() -> Result {

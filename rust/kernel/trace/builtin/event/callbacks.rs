@@ -26,7 +26,7 @@ use core::marker::PhantomData;
 pub(super) struct Callbacks<T>(PhantomData<T>);
 
 impl<T: Operations> Callbacks<T> {
-    /// The functions that print, which are not written to.
+    /// Returns the functions that print, which are not written to.
     pub(super) fn functions() -> *mut bindings::trace_event_functions {
         core::ptr::from_ref(&Self::FUNCTIONS).cast_mut()
     }
@@ -43,7 +43,7 @@ impl<T: Operations> Callbacks<T> {
         binary: Some(output::print_nothing),
     };
 
-    /// The owner of an event.
+    /// Returns the owner of an event.
     ///
     /// # Safety
     ///
@@ -55,7 +55,7 @@ impl<T: Operations> Callbacks<T> {
         unsafe { ArcBorrow::from_raw((*call).data.cast::<T>().cast_const()) }
     }
 
-    /// The event in its owner.
+    /// Returns the event in its owner.
     fn event<'a>(owner: &ArcBorrow<'a, T>) -> &'a Event<T> {
         let owner = core::ptr::from_ref::<T>(owner);
 
@@ -113,7 +113,7 @@ impl<T: Operations> Callbacks<T> {
         0
     }
 
-    /// Tells C the fields.
+    /// Returns the list of the fields to C.
     ///
     /// # Safety
     ///

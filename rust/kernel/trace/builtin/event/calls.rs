@@ -74,8 +74,8 @@ pub(super) unsafe fn add(core: &Core, held: Held<'_>) -> Result {
     Err(error)
 }
 
-/// Adds the call of an event to all instances. Returns `false` if one has had no memory for it; the
-/// call is removed again then, and its type unregistered.
+/// Adds the call of an event to all instances. Returns `false` if an instance had no memory for
+/// it; the call is then removed again, and its type unregistered.
 ///
 /// # Safety
 ///
@@ -93,7 +93,7 @@ unsafe fn add_call(core: &Core, _held: Held<'_>) -> Result<bool> {
     // SAFETY: As above.
     let removed = unsafe { bindings::trace_remove_event_call(call) };
 
-    // An event that is in use stays, but nobody has enabled this one: that takes `event_mutex`.
+    // An event that is in use stays, but this one is not enabled: that takes `event_mutex`.
     Ok(removed != 0)
 }
 
@@ -117,7 +117,7 @@ pub(super) unsafe fn remove(core: &Core, _held: Held<'_>) -> Result {
     Ok(())
 }
 
-/// Has the next registration get a new type.
+/// Clears the type, so that the next registration assigns a new one.
 ///
 /// # Safety
 ///

@@ -34,7 +34,7 @@ impl<T> Class<T> {
 }
 
 impl<T: Operations> Class<T> {
-    /// The class of the events of `T` in the directory `system`, for a static.
+    /// Creates the class of the events of `T` in the directory `system`, for a static.
     pub const fn new(system: &'static CStr) -> Self {
         let mut class: bindings::trace_event_class = pin_init::zeroed();
 

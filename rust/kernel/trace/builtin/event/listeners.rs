@@ -53,6 +53,8 @@ pub struct Listeners<'g> {
 }
 
 impl<'g> Listeners<'g> {
+    /// Creates the iterator over the listeners of an event.
+    ///
     /// # Safety
     ///
     /// `tracepoint` must be that of `call`, which must be valid during `'g`. Probes with a function

@@ -37,7 +37,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// A gate that is open.
+    /// Creates a gate that is open.
     pub(super) const fn new() -> Self {
         Self {
             closed: Atomic::new(false),
@@ -45,7 +45,7 @@ impl Gate {
         }
     }
 
-    /// Takes note of a hit. Returns `true` if the pollers have to be woken. Any context.
+    /// Records a hit. Returns `true` if the pollers have to be woken. Any context.
     pub(super) fn hit(&self) -> bool {
         self.noted.store(KEPT, Relaxed);
         // Pairs with the barrier in `open`: the gate is seen to be open, or the hit is seen there.
@@ -58,7 +58,8 @@ impl Gate {
         true
     }
 
-    /// Opens it. Returns `true` if the pollers have to be woken, for hits since the last look.
+    /// Opens the gate. Returns `true` if the pollers have to be woken, for hits since the last
+    /// look.
     pub(super) fn open(&self) -> bool {
         self.closed.store(false, Relaxed);
         // Pairs with the barrier in `hit`.
@@ -75,7 +76,7 @@ impl Gate {
         }
     }
 
-    /// Closes it. [`open`](Self::open) must be called after this.
+    /// Closes the gate. [`open`](Self::open) must be called after this.
     pub(super) fn close(&self) {
         self.closed.store(true, Relaxed);
     }

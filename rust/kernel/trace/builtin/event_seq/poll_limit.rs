@@ -3,15 +3,15 @@
 //! A shortest time between two wake-ups of the pollers of a file.
 //!
 //! Pollers of such a file wait in a queue of its own. One entry in the queue that hits wake is for
-//! all of them. The first hit takes it out, so those after it cost nothing until somebody polls.
+//! all of them. The first hit takes it out, so those after it cost nothing until the next poll.
 //!
 //! A poll looks at the count, and before that adds the entry, if it is not in the queue still: so a
 //! hit is in the count or takes the entry out. If it reports something a [`Gate`] is closed and a
-//! timer started, both for the interval. Polls meanwhile do not look at the count; they repeat that
+//! timer started, both for the interval. Polls until then do not look at the count but repeat that
 //! there is something to read. A hit that takes the entry out wakes the pollers if the gate is
 //! open. Otherwise the timer does, which opens it, or a poll that looks at the count before. So the
 //! first hit after a poll is followed by a wake-up of all pollers, at the latest when an interval
-//! has passed, whoever polls. Without a hit the timer runs once.
+//! has passed, whichever of them polls. Without a hit the timer runs once.
 //!
 //! C header: [`include/linux/wait.h`](srctree/include/linux/wait.h).
 
@@ -105,6 +105,8 @@ impl WorkItem for PollLimit {
 }
 
 impl PollLimit {
+    /// Creates the limit of one file to a report per `interval`.
+    ///
     /// # Errors
     ///
     /// `EINVAL` for an interval of 0, or one that is too long.
@@ -134,7 +136,7 @@ impl PollLimit {
         )
     }
 
-    /// Polls the file; `asked` is what the poller waits for, and `news` returns the present events.
+    /// Polls the file. `asked` are the events that are waited for; `news` returns the present ones.
     ///
     /// # Locking
     ///
@@ -174,17 +176,17 @@ impl PollLimit {
         events
     }
 
-    /// The last report, for [`has_read`](Self::has_read). `event_mutex` is held.
+    /// Returns the last report, for [`has_read`](Self::has_read). `event_mutex` is held.
     pub(super) fn report(&self) -> i64 {
         self.reported.load(Relaxed)
     }
 
-    /// Takes note that the file was read, with all hits that were seen by a report.
+    /// Records that the file was read, with all hits that were seen by a report.
     pub(super) fn has_read(&self, report: i64) {
         self.read.store(report, Relaxed);
     }
 
-    /// Returns what is left to read of the hits of the last report.
+    /// Returns the poll events for hits of the last report that were not read yet, or 0.
     fn unread(&self) -> u32 {
         if self.read.load(Relaxed) == self.reported.load(Relaxed) {
             0
@@ -193,7 +195,7 @@ impl PollLimit {
         }
     }
 
-    /// Keeps wake-ups back for so long.
+    /// Holds wake-ups back for `time`, in milliseconds.
     fn close(self: &Arc<Self>, time: Msecs) {
         self.gate.close();
         // If it is pending already it opens the gate earlier. What is polled then closes it again.
@@ -201,7 +203,7 @@ impl PollLimit {
         let _ = workqueue::system_dfl().enqueue_delayed(self.clone(), timer);
     }
 
-    /// Returns how long nothing is to be reported.
+    /// Returns the time for which nothing is to be reported, in milliseconds from `now`.
     fn left(&self, now: i64) -> Msecs {
         let passed = now.saturating_sub(self.reported.load(Relaxed)) / NSEC_PER_MSEC;
 
@@ -211,7 +213,8 @@ impl PollLimit {
         }
     }
 
-    /// Has the next hit noted. Hits that are not seen in the count after this are.
+    /// Arms the entry, by which the next hit is noted. Hits that are not seen in the count after
+    /// this are.
     ///
     /// An entry that is in the queue stays there: other pollers have to be woken for a hit that is
     /// seen in the count here.
@@ -233,18 +236,18 @@ impl PollLimit {
         smp_mb(Full);
     }
 
-    /// Has no hit noted.
+    /// Disarms the entry, so that no hit is noted.
     fn disarm(&self) {
         // SAFETY: The entry is in the queue, or linked to itself, which can be removed from itself.
-        // The queue's lock is taken, so `woken` is over and will not be called again. Nobody else
-        // uses the entry then.
+        // The queue's lock is taken, so `woken` is over and will not be called again. No other
+        // code uses the entry then.
         unsafe {
             bindings::remove_wait_queue(&raw mut bindings::hist_poll_wq, self.entry.get());
             bindings::INIT_LIST_HEAD(&raw mut (*self.entry.get()).entry);
         }
     }
 
-    /// Notes a hit, once.
+    /// Called on a hit: leaves the queue, and wakes the pollers if the gate is open.
     ///
     /// # Safety
     ///

@@ -225,7 +225,8 @@ mod suite {
         Ok(())
     }
 
-    /// Built-in code shares the symbols of the linker.
+    /// Checks that systems can have events of the same name, though built-in code shares the
+    /// symbols of the linker.
     #[test]
     fn systems_can_have_the_same_names() -> Result {
         static SUM: Atomic<u32> = Atomic::new(0);

@@ -66,7 +66,7 @@ const WIDE: [(u64, &str); 3] = [
 #[repr(align(8))]
 struct Record<const N: usize>([u8; N]);
 
-/// A socket address with port 8080: 127.0.0.1, or in IPv6 ::1.
+/// Returns a socket address with port 8080, and 127.0.0.1 or, in IPv6, ::1.
 fn socket_address(family: u32) -> [u8; 28] {
     let mut address = [0; 28];
 
@@ -108,7 +108,7 @@ fn printed_address(family: u32, len: usize, missing: usize) -> Result<KVec<u8>> 
     }
 }
 
-/// The same for a record that was written in this context.
+/// Returns the printed line of a record that was written in the context of these flags.
 fn printed_context(flags: u8) -> Result<KVec<u8>> {
     let mut record = Record([0; 16]);
 

@@ -48,7 +48,7 @@ const DONE: u32 = 2;
 /// The state of the probe.
 static STATE: Atomic<u32> = Atomic::new(IDLE);
 
-/// A probe that takes its time.
+/// Runs for 200 ms, as a probe.
 fn slowly(_: (u32,)) {
     STATE.store(RUNNING, Relaxed);
     fsleep(Delta::from_millis(200));
@@ -88,8 +88,8 @@ impl WorkItem for Hitter {
     }
 }
 
-/// Has another task hit the tracepoint, and calls `detach` while the probe runs there. Tells where
-/// the probe is when that returns.
+/// Runs `detach` while the probe runs in a hit by another task, and returns the state of the probe
+/// when `detach` returns.
 fn state_behind(detach: impl FnOnce()) -> Result<u32> {
     let hitter = Arc::pin_init(
         pin_init!(Hitter {
@@ -123,7 +123,7 @@ fn calls_the_probe<E: Target>() -> Result<bool> {
     let found = E::tracepoint()?;
     let tracepoint = found.as_raw();
 
-    // SAFETY: It is there as long as `found`. Nobody else attaches probes meanwhile.
+    // SAFETY: It is there as long as `found`. No other test attaches probes to it.
     unsafe {
         let key: *mut bindings::static_call_key = (*tracepoint).static_call_key;
 
@@ -158,8 +158,8 @@ mod suite {
         Ok(())
     }
 
-    /// The static call must not become the new probe while a hit has the data of the old one. Where
-    /// there are no static calls, a hit reads the probe and its data together.
+    /// Checks that the static call does not become the new probe while a hit has the data of the
+    /// old one. Without static calls, a hit reads the probe and its data together.
     #[test]
     fn replacing_the_only_probe_waits() -> Result {
         let mut old = probe::<rust_kunit_bare_faultable, _>(slowly)?;
@@ -176,7 +176,7 @@ mod suite {
         Ok(())
     }
 
-    /// The same, if the probe that is left becomes the one that the static call calls.
+    /// Checks that detaching waits if the remaining probe becomes that of the static call.
     #[test]
     fn detaching_the_first_of_two_waits() -> Result {
         let mut first = probe::<rust_kunit_bare_faultable, _>(slowly)?;
