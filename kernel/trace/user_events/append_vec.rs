@@ -32,14 +32,14 @@ const fn position(i: usize) -> (usize, usize) {
 }
 
 impl<T> AppendVec<T> {
-    /// An empty vector, without memory of its own.
+    /// Creates an empty vector, without memory of its own.
     pub(crate) const fn new() -> Self {
         Self {
             chunks: [const { SetOnce::new() }; CHUNKS],
         }
     }
 
-    /// The element at `i`, if it has been set. Any context.
+    /// Returns the element at `i`, if it has been set. Any context.
     #[inline]
     pub(crate) fn get(&self, i: usize) -> Option<&T> {
         let (chunk, at) = position(i);
@@ -75,8 +75,8 @@ impl<T> AppendVec<T> {
         Ok(())
     }
 
-    /// Sets the element at `i`, for which memory was [reserved](AppendVec::reserve); `false` if
-    /// it is set already. Locking is as there.
+    /// Sets the element at `i`, for which memory was [reserved](AppendVec::reserve), or returns
+    /// `false` if it is set already. Locking is as there.
     pub(crate) fn set(&self, i: usize, value: T) -> bool {
         let (chunk, at) = position(i);
 

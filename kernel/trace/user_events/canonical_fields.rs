@@ -124,7 +124,7 @@ struct Writer<S> {
 }
 
 impl<S: Sink> Writer<S> {
-    /// Takes a text.
+    /// Writes the words and semicolons of a text.
     fn text(&mut self, mut text: &[u8]) -> Result {
         while let Some(end) = text.iter().position(|b| *b == b';' || is_space(*b)) {
             let (word, rest) = text.split_at_checked(end).ok_or(EINVAL)?;
@@ -144,7 +144,7 @@ impl<S: Sink> Writer<S> {
         Ok(())
     }
 
-    /// Adds a word; it is empty for a semicolon without a word.
+    /// Writes a word, which is empty for a semicolon without a word.
     fn word(&mut self, word: &[u8]) -> Result {
         if self.words != 0 {
             self.sink.put(b" ")?;
@@ -165,7 +165,7 @@ impl<S: Sink> Writer<S> {
     }
 }
 
-/// A decimal number without what does not change it; all else as it is.
+/// Returns a decimal number without a leading `+` and zeroes, or any other text unchanged.
 fn shortest(text: &[u8]) -> &[u8] {
     if parse_u32(text, Base::Decimal).is_err() {
         return text;

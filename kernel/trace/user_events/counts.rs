@@ -85,7 +85,8 @@ impl Tally {
         self.files == 0 && self.perf.is_none()
     }
 
-    /// Counts an instance that has not got the record; it has lost nothing without a reason.
+    /// Counts an instance that has not got the record, unless `refusal` is `None`: nothing is lost
+    /// then.
     pub(crate) fn refuse(&mut self, refusal: Option<Refusal>) {
         if let Some(refusal) = refusal {
             self.files = self.files.wrapping_add(1 << (lane(refusal) * Self::BITS));
@@ -108,7 +109,7 @@ impl Tally {
     }
 }
 
-/// The place of a reason among the columns.
+/// Returns the column of a reason.
 const fn lane(refusal: Refusal) -> usize {
     match refusal {
         Refusal::TooLong => 0,
@@ -148,7 +149,7 @@ impl Counts {
         }
     }
 
-    /// Allocates what [`Counts::of_listeners`] counts in, if it is not there yet. May sleep.
+    /// Allocates the counters of [`Counts::of_listeners`], if they do not exist yet. May sleep.
     ///
     /// # Errors
     ///
@@ -176,7 +177,7 @@ impl Counts {
         self.failed.add(1, Relaxed);
     }
 
-    /// The counters of records. They exist if the event has, or had, a listener.
+    /// Returns the counters of records, which exist if the event has, or had, a listener.
     #[inline(always)]
     pub(crate) fn of_listeners(&self) -> Counting<'_> {
         Counting(self.of_listeners.as_ref().map(|counters| &**counters))
@@ -235,7 +236,7 @@ impl Counting<'_> {
         }
     }
 
-    /// Counts what was lost of a record that was written.
+    /// Counts the losses of a record that was written.
     pub(crate) fn lose(self, tally: &Tally) {
         let Some(all) = self.0 else {
             return;

@@ -114,7 +114,7 @@ impl UserReg {
     /// Offset of the field in which the kernel stores the index to write the event with.
     pub(crate) const WRITE_INDEX: usize = offset_of!(UserReg, write_index);
 
-    /// Checks all values; returns the bit to keep up to date.
+    /// Checks all values, and returns the bit to keep up to date.
     ///
     /// Whether the word is in user memory is for the caller to find out.
     ///
@@ -141,7 +141,7 @@ impl UserReg {
         EnableBit::new(addr, self.enable_bit, width).ok_or(EFAULT)
     }
 
-    /// Address of the description.
+    /// Returns the address of the description.
     pub(crate) fn name_args(&self) -> u64 {
         self.name_args
     }
@@ -179,7 +179,7 @@ static_assert!(size_of::<UserUnreg>() == 16);
 static_assert!(offset_of!(UserUnreg, disable_addr) == 8);
 
 impl UserUnreg {
-    /// Checks that what is reserved is not used.
+    /// Checks that reserved members are not used.
     ///
     /// # Errors
     ///
@@ -193,12 +193,12 @@ impl UserUnreg {
         Ok(())
     }
 
-    /// Address of the word.
+    /// Returns the address of the word.
     pub(crate) fn disable_addr(&self) -> u64 {
         self.disable_addr
     }
 
-    /// Number of the bit.
+    /// Returns the number of the bit.
     pub(crate) fn disable_bit(&self) -> u8 {
         self.disable_bit
     }
@@ -220,12 +220,12 @@ static_assert!(size_of::<UserBatch>() == 16);
 static_assert!(offset_of!(UserBatch, records) == 8);
 
 impl UserBatch {
-    /// Bytes of all records.
+    /// Returns the length of all records, in bytes.
     pub(crate) fn len(&self) -> u32 {
         self.len
     }
 
-    /// Address of the first record.
+    /// Returns the address of the first record.
     pub(crate) fn records(&self) -> u64 {
         self.records
     }
@@ -248,7 +248,7 @@ impl UserRecord {
     /// Each record begins at a multiple of this, counted from the first one.
     pub(crate) const ALIGN: usize = 8;
 
-    /// The beginning of a record with these bytes.
+    /// Interprets the first bytes of a record.
     pub(crate) fn new(bytes: [u8; size_of::<Self>()]) -> Self {
         let [a, b, c, d, index @ ..] = bytes;
 
@@ -258,7 +258,7 @@ impl UserRecord {
         }
     }
 
-    /// Size of the record, with this beginning and without padding.
+    /// Returns the size of the record, including these bytes but not the padding.
     pub(crate) fn size(&self) -> u32 {
         self.size
     }
@@ -282,7 +282,7 @@ impl Width {
     /// All widths.
     pub(crate) const ALL: [Width; 2] = [Width::Bits32, Width::Bits64];
 
-    /// The width of a word of so many bytes.
+    /// Returns the width of a word of `bytes` bytes, if that is a valid one.
     pub(crate) fn of(bytes: u8) -> Option<Self> {
         match bytes {
             4 => Some(Width::Bits32),
@@ -291,7 +291,7 @@ impl Width {
         }
     }
 
-    /// The width in bytes.
+    /// Returns the width in bytes.
     pub(crate) const fn bytes(self) -> u8 {
         match self {
             Width::Bits32 => 4,
@@ -299,7 +299,7 @@ impl Width {
         }
     }
 
-    /// The width in bits.
+    /// Returns the width in bits.
     pub(crate) const fn bits(self) -> u8 {
         match self {
             Width::Bits32 => 32,
@@ -355,7 +355,7 @@ impl EnableBit {
     /// Bits of a key that tell the number of the bit.
     const BIT_MASK: u64 = Self::WIDE - 1;
 
-    /// Bit number `bit` of the word of this width at `addr`.
+    /// Creates the reference to bit number `bit` of the word of this width at `addr`.
     ///
     /// `None` if there can be no such word, or if it has no such bit.
     pub(crate) fn new(addr: usize, bit: u8, width: Width) -> Option<Self> {
@@ -371,42 +371,43 @@ impl EnableBit {
         Some(Self { addr, bit, width })
     }
 
-    /// Returns the possible meanings of an address and a number: a request to unregister a bit does
-    /// not include the width of the word.
+    /// Returns the bits that an address and a number can mean, as a request to unregister a bit
+    /// does not include the width of the word.
     pub(crate) fn both_widths(addr: usize, bit: u8) -> impl Iterator<Item = Self> {
         Width::ALL
             .into_iter()
             .filter_map(move |width| Self::new(addr, bit, width))
     }
 
-    /// Address of the word, as the process wrote it.
+    /// Returns the address of the word, as the process wrote it.
     pub(crate) fn addr(&self) -> usize {
         self.addr
     }
 
-    /// Number of the bit in the word. The unit tests look at it.
+    /// Returns the number of the bit in the word. Used by the unit tests.
     #[cfg(CONFIG_USER_EVENTS_RUST_KUNIT_TEST)]
     pub(crate) fn bit(&self) -> u8 {
         self.bit
     }
 
-    /// Size of the word.
+    /// Returns the size of the word in bytes.
     pub(crate) fn bytes(&self) -> usize {
         usize::from(self.width.bytes())
     }
 
-    /// All of it in one number, without tag: equal for the same bit of the same word.
+    /// Returns address without tag, bit and width in one number, which is equal for the same bit
+    /// of the same word.
     pub(crate) fn key(&self) -> u64 {
         Self::pack(self.addr, self.bit, self.width)
     }
 
-    /// The keys of this bit as the process sees it, by address and number, for all widths of the
-    /// word.
+    /// Returns the keys of this bit as the process sees it, by address and number, for all widths
+    /// of the word.
     pub(crate) fn keys(&self) -> [u64; 2] {
         Width::ALL.map(|width| Self::pack(self.addr, self.bit, width))
     }
 
-    /// The inverse of [`EnableBit::key`].
+    /// Creates the reference from its key, as the inverse of [`EnableBit::key`].
     pub(crate) fn from_key(key: u64) -> Self {
         let width = if key & Self::WIDE != 0 {
             Width::Bits64
@@ -435,8 +436,8 @@ impl EnableBit {
         (word << Self::LOW_BITS) | wide | u64::from(bit)
     }
 
-    /// The `unsigned long` that the word is in, and the number of the bit in there: this is what
-    /// can be changed atomically.
+    /// Returns the address of the `unsigned long` that contains the word, and the number of the
+    /// bit in it, as only that can be changed atomically.
     ///
     /// A 32-bit word is a half of a 64-bit long. On a little-endian machine the half at the higher
     /// address has the upper bits, on a big-endian one it is the half at the lower address.
@@ -444,7 +445,7 @@ impl EnableBit {
         self.target_on(size_of::<usize>(), cfg!(target_endian = "big"))
     }
 
-    /// As [`EnableBit::target`], for a machine with longs of so many bytes (a power of two).
+    /// Returns [`EnableBit::target`] for a machine with longs of so many bytes (a power of two).
     pub(super) fn target_on(&self, long: usize, big_endian: bool) -> (usize, u32) {
         let start = self.addr & !long.wrapping_sub(1);
         let is_half = self.bytes() < long;

@@ -58,7 +58,7 @@ use kernel::trace::builtin::perf::{
     Sent, //
 };
 
-/// Copies a payload to a buffer of the same size; without effect if it has another.
+/// Copies a payload to a buffer of the same size, or does nothing if the sizes differ.
 ///
 /// Most payloads have few bytes: these are two words or four, which may overlap, in place of a
 /// call.
@@ -92,8 +92,8 @@ pub(crate) const SHORT: usize = 128;
 #[repr(C, align(8))]
 pub(crate) struct Buffer<T>(pub(crate) [T; HEADER_SIZE + SHORT]);
 
-/// Hands a record to the listeners of `event`. It is in memory that is aligned as a [`Buffer`],
-/// without values in its header.
+/// Hands a record to the listeners of `event`. `record` is aligned as a [`Buffer`], without values
+/// in its header.
 ///
 /// Each record is committed before the next is begun.
 ///
@@ -154,7 +154,7 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
     Ok(())
 }
 
-/// Ends a write of a record that a listener has not got.
+/// Finishes the write of a record that a listener has not got.
 #[cold]
 #[inline(never)]
 fn finish(
@@ -270,8 +270,8 @@ pub(crate) enum Long {
     WantsBuffer,
 }
 
-/// Hands a record to the listeners of `event`, whose payload is what `iov` has left. If perf cannot
-/// have it because the caller `has_no_memory` for it, the others get it.
+/// Hands a record to the listeners of `event`, whose payload is the rest of `iov`. If perf cannot
+/// get it because the caller `has_no_memory` for it, the other listeners do.
 ///
 /// # Errors
 ///
@@ -330,7 +330,7 @@ pub(crate) fn deliver_long(
     finish(event, &guard, &tally, is_delivered, true).map(|()| Long::Written)
 }
 
-/// Returns `true` if perf wants a record that only memory of the caller has room for.
+/// Returns `true` if perf wants a record for which only a buffer of the caller is large enough.
 fn wants_buffer(event: &UserEvent, guard: &ReadGuard, len: usize) -> bool {
     #[cfg(CONFIG_PERF_EVENTS)]
     {
@@ -347,8 +347,8 @@ fn wants_buffer(event: &UserEvent, guard: &ReadGuard, len: usize) -> bool {
     }
 }
 
-/// Counts a record that perf has got, or keeps the reason for which it has lost it. Returns `true`
-/// if a perf event has got it.
+/// Counts a record that perf has got, or keeps the reason for which perf has lost it. Returns
+/// `true` if a perf event has got it.
 #[cfg(CONFIG_PERF_EVENTS)]
 #[inline(always)]
 fn count_sent(counts: Counting<'_>, sent: Sent, tally: &mut Tally) -> bool {
@@ -371,8 +371,8 @@ fn no_room(len: usize) -> PerfLoss {
     }
 }
 
-/// Commits the first record, after the other listeners have got copies of it. `tally` has the
-/// losses so far.
+/// Commits the first record, after copying it to the other listeners. `tally` has the losses so
+/// far.
 #[inline(always)]
 fn copy_to_others(
     event: &UserEvent,

@@ -35,7 +35,8 @@ use kernel::{
 
 #[vtable]
 impl Operations for UserEvent {
-    /// Creates the event that a line describes. It persists until it is deleted: it has no use yet.
+    /// Creates the event that a line describes. It persists until it is deleted, as it has no use
+    /// yet.
     fn create(command: &CStr) -> Result {
         let text = command.to_bytes().strip_prefix(PREFIX).ok_or(ECANCELED)?;
         let start = text.iter().position(|b| !is_space(*b));
@@ -65,8 +66,8 @@ impl Operations for UserEvent {
         registry::get()?.delete_one(&this, held)
     }
 
-    /// `-:name` means every event of the name, as with the other dynamic events; with fields, the
-    /// one that has them.
+    /// Returns `true` if `-:name` means this event: every event of the name, as with the other
+    /// dynamic events, or with fields the one that has them.
     fn matches(
         &self,
         system: Option<&CStr>,

@@ -100,13 +100,13 @@ pub(crate) unsafe trait Followed: Send + Sync + Sized + 'static {
     /// A reference that a bit holds, as long as it is registered.
     type Use: Deref<Target = Self> + Clone + Send + Sync;
 
-    /// The bits that follow it.
+    /// Returns the bits that follow the event.
     fn sites(&self) -> &SpinLock<Sites<Self>>;
 
-    /// Returns `true` if it is on: the bits are to be set then.
+    /// Returns `true` if the event is on, so that the bits are to be set.
     fn is_on(&self) -> bool;
 
-    /// The name, for messages.
+    /// Returns the name, for messages.
     fn name(&self) -> &BStr;
 }
 
@@ -172,17 +172,17 @@ impl<E: Followed> Site<E> {
         )
     }
 
-    /// [`EnableBit::key`] of the bit.
+    /// Returns the [`EnableBit::key`] of the bit.
     pub(crate) fn key(&self) -> u64 {
         self.key
     }
 
-    /// The event that the bit follows.
+    /// Returns the event that the bit follows.
     pub(crate) fn event(&self) -> &E::Use {
         &self.event
     }
 
-    /// The set that the bit is in.
+    /// Returns the set that the bit is in.
     pub(crate) fn set(&self) -> &Arc<EnablerSet<E>> {
         &self.set
     }
@@ -262,7 +262,7 @@ impl<E: Followed> Users<E> {
         self.len = 0;
     }
 
-    /// Returns `false` if it is full then.
+    /// Adds an address space, and returns `false` if the array is full then.
     fn push(&mut self, mm: Arc<MmState<E>>) -> bool {
         if let Some(place) = self.places.get_mut(self.len) {
             *place = Some(mm);
@@ -279,7 +279,7 @@ impl<E: Followed> Users<E> {
         self.places.iter().take(self.len).flatten()
     }
 
-    /// Returns the last one of a full array: the set may have others.
+    /// Returns the last address space of a full array, for which the set may have others.
     pub(crate) fn last_if_full(&self) -> Option<&MmState<E>> {
         self.places.last()?.as_deref()
     }
@@ -342,7 +342,7 @@ impl<E: Followed> EnablerSet<E> {
         self.inner.lock().is_shared()
     }
 
-    /// Notes that the switch with this number writes no further word of the set itself. Only
+    /// Records that the switch with this number writes no further word of the set itself. Only
     /// switches call this and [`EnablerSet::is_deferred`], one at a time.
     pub(crate) fn defer(&self, switch: u64) {
         self.deferred.store(switch, Relaxed);
@@ -353,7 +353,7 @@ impl<E: Followed> EnablerSet<E> {
         self.deferred.load(Relaxed) == switch
     }
 
-    /// Returns `true` if it takes a while to take the set apart, and `leave()` would.
+    /// Returns `true` if `leave()` would remove the bits of the set, and that takes a while.
     pub(crate) fn is_slow_to_leave(&self) -> bool {
         let inner = self.inner.lock();
 
@@ -469,15 +469,15 @@ impl<E: Followed> EnablerSet<E> {
         Some((site, is_sparse))
     }
 
-    /// Returns memory for a table that has become too large. It may stay so if there is none.
+    /// Allocates memory to shrink a table that has become too large, which is kept if that fails.
     pub(crate) fn smaller(&self) -> Option<Slots<Arc<Site<E>>>> {
         let count = self.inner.lock().enablers.surplus()?;
 
         Slots::new(count, GFP_KERNEL_ACCOUNT).ok()
     }
 
-    /// Moves the table to `slots` if it is still nearly empty, and smaller then. Returns the memory
-    /// to be freed without a lock. The caller is the only one who may change the set.
+    /// Moves the table to `slots` if it is still nearly empty, and smaller then. Returns the
+    /// memory to be freed without a lock. Only the caller may change the set.
     pub(crate) fn shrink(&self, slots: Slots<Arc<Site<E>>>) -> Slots<Arc<Site<E>>> {
         let mut inner = self.inner.lock();
 
@@ -493,8 +493,8 @@ impl<E: Followed> EnablerSet<E> {
         Ok(place)
     }
 
-    /// Lets another address space use the set as well. Returns `true` if a switch is in progress,
-    /// which may not meet it.
+    /// Adds an address space to the users of the set. Returns `true` if a switch is in progress,
+    /// which may not visit it.
     pub(crate) fn share(&self, place: Place<E>) -> bool {
         let mut inner = self.inner.lock();
 
@@ -503,7 +503,7 @@ impl<E: Followed> EnablerSet<E> {
         progress::in_progress()
     }
 
-    /// Ends the use of the set by `mm`. The last user removes the bits.
+    /// Ends the use of the set by `mm`. If that was the last use, the bits are removed.
     pub(crate) fn leave(this: &Arc<Self>, mm: &MmState<E>) {
         let (state, enablers) = {
             let mut inner = this.inner.lock();
@@ -525,8 +525,8 @@ impl<E: Followed> EnablerSet<E> {
         drop(state);
     }
 
-    /// Fetches address spaces that use the set, with numbers from `first` on that are less than
-    /// `before`. There are no others if there is room left.
+    /// Fills `users` with address spaces that use the set, with numbers from `first` on that are
+    /// less than `before`. There are no others if there is room left.
     pub(crate) fn users(&self, users: &mut Users<E>, first: u64, before: u64) {
         let mut next = first;
 

@@ -199,30 +199,30 @@ impl UserEvent {
         )
     }
 
-    /// The classes of all events.
+    /// Returns the classes of all events.
     pub(crate) fn classes() -> [&'static Class<Self>; 2] {
         [&SINGLE, &MULTI]
     }
 
-    /// The trace event.
+    /// Returns the trace event.
     #[inline]
     pub(crate) fn trace(&self) -> &Event<Self> {
         &self.event
     }
 
-    /// The name that it was registered by.
+    /// Returns the name that the event was registered by.
     pub(crate) fn name(&self) -> &BStr {
         let name = self.event.name().to_bytes();
 
         BStr::from_bytes(name.get(..usize::from(self.name_len)).unwrap_or(name))
     }
 
-    /// The fields as canonical text, see [`super::canonical_fields`].
+    /// Returns the fields as canonical text, see [`super::canonical_fields`].
     pub(crate) fn signature(&self) -> &CStr {
         self.event.note()
     }
 
-    /// Returns `true` if it is one of several events that may share a name.
+    /// Returns `true` if the event is one of several that may share a name.
     pub(crate) fn is_multi(&self) -> bool {
         self.multi
     }
@@ -232,7 +232,7 @@ impl UserEvent {
         self.persist.load(Relaxed)
     }
 
-    /// Lets the event persist without uses, from now on.
+    /// Sets the event to persist without uses, from now on.
     pub(crate) fn make_persistent(&self) {
         self.persist.store(true, Relaxed);
     }
@@ -242,7 +242,7 @@ impl UserEvent {
         self.confirmed.load(Relaxed) || self.is_persistent()
     }
 
-    /// Notes that a registration of the event was successful.
+    /// Records that a registration of the event was successful.
     pub(crate) fn confirm(&self) {
         self.confirmed.store(true, Relaxed);
     }
@@ -252,30 +252,31 @@ impl UserEvent {
         self.reverted.load(Relaxed)
     }
 
-    /// Notes whether they have been. Written with `event_mutex` held.
+    /// Records if the lines of `set_user_event` have been reverted. Called with `event_mutex`
+    /// held.
     pub(crate) fn set_reverted(&self, reverted: bool) {
         self.reverted.store(reverted, Relaxed);
     }
 
-    /// The shortest payload, in bytes.
+    /// Returns the shortest payload, in bytes.
     #[inline]
     pub(crate) fn min_size(&self) -> usize {
         self.min_size
     }
 
-    /// The checks that a record has to pass.
+    /// Returns the checks that a record has to pass.
     #[inline]
     pub(crate) fn validators(&self) -> &[Validator] {
         &self.validators
     }
 
-    /// The counters of its records.
+    /// Returns the counters of the event's records.
     #[inline]
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// The [`listens`] bits.
+    /// Returns the [`listens`] bits.
     pub(crate) fn status(&self) -> u32 {
         self.status.load(Relaxed)
     }
@@ -285,7 +286,7 @@ impl UserEvent {
         self.uses() != 0
     }
 
-    /// The number of [`EventUse`]s and attached probes.
+    /// Returns the number of [`EventUse`]s and attached probes.
     pub(crate) fn uses(&self) -> usize {
         // Pairs with the decrement: observing no use implies observing all stores of the users.
         self.uses.load(Acquire)
@@ -303,7 +304,7 @@ impl UserEvent {
         self.is_used() || self.event.is_enabled() || self.event.is_referenced()
     }
 
-    /// Returns `true` if lines of `set_user_event` may be what keeps the event without users.
+    /// Returns `true` if the event may have no users, but be kept by lines of `set_user_event`.
     fn may_be_kept(&self) -> bool {
         patterns::exist() && !self.is_persistent()
     }
@@ -312,13 +313,13 @@ impl UserEvent {
         self.uses.add(1, Relaxed);
     }
 
-    /// Drops a use; returns `true` if it was the last one of an event that does not persist.
+    /// Drops a use, and returns `true` if it was the last one of an event that does not persist.
     #[must_use]
     fn release(&self) -> bool {
         self.uses.fetch_sub(1, Full) == 1 && !self.is_persistent()
     }
 
-    /// Brings `status` and the enabled words in line with the attached probes.
+    /// Updates `status` and the enabled words to the attached probes.
     fn refresh(&self, held: Held<'_>) {
         self.status.store(listens::to(&self.event), Relaxed);
         Switch::run(self, held);
@@ -334,7 +335,8 @@ unsafe impl Followed for UserEvent {
         &self.sites
     }
 
-    /// A probe of other kernel code does not count: it does not get the records.
+    /// Returns `true` if ftrace or perf listens. A probe of other kernel code does not count, as
+    /// it does not get the records.
     fn is_on(&self) -> bool {
         self.status() & (listens::FTRACE | listens::PERF) != 0
     }
@@ -381,12 +383,12 @@ impl EventUse {
         Self(event)
     }
 
-    /// The event, which this does not keep from being removed.
+    /// Returns the event, which this does not keep from being removed.
     pub(super) fn event(&self) -> Arc<UserEvent> {
         self.0.clone()
     }
 
-    /// A number that no other event has while this use is held.
+    /// Returns a number that no other event has while this use is held.
     ///
     /// # Errors
     ///

@@ -33,7 +33,7 @@ use kernel::{
 #[no_mangle]
 static set_user_event_fops: FileOperations<SetUserEvent<UserEvent>> = FileOperations::new();
 
-/// The address space `oldmm` is about to be copied to `mm`.
+/// Called when the address space `oldmm` is about to be copied to `mm`.
 ///
 /// Returns 0, or `-ENOMEM`: then there is no fork.
 ///
@@ -61,7 +61,7 @@ unsafe extern "C" fn user_event_mm_dup(
     })
 }
 
-/// The pages of the parent have been copied to `mm`.
+/// Called after the pages of the parent have been copied to `mm`.
 ///
 /// # Safety
 ///
@@ -92,7 +92,7 @@ unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
     }
 }
 
-/// An instance is being removed.
+/// Called when an instance is being removed.
 ///
 /// # Safety
 ///

@@ -19,11 +19,11 @@ use kernel::{
 static QUEUE: SetOnce<&'static Queue> = SetOnce::new();
 
 unsafe extern "C" {
-    /// In `glue.c`, for any context.
+    /// Returns `true` if the rate limit in `glue.c` permits a message. Any context.
     safe fn user_events_may_warn() -> bool;
 }
 
-/// Creates the queue. As many address spaces as it can have are waited for at a time.
+/// Creates the queue. Its limit is the number of address spaces that are waited for at a time.
 pub(super) fn init() -> Result {
     let queue = Queue::new_unbound(c"user_events", Queue::UNBOUND_MAX_ACTIVE)?;
 

@@ -88,8 +88,8 @@ struct Claim {
 }
 
 impl Index {
-    /// Returns the index of an event. Until [`Index::settle`], the index is not assigned to another
-    /// one.
+    /// Reserves the index of an event, which is not assigned to another one until
+    /// [`Index::settle`].
     fn claim(&mut self, id: NonZeroU16, events: &AppendVec<EventUse>) -> Result<u16> {
         if let Some((_, index)) = self.table.get(id) {
             return Ok(*index);
@@ -121,8 +121,8 @@ impl Index {
         Ok(index)
     }
 
-    /// Ends what [`Index::claim`] began. With `keep` the event has the index from now on. Returns
-    /// `true` if it did not have it before.
+    /// Ends a reservation by [`Index::claim`]. With `keep` the event has the index from now on.
+    /// Returns `true` if it did not have it before.
     fn settle(&mut self, index: u16, keep: bool) -> bool {
         let Some(at) = self.claims.iter().position(|claim| claim.index == index) else {
             return false;
@@ -164,7 +164,7 @@ impl Index {
 }
 
 impl DataFile {
-    /// Assigns an index to `event`: the present one if it is in the table already.
+    /// Assigns an index to `event`, which keeps a present one.
     ///
     /// `publish` is called with the index, without a lock, and with nothing left that could fail
     /// but itself. If it fails a new index is not given.
@@ -173,7 +173,7 @@ impl DataFile {
         let result = publish(u32::from(i));
         let mut index = self.index.lock();
 
-        // Whoever finds the event in the table may use the index.
+        // A task that finds the event in the table may use the index.
         if index.settle(i, result.is_ok()) {
             self.events.set(usize::from(i), event);
         } else {
@@ -229,8 +229,8 @@ impl DataFile {
         }
     }
 
-    /// Writes a record that is long, or that was not read as a whole. If it must not `wait` for the
-    /// memory, the error is `EAGAIN` in place of `EFAULT`.
+    /// Writes a record that is long, or that was not read as a whole. If the memory must not be
+    /// waited for (`wait`), the error is `EAGAIN` in place of `EFAULT`.
     #[cold]
     #[inline(never)]
     fn write_any(&self, iov: &mut IovIterSource<'_>, wait: bool) -> Result {
@@ -278,7 +278,7 @@ fn count_failure(event: &UserEvent, result: Result) -> Result {
     result
 }
 
-/// Writes a record with a long payload, which is what `iov` has left.
+/// Writes a record with a long payload, which is the rest of `iov`.
 fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
     let mut has_no_memory = false;
 
@@ -305,7 +305,8 @@ fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
     Err(EFAULT)
 }
 
-/// As [`write_long`], without sleeping. The error is `EAGAIN` if the memory is not present.
+/// Writes a record as [`write_long`] does, without sleeping. The error is `EAGAIN` if the memory
+/// is not present.
 ///
 /// The payload is read before a listener is asked: triggers that need no record run then, and a
 /// record that is tried again would have them run again.
@@ -389,8 +390,8 @@ impl FileOps for DataFile {
         )
     }
 
-    /// Writes one record: the index of its event, as 4 bytes in native order, and the payload. The
-    /// position does not matter.
+    /// Writes one record, which is the index of its event, as 4 bytes in native order, and the
+    /// payload. The position does not matter.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ use super::{
 };
 use kernel::prelude::*;
 
-/// Starts the subsystem. C calls this once, at the fs level of the initcalls.
+/// Starts the subsystem. Called once by C, at the fs level of the initcalls.
 ///
 /// # Safety
 ///

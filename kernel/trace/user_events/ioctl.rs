@@ -45,7 +45,7 @@ enum Command {
     Batch,
 }
 
-/// An ioctl of a task whose pointers are as wide as the kernel's.
+/// Executes an ioctl of a task whose pointers are as wide as the kernel's.
 pub(crate) fn native(data: &DataFile, file: &File, cmd: u32, arg: usize) -> Result<isize> {
     let command = match cmd {
         defs::DIAG_IOCSREG => Command::Register,
@@ -58,8 +58,8 @@ pub(crate) fn native(data: &DataFile, file: &File, cmd: u32, arg: usize) -> Resu
     run(data, file, command, UserPtr::from_addr(arg))
 }
 
-/// An ioctl of a 32-bit task: the structures are the same, but the numbers have the size of its
-/// pointers in them.
+/// Executes an ioctl of a 32-bit task, whose structures are the same, but whose numbers contain
+/// the size of its pointers.
 #[cfg(CONFIG_COMPAT)]
 pub(crate) fn compat(data: &DataFile, file: &File, cmd: u32, arg: usize) -> Result<isize> {
     let command = match cmd {
@@ -87,7 +87,7 @@ fn run(data: &DataFile, file: &File, command: Command, arg: UserPtr) -> Result<i
     Ok(0)
 }
 
-/// `DIAG_IOCSBATCH`: writes several records, if the file is open for writing.
+/// Executes `DIAG_IOCSBATCH`: writes several records, if the file is open for writing.
 fn write_batch(data: &DataFile, file: &File, arg: UserPtr) -> Result<isize> {
     // The file mode, which `write()` looks at, follows from these flags.
     if !matches!(
@@ -113,9 +113,10 @@ fn read_sized<T: FromBytes>(arg: UserPtr) -> Result<T> {
     copy_struct_from_user(arg, size)
 }
 
-/// `DIAG_IOCSREG`: finds or makes an event, gives it an index, and has a bit follow it.
+/// Executes `DIAG_IOCSREG`: finds or creates an event, assigns an index to it, and registers a bit
+/// that follows it.
 ///
-/// All or nothing: what was made for a registration that fails goes again.
+/// On failure everything that was created for the registration is removed.
 fn register(file: &DataFile, arg: UserPtr) -> Result {
     let reg: UserReg = read_sized(arg)?;
     let bit = reg.enable_bit()?;
@@ -164,7 +165,7 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
     Ok(())
 }
 
-/// `DIAG_IOCSUNREG`: a bit does not follow its event any more.
+/// Executes `DIAG_IOCSUNREG`: unregisters a bit, which then no longer follows its event.
 fn unregister(arg: UserPtr) -> Result {
     let unreg: UserUnreg = read_sized(arg)?;
     unreg.validate()?;

@@ -17,7 +17,7 @@ pub(crate) const PERF: u32 = 1 << 1;
 /// A probe of other kernel code.
 pub(crate) const OTHER: u32 = 1 << 7;
 
-/// Returns the bits of those that listen to `event` now.
+/// Returns the bits of the present listeners to `event`.
 pub(crate) fn to<T>(event: &Event<T>) -> u32 {
     if !event.is_enabled() {
         return 0;

@@ -117,7 +117,7 @@ impl_list_item! {
 }
 
 impl<E: Followed> MmState<E> {
-    /// The state of an address space without addresses.
+    /// Creates the state of an address space without addresses.
     pub(crate) fn new(mm: ARef<Mm>) -> Result<Arc<Self>> {
         let state = Self::without_set(mm, false)?;
         let set = EnablerSet::new(&state, GFP_KERNEL_ACCOUNT)?;
@@ -126,8 +126,8 @@ impl<E: Followed> MmState<E> {
         Ok(state)
     }
 
-    /// The state of the child of `parent`, whose pages have not been copied to `mm` yet. Both are
-    /// locked for writing.
+    /// Creates the state of the child of `parent`, whose pages have not been copied to `mm` yet.
+    /// Both are locked for writing.
     pub(crate) fn fork(parent: &Arc<Self>, mm: ARef<Mm>) -> Result<Arc<Self>> {
         let child = Self::without_set(mm, true)?;
         let place = EnablerSet::place(&child)?;
@@ -174,12 +174,12 @@ impl<E: Followed> MmState<E> {
         )
     }
 
-    /// Its place in the order of visits.
+    /// Returns the place of the address space in the order of visits.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    /// The pages of the parent have been copied: what could not be written until now can.
+    /// Allows the words of a child to be written, after the pages of the parent have been copied.
     pub(crate) fn forked(this: &Arc<Self>) {
         let mut inner = this.inner.lock();
 
@@ -190,8 +190,8 @@ impl<E: Followed> MmState<E> {
         }
     }
 
-    /// Drops the words that are still to be written: the address space is exiting. Returns `true`
-    /// if it takes a while to [leave](MmState::leave) the set then.
+    /// Drops the words that are still to be written, as the address space is exiting. Returns
+    /// `true` if [leaving](MmState::leave) the set takes a while then.
     pub(crate) fn close(&self) -> bool {
         let mut inner = self.inner.lock();
 
@@ -208,7 +208,8 @@ impl<E: Followed> MmState<E> {
         }
     }
 
-    /// Takes a reference to the address space, whose drop does not tear it down in this context.
+    /// Takes a reference to the address space. Dropping it does not tear the address space down in
+    /// this context.
     fn user(&self) -> Option<ARef<MmWithUserAsync>> {
         self.mm.mmget_not_zero().map(MmWithUser::into_mmput_async)
     }
@@ -217,7 +218,8 @@ impl<E: Followed> MmState<E> {
         self.inner.lock().set.clone().ok_or(ESRCH)
     }
 
-    /// Calls `f` with the page of the word, faulted in if it has to be, and returns what it does.
+    /// Calls `f` with the page of the word, after faulting it in if necessary, and returns the
+    /// result.
     ///
     /// `f` runs under `mmap_lock` and must not fault.
     ///

@@ -31,7 +31,7 @@ use kernel::{
     },
 };
 
-/// The pointer of `mm`.
+/// Returns the pointer of `mm`.
 fn slot(mm: &Mm) -> &Atomic<*mut bindings::user_event_mm> {
     // SAFETY: `mm` is a valid `mm_struct`, and so is the pointer to its field.
     let field = unsafe { &raw mut (*mm.as_raw()).__bindgen_anon_1.user_events };
@@ -41,7 +41,7 @@ fn slot(mm: &Mm) -> &Atomic<*mut bindings::user_event_mm> {
     unsafe { Atomic::from_ptr(field) }
 }
 
-/// The state of the address space, if a process in it has registered anything.
+/// Returns the state of the address space, if a process in it has registered anything.
 pub(crate) fn state(mm: &MmWithUser) -> Option<Arc<MmState<UserEvent>>> {
     let ptr = slot(mm).load(Acquire);
 
@@ -68,7 +68,7 @@ pub(crate) fn state_or_new(mm: &MmWithUser) -> Result<Arc<MmState<UserEvent>>> {
     state(mm).ok_or(ESRCH)
 }
 
-/// Attaches the state to the address space; returns `false` if it has one.
+/// Attaches the state to the address space, or returns `false` if it has one.
 pub(crate) fn install(mm: &Mm, state: Arc<MmState<UserEvent>>) -> bool {
     let ptr = Arc::into_raw(state).cast_mut().cast();
 
@@ -82,7 +82,7 @@ pub(crate) fn install(mm: &Mm, state: Arc<MmState<UserEvent>>) -> bool {
     }
 }
 
-/// Takes the state off the address space, if it has one.
+/// Detaches the state from the address space, if it has one.
 ///
 /// # Safety
 ///

@@ -15,7 +15,7 @@ pub(crate) use kernel::str::kstrtox::{
     Base, //
 };
 
-/// Reads an unsigned number.
+/// Parses an unsigned number.
 ///
 /// There may be one `+` in front of it, and nothing else.
 ///

@@ -78,8 +78,8 @@ fn is_name(c: char) -> bool {
     !(matches!(c, '/' | ':') || c.is_whitespace() || c.is_control())
 }
 
-/// White space of ASCII. `isspace()` of C, which some places there use, takes 0xa0 for it as well:
-/// see the row `ascii-blanks` of `Documentation/trace/rust/deviations.rst`.
+/// Returns `true` for white space of ASCII. `isspace()` of C, which some functions there use,
+/// includes 0xa0: see the row `ascii-blanks` of `Documentation/trace/rust/deviations.rst`.
 pub(super) fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\t'..=b'\r')
 }

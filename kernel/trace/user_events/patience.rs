@@ -46,7 +46,7 @@ fn clock() -> i64 {
     FIRST.as_ref().map_or(0, |first| first.elapsed().as_nanos())
 }
 
-/// Returns what is left of [`PATIENCE`] some time after so much was left, both in ns.
+/// Returns the rest of [`PATIENCE`] when `passed` has passed since `left` was left, all in ns.
 pub(super) fn regained(left: i64, passed: i64) -> i64 {
     left.max(0)
         .saturating_add(passed.max(0) / REGAIN)
@@ -70,7 +70,7 @@ impl Patience {
         self.0 > Delta::ZERO
     }
 
-    /// Waits a little, if the switch may still wait. Returns `false` if it may not.
+    /// Waits a little, or returns `false` if the switch may not wait any longer.
     pub(super) fn pause(&mut self) -> bool {
         if !self.is_left() {
             return false;
@@ -82,7 +82,7 @@ impl Patience {
         true
     }
 
-    /// Keeps what a switch that ends now has not used.
+    /// Keeps the rest for the next switch, at the end of this one.
     pub(super) fn keep(self) {
         LEFT.store(self.0.as_nanos(), Relaxed);
         ENDED.store(clock(), Relaxed);

@@ -97,13 +97,14 @@ static PATTERNS: SetOnce<Arc<Patterns>> = SetOnce::new();
 
 /// An event that a line can be about.
 pub(crate) trait Subject: Operations {
-    /// The classes of all of them.
+    /// Returns the classes of all subjects.
     fn classes() -> [&'static Class<Self>; 2];
 
-    /// The trace event.
+    /// Returns the trace event.
     fn event(&self) -> &Event<Self>;
 
-    /// The name that it was registered by, which the name of the trace event begins with.
+    /// Returns the name that the subject was registered by, which the name of the trace event
+    /// begins with.
     fn registered_name(&self) -> &BStr;
 }
 
@@ -163,8 +164,8 @@ pub(crate) fn any_matches<T: Subject>(subject: &T) -> bool {
     exist() && get().is_ok_and(matches)
 }
 
-/// Applies the lines of all instances to an event that was just registered with tracing. Those that
-/// are returned have to be [finished](finish) without `event_mutex`.
+/// Applies the lines of all instances to an event that was just registered with tracing. The
+/// returned lines have to be [finished](finish) without `event_mutex`.
 ///
 /// Without a line this is one load. The time is bounded by the number of instances and of lines.
 #[inline]
@@ -176,7 +177,7 @@ pub(crate) fn apply<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) -> 
     }
 }
 
-/// Applies the lines that are left.
+/// Applies the lines that are left in `late`.
 #[inline]
 pub(crate) fn finish<T: Subject>(subject: &T, late: Late) {
     if !late.is_empty() {
@@ -184,7 +185,7 @@ pub(crate) fn finish<T: Subject>(subject: &T, late: Late) {
     }
 }
 
-/// Waits for memory, and applies the lines that are left.
+/// Waits for memory, and applies the lines that are left in `late`.
 ///
 /// Takes `event_mutex`, but not while it waits.
 #[cold]
@@ -201,8 +202,8 @@ fn finish_late<T: Subject>(subject: &T, mut late: Late) {
     late.give_up(subject.event().name());
 }
 
-/// Applies all lines, or only some. Nothing is charged but what the histograms of lines are, and
-/// that does not wait.
+/// Applies all lines, or only those in `only`, to the event. Only the histograms of lines are
+/// charged, and that does not wait.
 #[cold]
 fn apply_all<T: Subject>(
     subject: &T,
@@ -276,7 +277,8 @@ pub(crate) fn forget(instance: InstanceId) {
 }
 
 impl Patterns {
-    /// Returns the lines of an instance for which `pred` is true. `event_mutex` must be held.
+    /// Returns the lines of an instance for which `pred` returns `true`. `event_mutex` must be
+    /// held.
     fn of<'a>(
         &'a self,
         instance: InstanceId,
@@ -324,7 +326,7 @@ impl Patterns {
         Ok(line)
     }
 
-    /// Removes the first line for which `pred` is true. `event_mutex` must be held.
+    /// Removes the first line for which `pred` returns `true`. `event_mutex` must be held.
     fn remove(&self, pred: impl FnMut(&Entry) -> bool) -> Option<Arc<Line>> {
         let mut lines = self.lines.lock();
         let at = lines.iter().position(pred)?;
@@ -427,8 +429,8 @@ fn revert<T: Subject>(
     result
 }
 
-/// Calls `f` with each event that matches: with the name that it was registered by, its file and
-/// the triggers.
+/// Calls `f` with each event that matches, that is, the name that it was registered by, its file
+/// and the triggers.
 fn for_each_match<T: Subject>(
     instance: &InstanceRef,
     pattern: &Pattern,

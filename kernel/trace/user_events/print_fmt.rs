@@ -27,7 +27,7 @@ use kernel::{
 /// __get_rel_str(a)`.
 const FIELD_OVERHEAD: usize = 24;
 
-/// The print format: `"a=%d b=%s", REC->a, __get_str(b)`.
+/// Returns the print format, such as `"a=%d b=%s", REC->a, __get_str(b)`.
 ///
 /// # Errors
 ///

@@ -27,8 +27,8 @@ pub(super) fn next_id() -> u64 {
     NEXT_ID.fetch_add(1, Full)
 }
 
-/// Returns `true` if a switch is in progress. Pairs with the end of a switch: otherwise everything
-/// that switches have done before is visible.
+/// Returns `true` if a switch is in progress. Otherwise everything that switches have done before
+/// is visible, as this pairs with the end of a switch.
 pub(super) fn in_progress() -> bool {
     IN_PROGRESS.load(Acquire)
 }

@@ -78,7 +78,7 @@ pub(super) fn release(mm: Arc<MmState<UserEvent>>) {
     }
 }
 
-/// Queues the removal of the bits of an address space.
+/// Queues an address space for the removal of its bits.
 fn reap_later(mm: Arc<MmState<UserEvent>>) {
     let (Some(reaper), Some(dead)) = (REAPER.as_ref(), ListArc::try_from_arc_or_drop(mm.clone()))
     else {

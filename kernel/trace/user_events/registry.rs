@@ -166,7 +166,8 @@ impl Subject for UserEvent {
 }
 
 impl Registry {
-    /// As [`Registry::find_or_create`], without removing an event that is in the way.
+    /// Finds or creates an event as [`Registry::find_or_create`] does, without removing an event
+    /// that is in the way.
     fn find_or_make(&self, command: &[u8], wanted: RegisterFlags) -> Result<EventUse> {
         let (name, args) = parse::split(command)?;
         if wanted.persist && !perfmon_capable() {
@@ -278,7 +279,7 @@ impl Registry {
         })
     }
 
-    /// The name of the trace event of one of several events called `name`.
+    /// Returns a name for the trace event of one of several events called `name`.
     fn unique_name(&self, name: &[u8]) -> Result<KVec<u8>> {
         let len = name.len().saturating_add(MULTI_SUFFIX_MAX);
         let mut unique = KVec::with_capacity(len, GFP_KERNEL)?;
@@ -363,13 +364,13 @@ impl Registry {
             .inspect_err(|_| self.events.lock().insert(node))
     }
 
-    /// Called when an event has been removed.
+    /// Removes an event that was unregistered from the list of kept ones, and notifies readers.
     fn gone(&self, event: &UserEvent) {
         self.kept.lock().remove(event);
         self.changes.notify();
     }
 
-    /// The creation and the removal of events.
+    /// Returns the changes of the registry: creation and removal of events.
     pub(crate) fn changes(&self) -> &Changes {
         &self.changes
     }

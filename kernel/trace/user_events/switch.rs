@@ -60,8 +60,8 @@ pub(crate) struct Switch<E: Followed> {
 }
 
 impl<E: Followed> Switch<E> {
-    /// Writes the state of `event` to all bits that follow it. What cannot be written at once is
-    /// left to work items.
+    /// Writes the state of `event` to all bits that follow it. A word that cannot be written at
+    /// once is left to a work item.
     pub(super) fn run(event: &E, _held: Held<'_>) {
         let progress = Progress::begin();
         let mut switch = Self {
@@ -150,8 +150,8 @@ impl<E: Followed> Switch<E> {
         }
     }
 
-    /// Has the switch wait at its end for the work item of `mm`, which copies the page of a word
-    /// and writes it. There is room for [`MAX_COPYING`] of them; others are not waited for.
+    /// Adds `mm` to the address spaces that the switch waits for at its end: its work item copies
+    /// the page of a word and writes it. [`MAX_COPYING`] can be added; others are not waited for.
     fn copies(&mut self, mm: &Arc<MmState<E>>) {
         let place = self
             .copying
@@ -163,7 +163,7 @@ impl<E: Followed> Switch<E> {
         }
     }
 
-    /// Waits for the address spaces that are copying pages, if it may still wait.
+    /// Waits for the address spaces that are copying pages, as long as the switch may wait.
     fn wait_for_copies(&mut self) {
         for mm in core::mem::replace(&mut self.copying, [const { None }; MAX_COPYING])
             .iter()

@@ -34,7 +34,7 @@ const SHRINK_SHARE: usize = 8;
 
 /// The numbers that entries are found by.
 pub(crate) trait Key: Copy + Eq {
-    /// The number.
+    /// Returns the key as a number.
     fn bits(self) -> u64;
 }
 
@@ -57,7 +57,7 @@ pub(crate) trait Entry {
     /// The type of the key.
     type Key: Key;
 
-    /// The key.
+    /// Returns the key.
     fn key(&self) -> Self::Key;
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct OpenTable<E> {
 }
 
 impl<E: Entry> OpenTable<E> {
-    /// An empty table, without memory.
+    /// Creates an empty table, without memory.
     pub(crate) const fn with_seed(seed: u64) -> Self {
         // INVARIANT: No slots, no entries.
         Self {
@@ -115,17 +115,17 @@ impl<E: Entry> OpenTable<E> {
         }
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Number of entries that there can be without more memory.
+    /// Returns the number of entries that fit without more memory.
     pub(crate) fn capacity(&self) -> usize {
         limit(self.slots.len())
     }
 
-    /// The entry of `key`.
+    /// Returns the entry of `key`.
     pub(crate) fn get(&self, key: E::Key) -> Option<&E> {
         let at = self.find(key)?;
 
@@ -137,23 +137,23 @@ impl<E: Entry> OpenTable<E> {
         self.find(key).is_some()
     }
 
-    /// All entries, in no particular order.
+    /// Returns all entries, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &E> + Clone {
         self.slots.iter().flatten()
     }
 
-    /// Number of slots, for a pass over them with [`OpenTable::slot`].
+    /// Returns the number of slots, for a pass over them with [`OpenTable::slot`].
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// The entry in slot number `at`, if it is in use.
+    /// Returns the entry in slot number `at`, if it is in use.
     pub(crate) fn slot(&self, at: usize) -> Option<&E> {
         self.slots.get(at)?.as_ref()
     }
 
-    /// Returns how many slots the table must have before `additional` more entries fit, or `None`
-    /// if it has as many.
+    /// Returns the number of slots that the table needs before `additional` more entries fit, or
+    /// `None` if it has as many.
     ///
     /// The number at least doubles, so the cost of growing is a constant for each entry.
     ///
@@ -169,8 +169,8 @@ impl<E: Entry> OpenTable<E> {
         slots_for(needed).map(Some)
     }
 
-    /// Returns how many slots are enough for twice the entries of a table that is nearly empty, or
-    /// `None` if it is not.
+    /// Returns the number of slots that is enough for twice the entries of a table that is nearly
+    /// empty, or `None` if it is not.
     pub(crate) fn surplus(&self) -> Option<usize> {
         let slots = self.slots.len();
 
@@ -247,7 +247,7 @@ impl<E: Entry> OpenTable<E> {
         }
     }
 
-    /// Takes all entries out, with the memory that they are in.
+    /// Takes all entries, with the memory that they are in, and leaves an empty table.
     pub(crate) fn take(&mut self) -> Self {
         let seed = self.seed;
 
@@ -287,18 +287,18 @@ impl<E: Entry> OpenTable<E> {
         Some(entry)
     }
 
-    /// Index mask; 0 without slots.
+    /// Returns the index mask, or 0 without slots.
     fn mask(&self) -> usize {
         self.slots.len().saturating_sub(1)
     }
 
-    /// The slot that the search for `key` starts at.
+    /// Returns the slot that the search for `key` starts at.
     fn home(&self, key: E::Key) -> usize {
         // CAST: Only the low bits are of interest, as many as the mask has.
         mix(key.bits(), self.seed) as usize & self.mask()
     }
 
-    /// The slot of `key`, if it has one.
+    /// Returns the slot of `key`, if it has one.
     fn find(&self, key: E::Key) -> Option<usize> {
         let at = self.search(key)?;
 
@@ -306,8 +306,8 @@ impl<E: Entry> OpenTable<E> {
         Some(at)
     }
 
-    /// The slot that the search for `key` ends at: that of its entry, or a free one, behind which
-    /// by the invariant the entry is not.
+    /// Returns the slot that the search for `key` ends at: that of its entry, or a free one, after
+    /// which by the invariant the entry is not.
     fn search(&self, key: E::Key) -> Option<usize> {
         let mask = self.mask();
         let mut at = self.home(key);
@@ -323,12 +323,12 @@ impl<E: Entry> OpenTable<E> {
     }
 }
 
-/// Number of entries that so many slots may hold: three quarters of them.
+/// Returns the number of entries that `slots` slots may hold, which is three quarters of them.
 const fn limit(slots: usize) -> usize {
     slots.saturating_sub(slots / 4)
 }
 
-/// The number of slots of the smallest table that may hold `entries`.
+/// Returns the number of slots of the smallest table that may hold `entries`.
 fn slots_for(entries: usize) -> Result<usize> {
     let mut slots = MIN_SLOTS;
 

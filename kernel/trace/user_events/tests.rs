@@ -19,13 +19,13 @@ use kernel::{
     str::CString, //
 };
 
-/// A C string of these bytes.
+/// Returns a C string of these bytes.
 fn c_string(mut bytes: KVec<u8>) -> Result<CString> {
     bytes.push(0, GFP_KERNEL)?;
     CString::from_vec_with_nul(bytes)
 }
 
-/// Tells which row of a table a failed assertion is about.
+/// Logs which row of a table a failed assertion is about, and returns `ok`.
 fn row(what: &str, ok: bool) -> bool {
     if !ok {
         pr_err!("failed: [{}]\n", what);

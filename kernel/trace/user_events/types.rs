@@ -58,8 +58,8 @@ struct Scalar {
     conversion: &'static str,
 }
 
-/// All types without parameters. `long` is missing: its size differs between user space and the
-/// kernel.
+/// Returns size and conversion of a type without parameters. `long` is not accepted, as its size
+/// differs between user space and the kernel.
 fn scalar(text: &[u8]) -> Option<Scalar> {
     let (size, conversion) = match text {
         b"s64" => (8, "%lld"),
@@ -110,7 +110,7 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    /// Interprets the text of a type.
+    /// Parses the text of a type.
     ///
     /// # Errors
     ///
@@ -142,7 +142,8 @@ impl Type {
         })
     }
 
-    /// Size of the field in bytes; a `struct` does not know its own.
+    /// Returns the size of the field in bytes, or `None` for a `struct`, whose size is not in the
+    /// type.
     pub(crate) fn size(self) -> Option<u32> {
         match self {
             Type::Scalar { size } => Some(size),
@@ -152,7 +153,7 @@ impl Type {
         }
     }
 
-    /// Number of elements to show for an array, 0 for all others.
+    /// Returns the number of elements to show for an array, or 0 for other types.
     pub(crate) fn len(self) -> u32 {
         match self {
             Type::Array { len } => len,
@@ -180,7 +181,7 @@ impl Type {
     }
 }
 
-/// The origin of a location, and the type of the data there.
+/// Returns the origin of a location, and the type of the data there.
 fn location(text: &[u8]) -> Option<(Origin, &[u8])> {
     if let Some(data) = text.strip_prefix(DATA_LOC) {
         Some((Origin::Record, data))
@@ -194,7 +195,7 @@ pub(crate) fn is_signed(text: &[u8]) -> bool {
     text.first() != Some(&b'u')
 }
 
-/// The print conversion of a type.
+/// Returns the print conversion of a type.
 pub(crate) fn conversion(text: &[u8]) -> &'static str {
     match scalar(text) {
         Some(scalar) => scalar.conversion,
@@ -203,7 +204,7 @@ pub(crate) fn conversion(text: &[u8]) -> &'static str {
     }
 }
 
-/// Returns the macro that finds the string of a field in the print format, if it is not in the
+/// Returns the macro that locates the string of a field in the print format, if it is not in the
 /// field itself.
 pub(crate) fn string_macro(text: &[u8]) -> Option<&'static str> {
     match location(text)? {

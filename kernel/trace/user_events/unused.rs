@@ -105,8 +105,8 @@ pub(crate) fn get() -> Option<&'static Arc<Unused>> {
     UNUSED.as_ref()
 }
 
-/// Queues an event that has lost its last use for removal, unless it is used again. Any context
-/// except interrupts.
+/// Queues an event without uses for removal, unless it is used again. Any context except
+/// interrupts.
 pub(crate) fn reap_later(event: Arc<UserEvent>) {
     let Some(unused) = get() else {
         return;
@@ -120,20 +120,20 @@ pub(crate) fn reap_later(event: Arc<UserEvent>) {
 }
 
 impl Unused {
-    /// Queues the work item. If it is queued already that run looks at the list.
+    /// Queues the work item. If it is queued already, that run processes the list.
     ///
     /// It waits for `event_mutex`, and many events may be listed: it may run for long.
     fn queue(this: &Arc<Self>) {
         let _ = workqueue::system_dfl_long().enqueue::<_, REAP>(this.clone());
     }
 
-    /// Has the work item look again, in a while, at the events that tracing did not release.
+    /// Queues the work item to process, in a while, the events that tracing did not release.
     pub(crate) fn sweep_later(this: &Arc<Self>) {
         let _ = workqueue::system_dfl_long()
             .enqueue_delayed::<_, SWEEP>(this.clone(), msecs_to_jiffies(SWEEP_MS));
     }
 
-    /// Has the work item look at the events now that tracing did not release before.
+    /// Queues the work item to process, now, the events that tracing did not release before.
     pub(crate) fn look_again(this: &Arc<Self>) {
         {
             let mut lists = this.lists.lock();
@@ -159,13 +159,13 @@ impl Unused {
         self.lists.lock().events.pop_front()
     }
 
-    /// Lists an event that is to be removed next.
+    /// Lists an event as to be removed next.
     pub(crate) fn doom(&self, event: ListArc<UserEvent>) {
         self.lists.lock().doomed.push_back(event);
     }
 
-    /// Takes the next event to be removed off its list: the newest, as tracing searches the files
-    /// of an event in lists that begin with those of the newest one.
+    /// Takes the next event to be removed from its list, the newest first, as tracing searches the
+    /// files of an event in lists that begin with those of the newest one.
     pub(crate) fn next_doomed(&self) -> Option<ListArc<UserEvent>> {
         self.lists.lock().doomed.pop_back()
     }

@@ -32,7 +32,7 @@ impl Validator {
             .is_some_and(|data| !self.string || data.last() == Some(&0))
     }
 
-    /// The data that the word describes, if all of it is in the record.
+    /// Returns the data that the word describes, if all of it is in the record.
     #[inline]
     fn data<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         let at = usize::try_from(self.offset).ok()?;

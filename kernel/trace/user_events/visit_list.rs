@@ -37,7 +37,7 @@ use kernel::{
 pub(crate) struct Side(Atomic<bool>);
 
 impl Side {
-    /// The side of an object that has not joined a list yet.
+    /// Creates the side of an object that has not joined a list yet.
     pub(crate) const fn new() -> Self {
         Self(Atomic::new(false))
     }
@@ -45,7 +45,7 @@ impl Side {
 
 /// An object that can join a [`VisitList`].
 pub(crate) trait Member: ListItem<0> {
-    /// The place for the list to remember the side of the member.
+    /// Returns the place for the list to store the side of the member.
     fn side(&self) -> &Side;
 }
 
@@ -102,14 +102,14 @@ impl<T: Member> VisitList<T> {
         unsafe { self.list(side).remove(member) }
     }
 
-    /// Begins a visit of the present members. The one before it has ended.
+    /// Begins a visit of the present members, after the previous one has ended.
     pub(crate) fn begin(&mut self) {
         // INVARIANT: As a visit sees all members that it began with, the other list is empty.
         self.side = !self.side;
     }
 
-    /// Returns the next member that the visit has to see; it stays the next one until it has been
-    /// seen or removed.
+    /// Returns the next member that the visit has to see. It remains the next one until it has
+    /// been seen or removed.
     pub(crate) fn next(&mut self) -> Option<Arc<T>> {
         let ahead = !self.side;
         let mut cursor = self.list(ahead).cursor_front();
@@ -118,7 +118,7 @@ impl<T: Member> VisitList<T> {
         Some(next.arc().into())
     }
 
-    /// Tells that the visit has seen a member that [`VisitList::next`] has returned.
+    /// Records that the visit has seen a member that [`VisitList::next`] has returned.
     pub(crate) fn seen(&mut self, member: &T) {
         let ahead = !self.side;
         let is_next = self

@@ -56,7 +56,7 @@ struct SetCopy<E: Followed> {
 }
 
 impl<'a, E: Followed> Change<'a, E> {
-    /// Prepares a change of `set`, which is that of `mm`: adding a bit, or removing one.
+    /// Prepares a change of `set`, which is that of `mm`, to add or remove a bit.
     ///
     /// # Errors
     ///
@@ -132,8 +132,8 @@ impl<'a, E: Followed> Change<'a, E> {
         Some((copy.set, Site::link_copies(copy.sites)))
     }
 
-    /// Adds the new bit to the set that [`Change::begin`] has returned. The caller has checked that
-    /// it is not there.
+    /// Adds the new bit to the set that [`Change::begin`] has returned. The caller has checked
+    /// that the set does not contain it.
     ///
     /// A switch of the event that begins after this finds the bit.
     pub(crate) fn insert(&mut self) {
@@ -223,7 +223,7 @@ impl<E: Followed> EnablerSet<E> {
 }
 
 impl<E: Followed> Site<E> {
-    /// Adds sites to their events, each a copy of the second one of its pair.
+    /// Adds sites to their events, each as a copy of the second one of its pair.
     ///
     /// Returns `true` if a switch still has to see one of the originals.
     fn link_copies(mut pairs: KVVec<Pair<E>>) -> bool {
@@ -252,8 +252,8 @@ impl<E: Followed> Site<E> {
 /// A site that is not in the list of its event yet, and the one that it is a copy of.
 type Pair<E> = (Option<ListArc<Site<E>>>, Arc<Site<E>>);
 
-/// Returns how many of the next sites follow the event of the first one, as far as they are taken
-/// together.
+/// Returns the number of next sites that follow the event of the first one, up to
+/// [`SITES_AT_A_TIME`].
 fn count_of<'a, E: Followed>(sites: impl Iterator<Item = &'a Site<E>> + Clone) -> usize {
     let first = sites.clone().next();
 

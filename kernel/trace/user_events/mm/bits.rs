@@ -33,7 +33,8 @@ impl<E: Followed> MmState<E> {
         inner.set.as_ref().is_some_and(|set| set.contains(bit))
     }
 
-    /// Has the bit follow `event`, and writes its present state. `mm` is that of this state.
+    /// Registers the bit to follow `event`, and writes its present state. `mm` is that of this
+    /// state.
     ///
     /// # Errors
     ///
@@ -70,8 +71,8 @@ impl<E: Followed> MmState<E> {
         }
     }
 
-    /// Ends what [`MmState::enable`] began, and clears the bit. It cannot fail for want of memory:
-    /// the program may go on to use that of the word for something else.
+    /// Unregisters a bit that [`MmState::enable`] has registered, and clears it. Lack of memory is
+    /// no reason to fail, as the program may go on to use that of the word for something else.
     ///
     /// # Errors
     ///
@@ -81,7 +82,7 @@ impl<E: Followed> MmState<E> {
         Self::disable_bit(this, mm, &this.find(addr, bit)?)
     }
 
-    /// As [`MmState::disable`], of a bit with the width of its word.
+    /// Unregisters a bit as [`MmState::disable`] does, given the width of its word.
     pub(crate) fn disable_bit(this: &Arc<Self>, mm: &MmWithUser, bit: &EnableBit) -> Result {
         loop {
             let flags = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
@@ -116,7 +117,7 @@ impl<E: Followed> MmState<E> {
         }
     }
 
-    /// Frees memory that the set does not need any more.
+    /// Frees memory that the set no longer needs.
     fn shrink(&self) {
         let Ok(set) = self.set() else {
             return;
@@ -148,8 +149,8 @@ impl<E: Followed> MmState<E> {
             .ok_or(ENOENT)
     }
 
-    /// Takes a bit out of the set, as [`EnablerSet::remove`] does. Returns `None` if the change has
-    /// to be prepared again.
+    /// Removes a bit from the set, as [`EnablerSet::remove`] does. Returns `None` if the change
+    /// has to be prepared again.
     fn take_out(
         this: &Arc<Self>,
         inner: &mut Inner<E>,

@@ -150,7 +150,7 @@ impl<E: Followed> MmState<E> {
         false
     }
 
-    /// One try of [`MmState::sync`]. On the `last` one, contention of `mmap_lock` defers the word.
+    /// Tries [`MmState::sync`] once. On the `last` try, contention of `mmap_lock` defers the word.
     fn try_sync(this: &Arc<Self>, mm: &MmWithUser, site: &Arc<Site<E>>, last: bool) -> Outcome {
         let Some(mut inner) = this.inner.try_lock() else {
             return Outcome::Busy;
@@ -160,7 +160,7 @@ impl<E: Followed> MmState<E> {
             this.resync.store(true, Release);
             return Outcome::Deferred;
         }
-        // If it has got a set of its own meanwhile, that took care of all words.
+        // If it has got a set of its own since, that took care of all words.
         let is_here = inner
             .set
             .as_ref()
@@ -195,7 +195,7 @@ impl<E: Followed> MmState<E> {
             && (self.resync.load(Relaxed) || inner.working || !inner.pending.is_empty())
     }
 
-    /// Has all words written by a run of the work item that begins after this.
+    /// Queues the work item to write all words, in a run that begins after this.
     pub(crate) fn write_all_later(this: &Arc<Self>) {
         this.resync.store(true, Release);
         Self::queue(this);
@@ -206,7 +206,7 @@ impl<E: Followed> MmState<E> {
         let _ = faults::queue().enqueue(this.clone());
     }
 
-    /// Has a word written by the next run of the work item.
+    /// Lists a word to be written by the next run of the work item.
     fn list(this: &Arc<Self>, inner: &mut Inner<E>, key: u64) {
         if !this.resync.load(Relaxed)
             && !inner.pending.contains(&key)
@@ -241,7 +241,7 @@ impl<E: Followed> MmState<E> {
         }
     }
 
-    /// Writes the words of a list, whatever it takes.
+    /// Writes the words of a list, waiting for pages and locks.
     ///
     /// # Errors
     ///
@@ -264,7 +264,7 @@ impl<E: Followed> MmState<E> {
         Ok(())
     }
 
-    /// Writes all words of a set, whatever it takes.
+    /// Writes all words of a set, waiting for pages and locks.
     ///
     /// # Errors
     ///
@@ -283,14 +283,14 @@ impl<E: Followed> MmState<E> {
         result.inspect_err(|_| this.resync.store(true, Release))
     }
 
-    /// As [`MmState::write_present`], if `mmap_lock` is free.
+    /// Writes a word as [`MmState::write_present`] does, if `mmap_lock` is free.
     fn try_present(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> bool {
         mm.mmap_read_trylock()
             .is_some_and(|guard| Self::write_present(this, &guard, key))
     }
 
-    /// Writes the state of its event to the bit with this key, if its page has not to be waited
-    /// for. Returns `false` if it has.
+    /// Writes the state of its event to the bit with this key, or returns `false` if its page
+    /// would have to be waited for.
     ///
     /// A bit that has that state already is not written: a child that writes all its words keeps
     /// sharing their pages with its parent.
@@ -306,7 +306,7 @@ impl<E: Followed> MmState<E> {
         is_done
     }
 
-    /// Writes the state of its event to the bit with this key, as soon as its page is there.
+    /// Writes the state of its event to the bit with this key, after waiting for its page.
     ///
     /// # Errors
     ///
@@ -390,8 +390,8 @@ fn is_right<E: Followed>(guard: &MmapReadGuard<'_>, site: &Site<E>) -> bool {
     state(guard, site) == Some(site.event().is_on())
 }
 
-/// Writes the state of its event to the bit of `site`, if neither its page nor the lock of that has
-/// to be waited for.
+/// Writes the state of its event to the bit of `site`, if that is possible without waiting for its
+/// page or the lock of it.
 fn write_now<E: Followed>(guard: &MmapReadGuard<'_>, site: &Site<E>) -> bool {
     let bit = EnableBit::from_key(site.key());
     let (addr, nr) = bit.target();

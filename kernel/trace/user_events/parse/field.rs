@@ -38,7 +38,7 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Reads a field, the text between two semicolons; `None` if it is empty.
+    /// Parses a field, the text between two semicolons. Returns `None` if it is empty.
     ///
     /// Its parts are separated by exactly one blank each; white space before the first part does
     /// not matter.
@@ -74,7 +74,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Splits the type from the rest, which a blank separates; the type must be complete.
+/// Splits the type, which must be complete, from the rest after a blank.
 fn split_type(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let words = WORDS
         .iter()
@@ -102,12 +102,12 @@ fn is_field_name(name: &[u8]) -> bool {
     !text.is_empty() && text.chars().all(harmless) && !COMMON.contains(&name)
 }
 
-/// Returns `true` if a type may be written so.
+/// Returns `true` if all characters of a type are permitted.
 fn is_type(text: &[u8]) -> bool {
     core::str::from_utf8(text).is_ok_and(|text| text.chars().all(|c| is_visible(c) || c == ' '))
 }
 
-/// Returns `true` for characters that end or change no text.
+/// Returns `true` for characters other than white space and control characters.
 fn is_visible(c: char) -> bool {
     !(c.is_whitespace() || c.is_control())
 }

@@ -41,7 +41,7 @@ pub(crate) struct Layout<'a> {
     pub(crate) min_size: usize,
 }
 
-/// Reads the fields of an event. Without `args`, or with nothing in it, there are none.
+/// Parses the fields of an event, which has none if `args` is missing or empty.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ fn push<'a>(fields: &mut KVec<FieldDef<'a>>, field: Field<'a>, offset: u32) -> R
     Ok(end)
 }
 
-/// The checks of the location words among `fields`, `count` of them.
+/// Creates the checks of the location words among `fields`, `count` of them.
 fn validators(fields: &[FieldDef<'_>], count: usize) -> Result<Pin<KBox<[Validator]>>> {
     let mut checks = fields.iter().filter_map(|field| match Type::of(field.ty) {
         Ok(Type::Location { origin, string }) => Some(Validator {

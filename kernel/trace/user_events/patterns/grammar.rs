@@ -102,7 +102,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Creates a pattern of a line.
+    /// Creates the pattern of a line.
     ///
     /// # Errors
     ///
@@ -134,12 +134,12 @@ impl Pattern {
         }
     }
 
-    /// The pattern as it was written.
+    /// Returns the pattern as it was written.
     pub(crate) fn text(&self) -> &CStr {
         &self.text
     }
 
-    /// The line for the file `trigger`, or `None` if events are enabled.
+    /// Returns the line for the file `trigger`, or `None` if events are enabled.
     pub(crate) fn trigger(&self) -> Option<&CStr> {
         self.trigger.as_deref()
     }
@@ -149,7 +149,7 @@ impl Pattern {
         glob_match(&self.name, name) && glob_match(&self.system, system)
     }
 
-    /// Returns `true` if the same is done with the events of both.
+    /// Returns `true` if both patterns do the same with their events.
     pub(crate) fn does_same(&self, other: &Self) -> bool {
         self.trigger() == other.trigger()
     }

@@ -44,7 +44,8 @@ pub(crate) fn listeners_of_lines<T: Subject>(
     count
 }
 
-/// Reverts all lines for an event, which is to be removed. With `tell`, the lines tell.
+/// Reverts all lines for an event that is to be removed. With `tell`, the lines count it as
+/// removed.
 ///
 /// What a trigger refuses stays.
 pub(crate) fn revert_all<T: Subject>(subject: &T, tell: bool, guard: &mut event_mutex::Guard) {

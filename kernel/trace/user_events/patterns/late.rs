@@ -24,7 +24,7 @@ pub(crate) struct Late {
 }
 
 impl Late {
-    /// No lines.
+    /// Creates an empty list of lines.
     pub(crate) const fn new() -> Self {
         Self {
             lines: KVec::new(),
@@ -38,7 +38,7 @@ impl Late {
         self.lines.is_empty()
     }
 
-    /// The lines.
+    /// Returns the lines.
     pub(super) fn lines(&self) -> &[Arc<Line>] {
         &self.lines
     }
@@ -51,7 +51,7 @@ impl Late {
         self.missing = self.missing.max(missing);
     }
 
-    /// Waits for memory. This only makes room: the histograms are charged when they are created.
+    /// Waits for memory, without keeping it: the histograms are charged when they are created.
     ///
     /// # Errors
     ///

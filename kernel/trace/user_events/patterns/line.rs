@@ -56,7 +56,7 @@ impl<T: Unpin> Tally<T> {
         }
     }
 
-    /// Adds an event.
+    /// Counts an event, and stores it as the last one.
     fn add(this: &Mutex<Self>, name: &CStr, what: T) {
         let mut copy = KVec::new();
         // Without memory it is shown without the name.
@@ -83,14 +83,15 @@ impl Line {
         )
     }
 
-    /// Enables an event or adds the trigger to it. One that has it from a line is left as it is.
+    /// Enables an event or adds the trigger to it. Has no effect on an event that has it from a
+    /// line already.
     pub(super) fn apply<'h>(&self, file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>) {
         if let Err(e) = self.try_apply(file, lists) {
             self.fail(file.name(), e);
         }
     }
 
-    /// As `apply`, but a failure is not counted.
+    /// Applies the line as `apply` does, without counting a failure.
     ///
     /// Only the first failure has a message in `error_log`, which does not have room for many.
     pub(super) fn try_apply<'h>(
@@ -113,14 +114,14 @@ impl Line {
         }
     }
 
-    /// Begins to count anew, as it will be applied to all events again.
+    /// Resets the count of failures, before the line is applied to all events again.
     pub(super) fn forget_failures(&self) {
         let before = mem::replace(&mut *self.failed.lock(), Tally::new());
 
         drop(before);
     }
 
-    /// Counts an event that it could not be applied to.
+    /// Counts an event that the line could not be applied to.
     pub(super) fn fail(&self, name: &CStr, e: Error) {
         Tally::add(&self.failed, name, e);
     }
@@ -130,8 +131,8 @@ impl Line {
         Tally::add(&self.removed, name, ());
     }
 
-    /// Reverts `apply`. Returns `false` if there was nothing to revert: a trigger that a line of
-    /// this text has not added stays.
+    /// Reverts `apply`. Returns `false` if there was nothing to revert, as for a trigger that a
+    /// line of this text has not added.
     pub(super) fn revert<'h>(
         &self,
         file: EventFile<Locked<'h>>,
@@ -157,7 +158,7 @@ impl Line {
         }
     }
 
-    /// Shows the line, and what has happened to events.
+    /// Shows the line, and the counts of events for which it failed or that were removed.
     pub(super) fn show(&self, m: &SeqFile) {
         m.write(self.pattern.text().to_bytes());
         if let Some(trigger) = self.pattern.trigger() {

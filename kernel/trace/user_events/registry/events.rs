@@ -28,13 +28,13 @@ pub(super) struct Order<'a> {
 
 /// Something with a place among the events, which stays the same as long as it lives.
 pub(super) trait Ordered: 'static {
-    /// Its place.
+    /// Returns the place in the order.
     fn order(&self) -> Order<'_>;
 }
 
 impl<'a> Order<'a> {
-    /// Sorts before every other event that has this name, and after all others that sort before
-    /// those.
+    /// Returns the place before every other event that has this name, and after all events of
+    /// lesser names.
     fn first_of(name: &'a [u8]) -> Self {
         Self { name, fields: None }
     }
@@ -52,7 +52,7 @@ impl Ord for Order<'_> {
     }
 }
 
-/// The order of two names, byte by byte, found a word at a time: the names of a program often begin
+/// Compares two names, byte by byte but a word at a time, as the names of a program often begin
 /// alike.
 fn compare(mut a: &[u8], mut b: &[u8]) -> Ordering {
     while let (Some((first_a, rest_a)), Some((first_b, rest_b))) =
@@ -78,7 +78,7 @@ type Tree<T> = RBTree<OwnKey, Arc<T>>;
 /// An event with its room in the tree.
 pub(super) struct Node<T>(RBTreeNode<OwnKey, Arc<T>>);
 
-/// The key of `event`, free of its lifetime.
+/// Returns the key of `event`, free of its lifetime.
 ///
 /// # Safety
 ///
@@ -91,7 +91,7 @@ unsafe fn own_key<T: Ordered>(event: &T) -> OwnKey {
 }
 
 impl<T: Ordered> Node<T> {
-    /// A node for `event`.
+    /// Creates a node for `event`.
     pub(super) fn new(event: Arc<T>) -> Result<Self> {
         // SAFETY: The key lives in a node together with an `Arc` of its event and is dropped with
         // it.
@@ -102,7 +102,7 @@ impl<T: Ordered> Node<T> {
     }
 }
 
-/// Takes the node of an event out of a tree.
+/// Removes an event from a tree, and returns its node.
 fn take_out<T: Ordered>(tree: &mut Tree<T>, event: &T) -> Option<Node<T>> {
     // SAFETY: The key is gone when this function returns, and `event` is borrowed for longer.
     let key = unsafe { own_key(event) };
@@ -119,7 +119,7 @@ pub(super) struct Events<T> {
 }
 
 impl<T: Ordered> Events<T> {
-    /// No events.
+    /// Creates an empty list of events.
     pub(super) fn new() -> Self {
         Self {
             tree: RBTree::new(),
@@ -129,7 +129,7 @@ impl<T: Ordered> Events<T> {
         }
     }
 
-    /// Number of events.
+    /// Returns the number of events.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
@@ -148,7 +148,7 @@ impl<T: Ordered> Events<T> {
         id
     }
 
-    /// The events in their order.
+    /// Returns the events in their order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.tree.values()
     }
@@ -210,7 +210,7 @@ impl<T: Ordered> Events<T> {
         tree.cursor_lower_bound(key)
     }
 
-    /// The first event called `name`.
+    /// Returns the first event called `name`.
     fn first_named(&self, name: &[u8]) -> Option<Arc<T>> {
         let cursor = self.lower_bound(&Order::first_of(name))?;
         let (_, event) = cursor.current();
@@ -225,7 +225,7 @@ impl<T: Ordered> Events<T> {
         self.added = self.added.wrapping_add(1);
     }
 
-    /// Takes an event out if it is `event` itself, not another one at the same place.
+    /// Removes an event if it is `event` itself, not another one at the same place.
     pub(super) fn remove(&mut self, event: &T) -> Option<Node<T>> {
         if !core::ptr::eq(&**self.get(&event.order())?, event) {
             return None;
@@ -235,7 +235,7 @@ impl<T: Ordered> Events<T> {
         Some(node)
     }
 
-    /// Takes all events called `name` out.
+    /// Removes all events called `name`, and returns them.
     pub(super) fn remove_named(&mut self, name: &[u8]) -> Removed<T> {
         let mut removed = Removed(Tree::<T>::new());
 

@@ -102,8 +102,8 @@ impl Registry {
         }
     }
 
-    /// Drops the use of a registration that has failed. The event goes at once if it was created
-    /// for it: so the caller waits for it, and cannot fill the registry.
+    /// Drops the use of a registration that has failed. An event that was created for it is
+    /// removed at once, so that the caller waits for that and cannot fill the registry.
     pub(crate) fn abandon(&self, used: EventUse) {
         let event = used.event();
 
@@ -114,7 +114,7 @@ impl Registry {
     }
 
     /// Removes an event that is in the way of a registration which has failed with `e`. Returns
-    /// `true` if it is worth another attempt.
+    /// `true` if another attempt may succeed.
     fn make_way(&self, command: &[u8], e: Error) -> bool {
         if e == EMFILE && self.reap_some() {
             return true;
@@ -138,8 +138,8 @@ impl Registry {
         oldest.is_some_and(|event| self.remove_oldest(event))
     }
 
-    /// Looks at some unused events for the work item, with which tasks that create events compete
-    /// for `event_mutex`. Returns `true` if one was removed.
+    /// Processes some unused events in place of the work item, with which tasks that create events
+    /// compete for `event_mutex`. Returns `true` if one was removed.
     fn reap_some(&self) -> bool {
         let Some(unused) = unused::get() else {
             return false;
@@ -163,7 +163,8 @@ impl Registry {
         is_any
     }
 
-    /// Removes the event of a single format that has the name of a command.
+    /// Removes the event of a single format that has the name in a command, if it has no users.
+    /// Returns `true` if it is removed.
     fn replace(&self, command: &[u8]) -> bool {
         let Ok((name, _)) = parse::split(command) else {
             return false;
@@ -176,8 +177,8 @@ impl Registry {
         !event.has_users() && !event.is_persistent() && self.remove_kept(&event, true)
     }
 
-    /// Returns `true` if an event without users is to be removed, as no registration of it was ever
-    /// successful. Otherwise this notes that it has no users, if lines keep it.
+    /// Returns `true` if an event without users is to be removed, as no registration of it was
+    /// ever successful. Otherwise lists it as kept, if lines keep it.
     pub(super) fn is_discarded(
         &self,
         event: &Arc<UserEvent>,
@@ -239,8 +240,8 @@ impl Registry {
         None
     }
 
-    /// The same for the first event in the order of names: the work item may not have noted those
-    /// that have just lost their users.
+    /// Reverts the lines for the first event, in the order of names, that can be removed: the work
+    /// item may not have listed those that have just lost their users.
     fn revert_any(&self, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
         for at in 0..SEARCH_ALL {
             let event = self
@@ -258,7 +259,7 @@ impl Registry {
         None
     }
 
-    /// Removes an event for which the lines have been reverted.
+    /// Removes an event for which the lines have been reverted, or lists it as kept again.
     fn remove_oldest(&self, event: Arc<UserEvent>) -> bool {
         // If there are several, this is for all of them.
         event.trace().wait_for_readers();
@@ -272,14 +273,15 @@ impl Registry {
         is_removed
     }
 
-    /// Notes again that an event has no users. One that is used again is noted after that.
+    /// Lists an event as kept again, if it has no users. An event that is used again is listed
+    /// after that.
     fn keep_again(&self, event: Arc<UserEvent>) {
         if !event.has_users() && !event.is_persistent() && event.trace().is_registered() {
             self.kept.lock().push(event);
         }
     }
 
-    /// Removes an event if only lines keep it. With `tell`, they tell.
+    /// Removes an event if only lines keep it. With `tell`, the lines count it as removed.
     ///
     /// Waits for a grace period. Takes `event_mutex`.
     pub(super) fn remove_kept(&self, event: &Arc<UserEvent>, tell: bool) -> bool {
@@ -291,15 +293,15 @@ impl Registry {
         let mut guard = event_mutex::lock();
         let is_removed = self.remove_reverted(event, &mut guard);
 
-        // The work item may have looked at it meanwhile, and not have noted it.
+        // The work item may have looked at it concurrently, and not have noted it.
         if !is_removed && event.is_confirmed() {
             self.keep_again(event.clone());
         }
         is_removed
     }
 
-    /// Reverts the lines for an event if only they keep it. Returns `false` if it is used. Another
-    /// task may have reverted them for the same reason.
+    /// Reverts the lines for an event if only they keep it. Returns `false` if it is used, and
+    /// `true` also if another task has reverted them for the same reason.
     fn revert(&self, event: &Arc<UserEvent>, tell: bool, guard: &mut event_mutex::Guard) -> bool {
         let Some(listeners) = patterns::listeners_of_lines(&**event, guard) else {
             return false;
@@ -313,7 +315,7 @@ impl Registry {
             // what is set here. The uses first: an event is made persistent while it has one.
             if event.uses() != listeners
                 || event.is_persistent()
-                // It was registered by others meanwhile.
+                // It was registered by others since.
                 || (!tell && event.is_confirmed())
                 || event.trace().is_referenced()
                 || listens::to(event.trace()) & !listens::FTRACE != 0

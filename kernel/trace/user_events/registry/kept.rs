@@ -38,7 +38,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// No events.
+    /// Creates an empty list of events.
     pub(super) const fn new() -> Self {
         Self {
             events: List::new(),
@@ -65,12 +65,12 @@ impl Kept {
         }
     }
 
-    /// Number of events.
+    /// Returns the number of events.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
 
-    /// Takes the oldest event.
+    /// Removes and returns the oldest event.
     pub(super) fn pop(&mut self) -> Option<Arc<UserEvent>> {
         let event = self.events.pop_front()?;
 
@@ -79,7 +79,7 @@ impl Kept {
     }
 }
 
-/// Applies the lines again that have been reverted for an event which is used again.
+/// Applies the lines again that were reverted for an event which is used again.
 ///
 /// Takes `event_mutex`.
 pub(super) fn restore_now(event: &UserEvent) {
@@ -90,8 +90,8 @@ pub(super) fn restore_now(event: &UserEvent) {
     }
 }
 
-/// As [`restore_now`], with `event_mutex` held. The lines that are returned are to be finished
-/// without it.
+/// Applies the lines again as [`restore_now`] does, with `event_mutex` held. The returned lines
+/// are to be finished without it.
 pub(super) fn restore(event: &UserEvent, guard: &mut event_mutex::Guard) -> Late {
     if !event.is_reverted() {
         return Late::new();

@@ -93,9 +93,8 @@ impl Registry {
         true
     }
 
-    /// Removes an event that has lost its last use, unless it has been taken up again or stays
-    /// without, which is noted if lines keep it. Returns `true` if tracing does not let go of it
-    /// now.
+    /// Removes an event without uses, unless it is used again or is to stay, in which case it is
+    /// listed as kept if lines keep it. Returns `true` if tracing does not release it now.
     fn reap(&self, event: &Arc<UserEvent>) -> bool {
         // Not with `event_mutex` held.
         event.trace().wait_for_readers();

@@ -40,7 +40,7 @@ mod tests {
         Ok(same)
     }
 
-    /// Returns `true` if the words have the same signature as `text`.
+    /// Returns `true` if the words have the signature of `text`.
     fn words_mean(words: &[&CStr], text: &str) -> bool {
         of_args(Some(text.as_bytes()))
             .and_then(c_string)

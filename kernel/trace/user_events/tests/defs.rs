@@ -23,7 +23,7 @@ mod tests {
 
     const LONG: usize = size_of::<usize>();
 
-    /// A request as a process would write it.
+    /// Returns a request as a process would write it.
     fn reg(bit: u8, size: u8, flags: u16, addr: u64) -> Option<UserReg> {
         let mut bytes = [0u8; size_of::<UserReg>()];
 
@@ -169,8 +169,8 @@ mod tests {
         Ok(())
     }
 
-    /// Bits of the long at 0x1000 that the bits of three words are: the one of 64 bits, and those
-    /// of 32 bits at its start and in its middle.
+    /// Checks the bits of the long at 0x1000 that the bits of three words are: the one of 64 bits,
+    /// and those of 32 bits at its start and in its middle.
     fn check_targets(long: usize, big: bool, start: u32, middle: u32) -> bool {
         let half = 0x1000 + 4;
         let middle_long = if long == 4 { half } else { 0x1000 };
@@ -254,7 +254,7 @@ mod tests {
         Ok(())
     }
 
-    /// The bits of an address that the machine ignores do not distinguish enable bits.
+    /// Checks that the bits of an address that the machine ignores do not distinguish enable bits.
     #[test]
     fn address_tags() -> Result {
         let tags = cfg!(any(

@@ -22,7 +22,7 @@ mod tests {
         trace::builtin::field::FilterKind, //
     };
 
-    /// Size, sign and elements of a field of this type, if it is the only one.
+    /// Returns size, sign and elements of a field of this type, if it is the only one.
     fn one(ty: &str) -> Result<(u32, bool, u32)> {
         let text = CString::try_from_fmt(fmt!("{} a", ty))?;
         let layout = fields(Some(text.to_bytes()))?;
@@ -34,7 +34,7 @@ mod tests {
         Ok((field.size, field.signed, field.len))
     }
 
-    /// Size of the payload with one struct, and another one if `second` is not 0.
+    /// Returns the size of the payload with one struct, and another one if `second` is not 0.
     fn structs(first: u32, second: u32) -> Result<usize> {
         let text = match second {
             0 => CString::try_from_fmt(fmt!("struct s a {}", first)),

@@ -15,7 +15,8 @@ mod tests {
         tests::row, //
     };
 
-    /// The pattern of a line that adds or removes one; an error for one without effect.
+    /// Returns the pattern of a line that adds or removes one, or an error for a line without
+    /// effect.
     fn pattern(line: &[u8]) -> Result<Pattern> {
         match Request::parse(line)? {
             Request::Nothing => Err(ENOENT),

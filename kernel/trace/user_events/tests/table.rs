@@ -233,7 +233,7 @@ mod tests {
         Ok(())
     }
 
-    /// Memory that was allocated for a larger table is not used.
+    /// Checks that memory which was allocated for a larger table is not used.
     #[test]
     fn does_not_grow_to_shrink() -> Result {
         let mut table = OpenTable::with_seed(17);

@@ -16,7 +16,7 @@ mod tests {
 
     const HEADER: usize = HEADER_SIZE as usize;
 
-    /// A location word.
+    /// Returns a location word.
     fn loc(offset: u16, size: u16) -> [u8; 4] {
         (u32::from(size) << 16 | u32::from(offset)).to_ne_bytes()
     }

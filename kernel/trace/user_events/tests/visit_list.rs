@@ -55,7 +55,7 @@ mod tests {
         )
     }
 
-    /// Adds the numbers from 0 to `count`.
+    /// Inserts the numbers from 0 to `count`.
     fn fill(list: &mut VisitList<Number>, count: usize) -> Result<KVec<Arc<Number>>> {
         let mut all = KVec::new();
 
