@@ -49,7 +49,7 @@ struct Backlog {
 /// There from [`init()`] on.
 static BACKLOG: SetOnce<Arc<Backlog>> = SetOnce::new();
 
-/// Gets ready for the first use. It does nothing if that was done.
+/// Creates the backlog, or does nothing if it exists.
 pub(crate) fn init() -> Result {
     let backlog = pin_init!(Backlog {
         bytes <- new_mutex!(0, "hist_backlog"),
@@ -60,7 +60,7 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-/// Waits until not too much memory is to be freed.
+/// Waits until the memory that is yet to be freed is below the limit.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ impl Share {
         Self(Atomic::new(0))
     }
 
-    /// Adds the trigger of a map of this size, which has just been removed.
+    /// Adds the map of a trigger that has just been removed, of `map` bytes.
     pub(crate) fn add(&self, map: usize) {
         let size = map.saturating_add(BESIDES);
 

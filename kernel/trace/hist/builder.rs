@@ -101,7 +101,7 @@ pub(crate) struct Builder<'a, 'h> {
 }
 
 impl<'a, 'h> Builder<'a, 'h> {
-    /// A description for `file` that is empty.
+    /// Creates an empty description of a histogram for `file`.
     pub(crate) fn new(
         file: EventFile<Locked<'h>>,
         lists: &'a mut TriggersMut<'h>,
@@ -170,8 +170,8 @@ impl<'a, 'h> Builder<'a, 'h> {
         Ok(())
     }
 
-    /// Creates the fields and the sort order. What the actions need is not created, but their
-    /// handlers must be known: references are looked up first at the events of `onmatch()`.
+    /// Creates the fields and the sort order. The handlers of actions must be known, as references
+    /// are looked up first at the events of `onmatch()`, but nothing is created for actions.
     ///
     /// # Errors
     ///
@@ -193,7 +193,8 @@ impl<'a, 'h> Builder<'a, 'h> {
         Ok(())
     }
 
-    /// Checks that the quantiles that the command may ask for are those of a key.
+    /// Checks that a key exists from which quantiles can be computed, if the command asks for
+    /// them.
     fn check_quantiles(&self) -> Result {
         match self.clauses.quantiles {
             Some(clause) if self.spec.parts_key().is_none() => {
@@ -203,7 +204,7 @@ impl<'a, 'h> Builder<'a, 'h> {
         }
     }
 
-    /// Checks that the elements of a histogram that uses them again hold nothing but variables.
+    /// Checks that a histogram that reuses elements has only variables in them.
     fn check_reuse(&self) -> Result {
         let Some(clause) = self.clauses.reuse else {
             return Ok(());
@@ -234,7 +235,7 @@ impl<'a, 'h> Builder<'a, 'h> {
         EINVAL
     }
 
-    /// Numbers the variables in the order of the fields.
+    /// Assigns numbers to the variables, in the order of the fields.
     fn number_vars(&mut self) {
         let vars = self.spec.fields.iter_mut().filter_map(|f| f.var.as_mut());
         let mut n = 0;
@@ -264,7 +265,7 @@ pub(crate) struct Log<'h> {
 }
 
 impl<'h> Log<'h> {
-    /// The log for a command of the event `file`, of which `params` is what follows `hist:`.
+    /// Creates the log for a command of the event `file`, with `params` as the text after `hist:`.
     pub(crate) fn new(file: EventFile<Locked<'h>>, params: &[u8]) -> Result<Self> {
         Ok(Self {
             instance: file.instance(),
@@ -309,7 +310,7 @@ impl<'h> Log<'h> {
         EINVAL
     }
 
-    /// Logs an error if it is one that is logged. Returns its errno.
+    /// Logs an error if it has an entry for the log, and returns its errno.
     pub(crate) fn parse_error(&self, error: ParseError) -> Error {
         if let Some((kind, at)) = error.entry {
             self.report_at(kind, at);

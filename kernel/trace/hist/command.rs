@@ -30,7 +30,7 @@ pub(crate) struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// The text `text`, which begins in column `at` of the command as it is logged.
+    /// Creates a span of `text`, which begins in column `at` of the command as it is logged.
     pub(crate) const fn new(text: &'a [u8], at: usize) -> Self {
         Self { text, at }
     }
@@ -39,7 +39,7 @@ impl<'a> Span<'a> {
         self.text
     }
 
-    /// The column that it begins in.
+    /// Returns the column that the span begins in.
     pub(crate) const fn at(self) -> usize {
         self.at
     }
@@ -52,12 +52,12 @@ impl<'a> Span<'a> {
         self.text.is_empty()
     }
 
-    /// Returns `true` if it is this text.
+    /// Returns `true` if the span has this text.
     pub(crate) fn is(self, text: &[u8]) -> bool {
         self.text == text
     }
 
-    /// Returns the text from byte `n` on; nothing if it is shorter.
+    /// Returns the text from byte `n` on, which is empty if the text is shorter.
     pub(crate) fn from(self, n: usize) -> Self {
         let n = n.min(self.text.len());
 
@@ -67,7 +67,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// Returns the first `n` bytes, or all if it is shorter.
+    /// Returns the first `n` bytes, or all if the text is shorter.
     pub(crate) fn to(self, n: usize) -> Self {
         Self {
             text: self.text.get(..n).unwrap_or(self.text),
@@ -93,14 +93,14 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// Returns the text after `prefix`, if it begins so.
+    /// Returns the text after `prefix`, or `None` if it does not begin with that.
     pub(crate) fn strip_prefix(self, prefix: &[u8]) -> Option<Self> {
         self.text
             .starts_with(prefix)
             .then(|| self.from(prefix.len()))
     }
 
-    /// Without white space at both ends.
+    /// Returns the span without white space at both ends.
     pub(crate) fn trim(self) -> Self {
         let start = self.text.iter().position(|b| !is_space(*b));
         let Some(start) = start else {
@@ -111,7 +111,7 @@ impl<'a> Span<'a> {
         self.to(end.map_or(0, |n| n.wrapping_add(1))).from(start)
     }
 
-    /// The spans between the `byte`s; always at least one, which may be empty.
+    /// Returns the spans between the `byte`s, at least one, which may be empty.
     pub(crate) fn spans(self, byte: u8) -> impl Iterator<Item = Span<'a>> {
         let mut rest = Some(self);
 
@@ -122,7 +122,7 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// A copy as a C string.
+    /// Returns a copy as a C string.
     ///
     /// # Errors
     ///
@@ -211,7 +211,7 @@ pub(crate) struct ParseError {
 }
 
 impl ParseError {
-    /// An error in `span`, for which the write fails with `EINVAL`.
+    /// Creates an error in `span`, for which the write fails with `EINVAL`.
     pub(crate) fn new(kind: ErrorKind, span: Span<'_>) -> Self {
         Self {
             errno: EINVAL,

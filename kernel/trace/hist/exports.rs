@@ -57,7 +57,7 @@ static event_hist_raw_fops: FileOperations<RawFile> = FileOperations::new();
 #[no_mangle]
 static event_hist_debug_fops: FileOperations<DebugFile> = FileOperations::new();
 
-/// Gets ready for the first command.
+/// Prepares for the first command.
 ///
 /// # Safety
 ///

@@ -76,7 +76,8 @@ pub(crate) struct HistogramParts {
 }
 
 impl HistogramParts {
-    /// Allocates what a histogram of `2^map_bits` elements needs for its program. May sleep.
+    /// Allocates map and scratch memory of a histogram of `2^map_bits` elements with this program.
+    /// May sleep.
     pub(crate) fn new(program: KBox<Program>, map_bits: u32) -> Result<Self> {
         // `event_mutex` is held, so no allocation waits for the memory cgroup.
         let unaccounted = Unaccounted::new();
@@ -117,12 +118,12 @@ impl Histogram {
         }
     }
 
-    /// Identifies the histogram, which does not move.
+    /// Returns the id of the histogram, which does not move.
     pub(crate) fn id(self: &Arc<Self>) -> HistogramId {
         HistogramId(Arc::as_ptr(self).addr())
     }
 
-    /// Removes a reference to another histogram; `None` if no more exist.
+    /// Removes and returns a reference to another histogram, or returns `None` if none is left.
     fn take_other(&mut self) -> Option<Arc<Self>> {
         self.program.sources.pop().map(|source| source.hist)
     }
@@ -130,7 +131,7 @@ impl Histogram {
 
 impl Drop for Histogram {
     fn drop(&mut self) {
-        // Those that nobody has any more, linked by `gone`.
+        // Those without a reference, linked by `gone`.
         let mut first: Option<Pin<UniqueArc<Self>>> = None;
 
         loop {

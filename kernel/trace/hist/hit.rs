@@ -89,7 +89,7 @@ use crate::{
     },
 };
 
-/// The event of a histogram has happened.
+/// Called when the event of a histogram has happened.
 #[inline(always)]
 pub(crate) fn hit(hist: &Histogram, hit: &Hit<'_>) {
     // The most frequent case needs neither memory nor many registers.
@@ -116,7 +116,8 @@ pub(crate) fn hit(hist: &Histogram, hit: &Hit<'_>) {
     }
 }
 
-/// One field of the record is the key, and all else is numbers of this hit.
+/// Counts a hit whose key is one field of the record, and whose other fields are numbers of this
+/// hit.
 #[inline(always)]
 fn plain(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
     if hist.program.counts_only {
@@ -131,7 +132,8 @@ fn plain(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
     }
 }
 
-/// [`plain`] for a histogram that only counts: the first hit of a key, or one of a long record.
+/// Counts a hit as [`plain`] does in a histogram that only counts. Called for the first hit of a
+/// key, and for a long record.
 #[inline(never)]
 fn plain_count(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
     let key = load(key, hit.record());
@@ -142,7 +144,7 @@ fn plain_count(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
     }
 }
 
-/// Counts a hit of a plain histogram that has more than the hit count.
+/// Adds the values and variables of a hit to a plain histogram that has more than the hit count.
 ///
 /// Nothing else refers to its variables during the hit, so they need not be remembered.
 #[inline(always)]
@@ -161,7 +163,7 @@ fn plain_numbers(hist: &Histogram, hit: &Hit<'_>, record: &[u8], element: Elemen
     }
 }
 
-/// [`plain_numbers`] for a histogram with extremes.
+/// Adds the values and variables of a hit as [`plain_numbers`] does, to a histogram with extremes.
 #[inline(never)]
 fn plain_extremes(program: &Program, hit: &Hit<'_>, element: Element<'_>) {
     let eval = Eval::new(hit, &program.code);
@@ -172,7 +174,7 @@ fn plain_extremes(program: &Program, hit: &Hit<'_>, element: Element<'_>) {
     }
 }
 
-/// [`plain`] for a histogram with one variable whose elements can be used again.
+/// Counts a hit as [`plain`] does, in a histogram with one variable that reuses elements.
 #[inline(never)]
 fn plain_reusing(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
     let program = &hist.program;
@@ -216,7 +218,7 @@ fn count<M: HitContext>(
     }
 }
 
-/// [`count`] for a histogram with extremes.
+/// Counts a hit as [`count`] does, in a histogram with extremes.
 #[inline(never)]
 fn count_extremes<M: HitContext>(
     program: &Program,
@@ -229,7 +231,7 @@ fn count_extremes<M: HitContext>(
     element.fold(&program.folds, values);
 }
 
-/// Handles a hit that needs few words of scratch memory.
+/// Handles a hit for which little scratch memory is enough, which is on the stack.
 #[inline(never)]
 fn small(hist: &Histogram, hit: &Hit<'_>) {
     let mut memory = Small::new();
@@ -241,7 +243,7 @@ fn small(hist: &Histogram, hit: &Hit<'_>) {
     }
 }
 
-/// [`small`] for a histogram whose elements can be used again.
+/// Handles a hit as [`small`] does, in a histogram that reuses elements.
 #[inline(never)]
 fn reusing(hist: &Histogram, hit: &Hit<'_>) {
     let mut memory = Small::new();
@@ -253,8 +255,8 @@ fn reusing(hist: &Histogram, hit: &Hit<'_>) {
     }
 }
 
-/// The stack is saved here, as part of what C calls: each further function on the way would be one
-/// more to unwind.
+/// Handles a hit for which a pad is needed, and saves the stack. As C calls this function
+/// directly, the stack has no further function to unwind.
 #[inline(always)]
 fn large(hist: &Histogram, hit: &Hit<'_>) {
     let Some(mut pad) = hist.scratch.as_ref().and_then(|scratch| scratch.enter()) else {
@@ -298,7 +300,7 @@ pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, pad: &mut
     }
 }
 
-/// Handles a hit that needs much memory.
+/// Handles a hit with the memory of a pad.
 #[inline(never)]
 fn handle(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
     let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
@@ -325,7 +327,7 @@ fn handle_open(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
     }
 }
 
-/// [`handle`] for a histogram whose elements can be used again.
+/// Handles a hit as [`handle`] does, in a histogram that reuses elements.
 #[inline(never)]
 fn handle_reusing(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
     let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
@@ -340,7 +342,7 @@ fn handle_reusing(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
     }
 }
 
-/// Computes the key, and resolves the references. `None` if the hit is not counted.
+/// Computes the key, and resolves the references. Returns `None` if the hit is not counted.
 #[inline(always)]
 fn look_up<M: HitContext>(
     hist: &Histogram,
@@ -363,7 +365,7 @@ fn look_up<M: HitContext>(
     Some(())
 }
 
-/// Counts a hit, and stores its variables. Returns the element and the actions that are to run;
+/// Counts a hit, and stores its variables. Returns the element and the actions that are to run, or
 /// `None` if the hit was not counted.
 ///
 /// `TEXTS` says whether the histogram may keep texts, `OPEN` whether its path is [`HitPath::LargeOpen`].
@@ -407,8 +409,8 @@ pub(crate) fn record<'m, const TEXTS: bool, const OPEN: bool, M: HitContext>(
     Some((element, run))
 }
 
-/// [`record`] for a histogram whose elements can be used again. The returned one may be that of
-/// another key by then.
+/// Counts a hit as [`record`] does, in a histogram that reuses elements. The returned element may
+/// be that of another key by then.
 #[inline(always)]
 pub(crate) fn record_reusing<'m, const TEXTS: bool, M: HitContext>(
     hist: &'m Histogram,
@@ -438,7 +440,7 @@ pub(crate) fn record_reusing<'m, const TEXTS: bool, M: HitContext>(
 }
 
 /// Runs the actions of the set `run`, in their order, except for those that store something in the
-/// element: that was done.
+/// element and have done so.
 #[inline(always)]
 fn run_actions(
     hist: &Histogram,
@@ -486,7 +488,7 @@ fn run_actions(
     }
 }
 
-/// The value of a parameter.
+/// Returns the value of a parameter.
 fn param<'s>(param: Option<&Param>, slots: &[u64], texts: &'s Texts<'_>) -> Value<'s> {
     let value = param.and_then(|param| match *param {
         Param::Number(slot) => slots.get(slot as usize).copied().map(Value::Number),

@@ -121,7 +121,7 @@ pub(crate) fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMu
     );
 }
 
-/// C has detached a trigger, as the instance is removed.
+/// Called when C has detached a trigger, because its instance is removed.
 pub(crate) fn detached(data: &TriggerData, held: Held<'_>) {
     data.removed();
     registry::remove(held, data.id);
@@ -131,7 +131,7 @@ pub(crate) fn detached(data: &TriggerData, held: Held<'_>) {
     }
 }
 
-/// Takes the first trigger for which `pred` is true off the event. Returns its histogram.
+/// Detaches the first trigger for which `pred` returns `true`, and returns its histogram.
 fn take(
     file: EventFile<Locked<'_>>,
     lists: &mut TriggersMut<'_>,
@@ -157,8 +157,8 @@ fn take(
     Some(hist)
 }
 
-/// Releases what the effects of histograms use that others may need, and what is not referred to
-/// any more. No trigger has the histograms any more, or ever had. Sleeps.
+/// Releases the synthetic events and snapshots of `effects`, and all auto-created histograms
+/// without a reference. No trigger has the histograms of `effects`. Sleeps.
 pub(crate) fn release_resources<'a>(
     effects: impl IntoIterator<Item = &'a Effect, IntoIter: Clone>,
     lists: &mut TriggersMut<'_>,
@@ -189,7 +189,7 @@ fn end_effects<'a>(effects: impl Iterator<Item = &'a Effect> + Clone, held: Held
     }
 }
 
-/// Empties the map of a histogram. Hits that happen meanwhile are not counted. Sleeps.
+/// Empties the map of a histogram. Hits that happen concurrently are not counted. Sleeps.
 pub(crate) fn clear(hist: &Histogram) {
     hist.map.clear(synchronize);
 }

@@ -138,6 +138,8 @@ pub(crate) struct Map {
     reuse: Option<KBox<Reuse>>,
 }
 
+/// Checks that a map can have `2^bits` elements.
+///
 /// # Errors
 ///
 /// `EINVAL` if there is no map of `2^bits` elements.
@@ -156,8 +158,8 @@ impl Map {
         Self::with_hash(bits, layout, Seed::new(), key_arena::SMALL, None)
     }
 
-    /// Creates a map whose hash is known, and in which long keys are kept as in a large map. It may
-    /// be smaller than other maps.
+    /// Creates a map with the given hash, in which long keys are kept as in a large map. It may be
+    /// smaller than other maps.
     #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
     pub(crate) fn with_seed(bits: u32, layout: Layout, start: u64, factor: u64) -> Result<Self> {
         Self::with_hash(bits, layout, Seed::from_numbers(start, factor), 0, None)
@@ -196,7 +198,8 @@ impl Map {
         Ok(map)
     }
 
-    /// Has the hits of a histogram that only counts counted for each CPU. The map must be new.
+    /// Enables hit counts with a part for each CPU, for a histogram that only counts. The map must
+    /// be new.
     pub(crate) fn spread(self) -> Self {
         Self {
             spread: Spread::new(self.elements.slab.count()),
@@ -208,7 +211,7 @@ impl Map {
         &self.elements.layout.parts
     }
 
-    /// Size of the memory for elements, slots, long keys and hit counts, in bytes.
+    /// Returns the size of the memory for elements, slots, long keys and hit counts, in bytes.
     pub(crate) fn size(&self) -> usize {
         let index = match &self.reuse {
             Some(reuse) => reuse.buckets.size(),
@@ -233,8 +236,9 @@ impl Map {
         self.hit_u64(key, false, comm)
     }
 
-    /// [`Map::insert_u64`], and adds the hit to the hit count of the element if the histogram
-    /// `only_counts`: in the part of this CPU, if the map is [spread](Map::spread).
+    /// Finds or claims an element as [`Map::insert_u64`] does, and adds the hit to its hit count
+    /// if the histogram `only_counts`: in the part of this CPU, if the map is
+    /// [spread](Map::spread).
     #[inline(always)]
     pub(crate) fn hit_u64(
         &self,
@@ -258,9 +262,9 @@ impl Map {
     }
 
     /// Counts a hit of a key of one word that has an element already, whose first sum is the hit
-    /// count. Otherwise returns `false`, and counts nothing.
+    /// count. Otherwise returns `false` without counting.
     ///
-    /// [`Map::insert_u64`] and [`Element::add`] for what is most frequent.
+    /// This is [`Map::insert_u64`] and [`Element::add`] in one, for the most frequent case.
     #[inline(always)]
     pub(crate) fn count_u64(&self, key: u64) -> bool {
         let hash = self.seed.hash_word(key);
@@ -288,7 +292,7 @@ impl Map {
         sum.is_ok()
     }
 
-    /// Like [`Map::hit_u64`], for keys of any size.
+    /// Finds or claims an element as [`Map::hit_u64`] does, for keys of any size.
     #[inline(always)]
     pub(crate) fn hit(
         &self,
@@ -367,7 +371,7 @@ impl Map {
         element
     }
 
-    /// The element of a key. This counts nothing.
+    /// Returns the element of a key, without counting.
     #[inline(always)]
     pub(crate) fn lookup(&self, key: &[u64]) -> Option<Element<'_>> {
         if !self.accepts(key.len()) {
@@ -378,7 +382,7 @@ impl Map {
         found.ok().map(|(_, element)| element)
     }
 
-    /// [`Map::lookup`] for a key of one word.
+    /// Returns the element of a key as [`Map::lookup`] does, for a key of one word.
     #[inline(always)]
     pub(crate) fn lookup_u64(&self, key: u64) -> Option<Element<'_>> {
         if !self.accepts(1) {
@@ -389,18 +393,18 @@ impl Map {
         found.ok().map(|(_, element)| element)
     }
 
-    /// Counts a drop for a reason that the map does not know, after an insertion or in its place.
+    /// Counts a drop for a reason outside of the map, after an insertion or in its place.
     #[inline]
     pub(crate) fn count_drop(&self) {
         self.drops.add(1);
     }
 
-    /// Number of insertions that have found or claimed an element.
+    /// Returns the number of insertions that have found or claimed an element.
     pub(crate) fn hits(&self) -> u64 {
         self.hits.sum()
     }
 
-    /// Number of insertions that have not.
+    /// Returns the number of insertions that have found and claimed none.
     pub(crate) fn drops(&self) -> u64 {
         // In this order, so that a wipe in between leaves a number that is too large.
         let before = self.drops_before.load(Relaxed);
@@ -408,7 +412,7 @@ impl Map {
         self.drops.sum().saturating_sub(before)
     }
 
-    /// Number of elements that have a key. Takes a look at all slots.
+    /// Returns the number of elements that have a key, after a pass over all slots.
     pub(crate) fn len(&self) -> usize {
         match &self.reuse {
             Some(reuse) => reuse.buckets.elements().count(),
@@ -416,7 +420,7 @@ impl Map {
         }
     }
 
-    /// The gate that is open if the map is.
+    /// Returns the gate, which is open if the map is.
     fn gate(&self) -> &Atomic<u32> {
         self.reuse.as_ref().map_or(&self.gate, |reuse| &reuse.gate)
     }
@@ -428,7 +432,7 @@ impl Map {
         self.gate().store(0, Relaxed);
     }
 
-    /// Lets hits and lookups enter again.
+    /// Opens the map for hits and lookups again.
     pub(crate) fn open(&self) {
         // Pairs with the load in `accepts`: who gets in sees that the map was wiped.
         //
@@ -472,8 +476,9 @@ impl Map {
         self.copy(None)
     }
 
-    /// The same, and exchanges for zero what is added up in the elements: their hit counts, and
-    /// those sums that `folds` does not say are extremes. Each hit is in one such copy.
+    /// Copies all elements that have a key as [`Map::snapshot`] does, and sets the numbers that
+    /// are added up in them to zero: their hit counts, and the sums that are no extremes by
+    /// `folds`. Each hit is in one such copy.
     ///
     /// # Errors
     ///
@@ -482,7 +487,7 @@ impl Map {
         self.copy(Some(folds))
     }
 
-    /// Copies all elements. If `taken` says what its sums are, they are taken.
+    /// Copies all elements. If `taken` describes the sums, they are taken.
     fn copy(&self, taken: Option<&[Fold]>) -> Result<Snapshot> {
         let take = |element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]| {
             if let Some(folds) = taken {
@@ -550,7 +555,7 @@ impl Map {
         key_words != 0 && self.gate.load(Acquire) as usize == key_words
     }
 
-    /// The result of an insertion that may not enter.
+    /// Counts a drop, as the result of an insertion that may not enter.
     #[cold]
     #[inline(never)]
     fn reject(&self) -> Option<Element<'_>> {
@@ -558,8 +563,8 @@ impl Map {
         None
     }
 
-    /// The element with the key that has this hash, and its index; or the free slot at which the
-    /// search ended.
+    /// Returns the index of the element with the key that has this hash, and the element, or the
+    /// free slot at which the search ended.
     #[inline(always)]
     fn find(
         &self,
@@ -573,7 +578,7 @@ impl Map {
         })
     }
 
-    /// Calls `it` for the elements whose keys have this hash, until it returns something. Returns
+    /// Calls `it` for the elements whose keys have this hash, until it returns a value. Returns
     /// that, or the free slot at which the search ended.
     #[inline(always)]
     fn find_word<T>(&self, hash: u64, it: impl Fn(u32) -> Option<T>) -> Result<T, usize> {

@@ -150,7 +150,8 @@ pub(crate) enum HitPath {
     LargeReusing,
 }
 
-/// Returns when a handler runs its action; `signed` says whether the variable is that it watches.
+/// Returns the condition for which a handler runs its action. `signed` is set if the watched
+/// variable is signed.
 pub(crate) fn condition<T>(handler: &Handler<T>, signed: bool) -> HandlerCondition {
     match handler {
         Handler::OnMax(_) => HandlerCondition::Larger { signed },
@@ -159,7 +160,7 @@ pub(crate) fn condition<T>(handler: &Handler<T>, signed: bool) -> HandlerConditi
     }
 }
 
-/// An action in a set of actions.
+/// Returns the bit of an action in a set of actions.
 pub(crate) const fn bit(action: usize) -> u32 {
     // CAST: There are not more than 8.
     1u32.wrapping_shl(action as u32)

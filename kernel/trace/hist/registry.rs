@@ -57,7 +57,7 @@ pub(crate) struct TriggerData {
 }
 
 impl TriggerData {
-    /// The trigger of a histogram, with the number `id`.
+    /// Creates the data of a histogram's trigger with the number `id`.
     pub(crate) fn new(hist: Arc<Histogram>, line: TextBuf, id: u64) -> Self {
         Self {
             hist,
@@ -67,14 +67,14 @@ impl TriggerData {
         }
     }
 
-    /// Says that the trigger was detached: its memory will be freed.
+    /// Counts the map as memory to be freed, after the trigger was detached.
     pub(crate) fn removed(&self) {
         self.backlog.add(self.hist.map.size());
     }
 }
 
-/// Calls `put` with the parts of the line of a trigger: the command, the filter, whether it is
-/// paused, and a newline. Needs no memory.
+/// Calls `put` with the parts of the line of a trigger: the command, the filter, the state
+/// `[paused]` or `[active]`, and a newline. Needs no memory.
 pub(crate) fn write_line(trigger: &Trigger<HistCommand>, mut put: impl FnMut(&[u8])) {
     // It was looked at when the trigger was created.
     put(trigger.data().line.bytes().unwrap_or(&[]));
@@ -132,7 +132,7 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// The event that it is attached to.
+    /// Returns the event that the histogram was attached to, if it exists.
     pub(crate) fn file<'h>(&'h self, held: Held<'h>) -> Option<EventFile<Locked<'h>>> {
         self.instance
             .get(held)
@@ -154,15 +154,16 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-/// Looks at the list. What `look` drops must not be an entry: the last reference to a histogram or
-/// to an instance takes other locks.
+/// Runs `look` with the list locked. `look` must not drop an entry, as the last reference to a
+/// histogram or to an instance takes other locks.
 fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut Registry) -> R) -> Option<R> {
     let list = REGISTRY.as_ref()?;
 
     Some(look(&mut list.lock()))
 }
 
-/// Adds a histogram that is about to be attached to `file`; returns the number for its trigger.
+/// Adds a histogram that is about to be attached to `file`, and returns the number for its
+/// trigger.
 ///
 /// # Errors
 ///
@@ -209,7 +210,7 @@ pub(crate) fn add(
     .ok_or(ENODEV)?
 }
 
-/// Takes a trigger off the list, and unpins the instance.
+/// Removes a trigger from the list, and unpins the instance.
 pub(crate) fn remove(held: Held<'_>, id: u64) {
     // The entry is dropped without the lock.
     let _entry = with(held, |list| {
@@ -219,7 +220,7 @@ pub(crate) fn remove(held: Held<'_>, id: u64) {
     });
 }
 
-/// The histogram with this name, `name=` included.
+/// Returns the histogram with this name, which includes `name=`.
 pub(crate) fn named(held: Held<'_>, name: &CStr) -> Option<Arc<Histogram>> {
     with(held, |list| {
         list.entries
@@ -269,7 +270,7 @@ pub(crate) fn is_referred_to(held: Held<'_>, hist: &Arc<Histogram>) -> bool {
     with(held, |list| list.refers_to(hist.id())).unwrap_or(false)
 }
 
-/// Takes an auto-created histogram that nothing refers to off the list.
+/// Removes an auto-created histogram without references from the list, and returns it.
 pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
     // As in `remove`: what is left of the entry is dropped without the lock.
     let entry = with(held, |list| {
@@ -296,8 +297,8 @@ impl Registry {
         Some(entry)
     }
 
-    /// Has the histograms that this one takes variables of keep what is taken from them by those
-    /// on the list.
+    /// Updates, in the histograms that this one takes variables of, the set of variables that are
+    /// taken by histograms on the list.
     fn keep_for_takers(&self, hist: &Histogram) {
         for map in hist.program.sources.iter().map(|source| &source.hist.map) {
             let sources = self

@@ -50,7 +50,7 @@ struct SharedPool {
 /// There from [`init()`] on.
 static SHARED: SetOnce<Arc<Mutex<SharedPool>>> = SetOnce::new();
 
-/// Gets ready for the first use. It does nothing if that was done.
+/// Creates the shared pool, or does nothing if it exists.
 pub(crate) fn init() -> Result {
     let shared = new_mutex!(
         SharedPool {
@@ -81,7 +81,7 @@ impl ScratchRef {
         Ok(Self(pads))
     }
 
-    /// Takes a pad, or says that all levels are in use. In any context.
+    /// Takes a pad, or returns `None` if all levels are in use. In any context.
     #[inline]
     pub(crate) fn enter(&self) -> Option<ScratchGuard<'_>> {
         self.0.enter()
@@ -116,7 +116,7 @@ pub(crate) struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    /// Divides a pad; the key has `key_words` words.
+    /// Splits a pad into its parts. The key has `key_words` words.
     #[inline]
     pub(crate) fn new(pad: &'a mut [u64], key_words: usize) -> Option<Self> {
         // The rest is known when this is compiled.
@@ -135,9 +135,9 @@ impl<'a> Scratch<'a> {
         })
     }
 
-    /// The same memory, for a function that is called.
+    /// Returns the same memory, to pass it to a function.
     ///
-    /// What has never been lent is known to be unshared, and can be kept in registers.
+    /// Memory that has never been lent is known to be unshared, and can be kept in registers.
     #[inline(always)]
     pub(crate) fn lend(&mut self) -> Scratch<'_> {
         Scratch {
@@ -159,7 +159,7 @@ impl Small {
         Self([0; SMALL_WORDS])
     }
 
-    /// The key has `key_words` words.
+    /// Splits the memory into its parts. The key has `key_words` words.
     #[inline(always)]
     pub(crate) fn scratch(&mut self, key_words: usize) -> Option<Scratch<'_>> {
         let (key, slots) = self.0.split_at_mut_checked(key_words)?;
@@ -178,7 +178,7 @@ impl Small {
 pub(crate) struct Texts<'a>(&'a mut [u64]);
 
 impl Texts<'_> {
-    /// See [`Scratch::lend`].
+    /// Returns the same memory, as [`Scratch::lend`] does.
     #[inline(always)]
     pub(crate) fn lend(&mut self) -> Texts<'_> {
         Texts(self.0)

@@ -113,7 +113,7 @@ impl EventSeqFile for HistFile {
     }
 }
 
-/// The number of hits of all histograms of an event.
+/// Returns the number of hits of all histograms of an event.
 fn hits<'h>(file: EventFile<Locked<'h>>, lists: &TriggersMut<'h>) -> u64 {
     file.triggers::<HistCommand>(lists)
         .map(|trigger| trigger.data().hist.map.hits())
@@ -155,7 +155,7 @@ pub(crate) struct HistTable {
 }
 
 impl HistTable {
-    /// A table without rows, which [`HistTable::fill`] gets.
+    /// Creates a table without rows, which [`HistTable::fill`] adds.
     pub(crate) fn new(hist: Arc<Histogram>, info: TextBuf) -> Self {
         Self {
             hist,
@@ -164,7 +164,7 @@ impl HistTable {
         }
     }
 
-    /// Number of parts: a head, the rows, the quantiles, the totals.
+    /// Returns the number of parts, which are a head, the rows, the quantiles and the totals.
     pub(crate) fn len(&self) -> usize {
         self.rows
             .as_ref()
@@ -245,7 +245,7 @@ impl HistTable {
         Ok(())
     }
 
-    /// Writes what a `snapshot()` was taken for.
+    /// Writes the hits that snapshots were taken for.
     fn write_snapshots(&self, out: &mut TextBuf, rows: &Rows) {
         let hist = &self.hist;
 
@@ -276,7 +276,8 @@ impl HistTable {
 }
 
 impl Rows {
-    /// Returns the quantiles, and which line of them is the part `pos`, of those after the head.
+    /// Returns the quantiles and the number of the line of them that is the part `pos`, counted
+    /// after the head.
     fn quantiles_at(&self, pos: usize) -> Option<(&Quantiles, usize)> {
         let quantiles = self.quantiles.as_ref()?;
         let n = pos.checked_sub(self.snapshot.len())?;
@@ -334,8 +335,8 @@ fn write_saved(out: &mut TextBuf, row: &Row<'_>, place: VarPlace, signed: bool) 
     }
 }
 
-/// The addresses of a stack, whose words begin with their number. What is behind them is left over
-/// from a deeper stack.
+/// Returns the addresses of a stack, whose words begin with their number and may end with
+/// addresses of a deeper stack.
 fn stack(words: &[u64]) -> &[u64] {
     let Some((len, addresses)) = words.split_first() else {
         return &[];

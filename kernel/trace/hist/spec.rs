@@ -112,7 +112,7 @@ pub(crate) enum VarKind<Slot = ()> {
 }
 
 impl<Slot> VarKind<Slot> {
-    /// The same in another kind of slot.
+    /// Converts the slot with `f`.
     pub(crate) fn map<To>(self, f: impl FnOnce(Slot) -> To) -> VarKind<To> {
         match self {
             Self::Number => VarKind::Number,
@@ -158,7 +158,7 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
-    /// Values and variables.
+    /// Returns values and variables.
     pub(crate) fn vals(&self) -> &[Field] {
         self.fields.get(..self.n_vals).unwrap_or(&[])
     }
@@ -171,7 +171,8 @@ impl Spec {
         self.fields.len().saturating_sub(self.n_vals)
     }
 
-    /// The index, among the keys, of the only one that is rounded to parts of powers of two.
+    /// Returns the index, among the keys, of the only one that is rounded to parts of powers of
+    /// two.
     pub(crate) fn parts_key(&self) -> Option<usize> {
         let mut keys = self.keys().iter().enumerate();
         let mut next =
@@ -183,17 +184,18 @@ impl Spec {
         }
     }
 
-    /// The fields to sort by.
+    /// Returns the fields to sort by.
     pub(crate) fn sort_keys(&self) -> &[SortKey] {
         self.sort_keys.get(..self.n_sort_keys).unwrap_or(&[])
     }
 
-    /// The hit count, the other values and the keys, as [`SortKey::field_idx`] counts them.
+    /// Returns the hit count, the other values and the keys, as [`SortKey::field_idx`] counts
+    /// them.
     pub(crate) fn sort_fields(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| field.var.is_none())
     }
 
-    /// The index of the variable of this name among the fields.
+    /// Returns the index of the variable of this name among the fields.
     pub(crate) fn var_index(&self, name: &[u8]) -> Option<usize> {
         self.fields.iter().position(|field| {
             let var = field.var.as_ref();
@@ -207,17 +209,17 @@ impl Spec {
         field.var_kind(|i| self.refs.get(i).map_or(VarKind::Number, |r| r.kind))
     }
 
-    /// Returns `true` if other histograms may refer to it, or it refers to a variable.
+    /// Returns `true` if other histograms may refer to this one, or it refers to a variable.
     pub(crate) fn has_vars(&self) -> bool {
         !self.refs.is_empty() || self.fields.iter().any(|field| field.var.is_some())
     }
 
-    /// Returns `true` if it refers to a variable of this histogram.
+    /// Returns `true` if this histogram refers to a variable of `id`.
     pub(crate) fn refers_to(&self, id: HistogramId) -> bool {
         self.refs.iter().any(|r| r.owner == Owner::Other(id))
     }
 
-    /// Number of words that the key takes. The keys must be known, the actions need not.
+    /// Returns the number of words of the key. The keys must be known, the actions need not be.
     pub(crate) fn key_words(&self) -> usize {
         self.keys()
             .iter()

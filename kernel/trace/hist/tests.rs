@@ -18,7 +18,7 @@ use kernel::{
     str::BStr, //
 };
 
-/// Returns `true` if the text is this one; prints both if not.
+/// Returns `true` if the text is this one, otherwise prints both.
 fn same(text: &[u8], is: &[u8]) -> bool {
     let ok = text == is;
 

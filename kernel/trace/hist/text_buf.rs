@@ -47,7 +47,7 @@ impl TextBuf {
         }
     }
 
-    /// With room for this many bytes, so that it need not grow.
+    /// Creates an empty text with room for `len` bytes, so that it need not grow.
     pub(crate) fn with_room(len: usize) -> Self {
         let text = KVec::with_capacity(len, GFP_KERNEL);
 
@@ -69,7 +69,7 @@ impl TextBuf {
         Ok(&self.text)
     }
 
-    /// Number of bytes of the text.
+    /// Returns the number of bytes of the text.
     pub(crate) fn len(&self) -> usize {
         self.text.len()
     }
@@ -86,7 +86,7 @@ impl TextBuf {
         self.failed |= other.failed;
     }
 
-    /// `n` spaces.
+    /// Writes `n` spaces.
     pub(crate) fn spaces(&mut self, mut n: usize) {
         while n > 0 {
             let some = n.min(SPACES.len());
@@ -96,7 +96,7 @@ impl TextBuf {
         }
     }
 
-    /// Writes all of them, with commas in between.
+    /// Writes all items with `write`, with commas in between.
     pub(crate) fn list<T>(
         &mut self,
         all: impl IntoIterator<Item = T>,
@@ -110,19 +110,19 @@ impl TextBuf {
         }
     }
 
-    /// The text at the left of `width` columns.
+    /// Writes the text at the left of `width` columns.
     pub(crate) fn left(&mut self, text: &[u8], width: usize) {
         self.put(text);
         self.spaces(width.saturating_sub(text.len()));
     }
 
-    /// The text at the right of `width` columns.
+    /// Writes the text at the right of `width` columns.
     fn right(&mut self, text: &[u8], width: usize) {
         self.spaces(width.saturating_sub(text.len()));
         self.put(text);
     }
 
-    /// A number, at the right of `width` columns.
+    /// Writes a number, at the right of `width` columns.
     pub(crate) fn unsigned(&mut self, n: u64, width: usize) {
         let mut buf = [b' '; DIGITS_MAX];
         let digits = decimal(n, &mut buf);
@@ -137,7 +137,7 @@ impl TextBuf {
         self.put(buf.get(start..).unwrap_or(&[]));
     }
 
-    /// A number with its sign, at the right of `width` columns.
+    /// Writes a number with its sign, at the right of `width` columns.
     pub(crate) fn signed(&mut self, n: i64, width: usize) {
         if n >= 0 {
             return self.unsigned(n.unsigned_abs(), width);
@@ -150,13 +150,13 @@ impl TextBuf {
         self.put(digits);
     }
 
-    /// A hexadecimal number, at the right of `width` columns.
+    /// Writes a hexadecimal number, at the right of `width` columns.
     pub(crate) fn hex(&mut self, n: u64, width: usize) {
         self.right(hex(n, &mut [0; 16]), width);
     }
 }
 
-/// The digits of a number, at the end of `buf`.
+/// Writes the digits of a number to the end of `buf`, and returns them.
 fn decimal(mut n: u64, buf: &mut [u8; DIGITS_MAX]) -> &[u8] {
     let mut start = buf.len();
 
@@ -186,12 +186,12 @@ impl core::fmt::Write for TextBuf {
     }
 }
 
-/// A C string of these bytes.
+/// Returns a C string of these bytes.
 pub(crate) fn c_string(text: &[u8]) -> Result<CString> {
     joined(&[text])
 }
 
-/// A C string of these texts, one after the other.
+/// Returns a C string of these texts, one after the other.
 pub(crate) fn joined(texts: &[&[u8]]) -> Result<CString> {
     let size = texts
         .iter()

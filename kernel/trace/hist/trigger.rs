@@ -143,8 +143,8 @@ fn execute<'h>(
     )
 }
 
-/// Creates a histogram that an action of another one needs, and attaches it. `command` is what
-/// follows `hist:`.
+/// Creates a histogram that an action of another one needs, and attaches it. `command` is the text
+/// after `hist:`.
 fn auto_create<'h>(
     file: EventFile<Locked<'h>>,
     lists: &mut TriggersMut<'h>,
@@ -214,7 +214,7 @@ pub(crate) fn split_filter(text: Span<'_>) -> Result<(Span<'_>, Option<Span<'_>>
     Ok((text, None))
 }
 
-/// Finds the trigger of the event that a line means. The actions need not have been created.
+/// Finds the trigger of the event that a line means. Actions need not have been created.
 fn find<'b>(
     builder: &'b Builder<'_, '_>,
     filter: Option<&Filter<'_>>,
@@ -247,7 +247,7 @@ fn remove<'h>(builder: Builder<'_, 'h>, filter: Option<&Filter<'h>>) -> Result {
     Ok(())
 }
 
-/// Pauses, continues or clears what is there, or attaches something new.
+/// Pauses, continues or clears an existing trigger, or attaches a new one.
 ///
 /// An action may create a histogram on another event, which calls this function again. Functions
 /// that use much of the stack are therefore called after that, and are `inline(never)`: the frames
@@ -272,7 +272,8 @@ fn create_actions(builder: &mut Builder<'_, '_>, shared: Option<&Histogram>) -> 
     builder.create_actions(shared)
 }
 
-/// Attaches a histogram whose actions are `created`, or releases what has been.
+/// Attaches a histogram whose actions are `created`, or releases the resources of a description
+/// that failed.
 #[inline(never)]
 fn finish<'h>(
     mut builder: Builder<'_, 'h>,
@@ -349,7 +350,7 @@ fn shared(builder: &Builder<'_, '_>) -> Option<Arc<Histogram>> {
 /// Memory for a new histogram, and its parts besides its description and its effects.
 type Prepared = (UniqueArc<MaybeUninit<Histogram>>, KBox<HistogramParts>);
 
-/// Compiles a description, and allocates what the histogram needs.
+/// Compiles a description, and allocates the parts of its histogram.
 #[inline(never)]
 fn parts(builder: &Builder<'_, '_>) -> Result<KBox<HistogramParts>> {
     let program = compile(&builder.spec, &builder.owners)?;
@@ -371,8 +372,8 @@ fn complete(
         .into()
 }
 
-/// Does all that can fail after the actions are created, except for attaching. Unless the histogram
-/// is the `shared` one, returns what it needs.
+/// Performs all steps that can fail after the actions are created, except for attaching. Returns
+/// the parts of a new histogram, or `None` for the `shared` one.
 #[inline(never)]
 fn prepare<'h>(
     builder: &mut Builder<'_, 'h>,

@@ -92,8 +92,8 @@ fn param(text: Span<'_>) -> Result<Qualified<'_>> {
     Ok(param)
 }
 
-/// Returns where to look for a parameter beyond this event: at its qualification, else at the event
-/// of `onmatch()`.
+/// Returns the event at which to look for a parameter if it is not of this one: that of its
+/// qualification, or that of `onmatch()`.
 fn elsewhere<'a>(param: Qualified<'a>, handler: Handler<Span<'a>>) -> Option<EventName<'a>> {
     match handler {
         Handler::OnMatch { system, event } => param.event.or(Some((system, event))),
@@ -102,7 +102,7 @@ fn elsewhere<'a>(param: Qualified<'a>, handler: Handler<Span<'a>>) -> Option<Eve
 }
 
 impl<'a, 'h> Builder<'a, 'h> {
-    /// Creates what the actions need. The fields must have been created.
+    /// Creates the resources of the actions. The fields must have been created.
     ///
     /// If the command joins the histogram `shared`, that has created it, and it is only found out
     /// which variables and fields the actions would use here. Nothing is created that others
@@ -179,12 +179,12 @@ impl<'a, 'h> Builder<'a, 'h> {
         Ok(())
     }
 
-    /// The parameter `j` of the clause `i`.
+    /// Returns the parameter `j` of the clause `i`.
     fn param(&self, i: usize, j: usize) -> Option<Span<'a>> {
         self.actions.get(i)?.params.get(j).copied()
     }
 
-    /// Watches a variable of this histogram, if the handler does.
+    /// Creates the watch of a variable of this histogram, if the handler has one.
     fn create_track(&mut self, handler: Handler<Span<'a>>) -> Result<Option<Track>> {
         let (var, kept) = match handler {
             Handler::OnMatch { .. } => return Ok(None),
@@ -253,8 +253,8 @@ impl<'a, 'h> Builder<'a, 'h> {
         Ok(Effect::Snapshot(Arc::new(snapshot, GFP_KERNEL)?))
     }
 
-    /// Creates references for the parameters of the clause `i`, which the event gets. Returns their
-    /// indices.
+    /// Creates references for the parameters of the clause `i`, which are passed to the event.
+    /// Returns their indices.
     fn create_params(&mut self, i: usize, event: &EventRef) -> Result<KVec<usize>> {
         let handler = self.actions.get(i).ok_or(EINVAL)?.handler;
         let mut refs = KVec::new();
@@ -272,8 +272,8 @@ impl<'a, 'h> Builder<'a, 'h> {
         Ok(refs)
     }
 
-    /// Creates a reference for the parameter that the field `position` of the event gets. Returns
-    /// its index.
+    /// Creates a reference for the parameter that is passed to the field `position` of the event.
+    /// Returns its index.
     fn create_param(
         &mut self,
         event: &EventRef,
@@ -308,8 +308,8 @@ impl<'a, 'h> Builder<'a, 'h> {
             .ok_or_else(|| self.log.report(ErrorKind::ParamNotFound, name))
     }
 
-    /// The variable of a field, of this event or of the other one. Any error is `EINVAL`, as in C;
-    /// the log tells more.
+    /// Returns the variable of a field, of this event or of the other one. Any error is `EINVAL`,
+    /// as in C; the log has the reason.
     fn param_field(
         &mut self,
         param: Qualified<'a>,
@@ -393,7 +393,7 @@ impl<'a, 'h> Builder<'a, 'h> {
     }
 }
 
-/// Returns `true` if a field of a synthetic event can be given the value of a variable.
+/// Returns `true` if the value of a variable can be passed to a field of a synthetic event.
 ///
 /// Texts and numbers are never taken for each other. An array of fixed size takes a string whose
 /// type has the same name or the same size.

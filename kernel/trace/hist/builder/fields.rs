@@ -235,8 +235,8 @@ impl<'a> Builder<'a, '_> {
         Ok(())
     }
 
-    /// Parses `field[.ascending|.descending]`, where a field is named by its label or by the text
-    /// that the line of the trigger has for it.
+    /// Parses `field[.ascending|.descending]`, where a field is named by its label or by its text
+    /// in the line of the trigger.
     ///
     /// # Errors
     ///
@@ -262,8 +262,8 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    /// Returns the index of the field of this label or, failing that, of this text. The label alone
-    /// means no statistic.
+    /// Returns the index of the field of this label or, failing that, of this text. The label
+    /// alone does not name a statistic.
     fn sort_field(&self, name: Span<'_>) -> Result<Option<usize>> {
         if name.is(b"hitcount") {
             return Ok(Some(0));
@@ -303,7 +303,7 @@ impl<'a> Builder<'a, '_> {
         Ok(field)
     }
 
-    /// Creates a field of an expression. `n_operators` counts the operators that there were so far.
+    /// Creates a field of an expression. `n_operators` counts the operators so far.
     fn expr(
         &mut self,
         text: Span<'_>,
@@ -365,7 +365,7 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    /// Creates a field of an operation on two operands; a constant if both are.
+    /// Creates a field of an operation on two operands, or a constant if both are.
     fn binary(
         &mut self,
         operator: Operator,
@@ -416,8 +416,8 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    /// Creates a field of what has no operator, or refers to a variable; an `alias` of the
-    /// reference if the field is to be a variable.
+    /// Creates a field of a text without operator, or of a reference to a variable, which is an
+    /// `alias` if the field is to be a variable.
     pub(super) fn atom(&mut self, text: Span<'_>, role: Role, alias: bool) -> Result<Field> {
         if text.bytes().first().is_some_and(u8::is_ascii_digit) {
             let value = parse_u64(text.bytes())
@@ -437,7 +437,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// Returns what a variable of the same command is defined as, if that is a field of the event.
+    /// Returns the definition of a variable of the same command, if that is a field of the event.
     ///
     /// A variable that is an expression, or a reference, cannot be used in the command that defines
     /// it, except by actions.
@@ -457,8 +457,8 @@ impl<'a> Builder<'a, '_> {
             })
     }
 
-    /// Refers to a variable of another histogram. It is logged if there is none, provided that it
-    /// is a reference at all.
+    /// Finds a variable of another histogram, and returns the reference to it. If `target` is a
+    /// reference and the variable does not exist, that is logged.
     fn find_reference(&mut self, target: Qualified<'_>) -> Option<usize> {
         let name = expr::variable(target.name)?;
         let idx = self
@@ -507,8 +507,8 @@ impl<'a> Builder<'a, '_> {
         Field::new(kind, modifier)
     }
 
-    /// Finds the field of the event with this name: one that is in the record, or one of those that
-    /// stand for the processor, the name of the task, and the stack.
+    /// Finds the field of the event with this name: one that is in the record, or one of those for
+    /// the processor, the name of the task, and the stack.
     fn event_field(&self, name: Span<'_>) -> Result<FieldKind> {
         let text = name.to_c_string()?;
         let found = self.file.field(&text).filter(|field| {
@@ -533,7 +533,7 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// Splits the direction off, which ascends by default. Returns `true` with it if it descends.
+/// Splits the direction off, which ascends by default. The result is `true` if it descends.
 fn split_direction(text: Span<'_>) -> (Span<'_>, bool) {
     let directions: [(&[u8], bool); 2] = [(b".ascending", false), (b".descending", true)];
 

@@ -63,7 +63,8 @@ pub(super) struct FoundVar {
 }
 
 impl FoundVar {
-    /// The newest of the variables that stand for fields in the histogram that is being built.
+    /// Returns the newest of the variables that hold fields for actions, in the histogram that is
+    /// being built.
     pub(super) fn last_field_var(spec: &Spec, at: usize) -> Self {
         Self {
             owner: None,
@@ -72,12 +73,13 @@ impl FoundVar {
         }
     }
 
-    /// The histogram that has it; `own` is the one that is being built.
+    /// Returns the description of the histogram that has the variable; `own` is the one that is
+    /// being built.
     fn spec<'s>(&'s self, own: &'s Spec) -> &'s Spec {
         self.owner.as_ref().map_or(own, |hist| &hist.spec)
     }
 
-    /// The variable, and the field that it has the value of.
+    /// Returns the variable, and the field whose value it has.
     fn var<'s>(&'s self, own: &'s Spec) -> Option<(&'s Var, &'s Field)> {
         let spec = self.spec(own);
 
@@ -91,8 +93,8 @@ impl FoundVar {
         }
     }
 
-    /// The type, and what it holds. The sign of a variable that stands for a field is not known, as
-    /// in C.
+    /// Returns the type and the kind of the variable. The sign of a variable that holds a field
+    /// for an action is not known, as in C.
     pub(super) fn ty(&self, own: &Spec) -> Result<(Type, VarKind)> {
         let (_, field) = self.var(own).ok_or(EINVAL)?;
         let mut ty = field.ty.try_clone()?;
@@ -177,7 +179,7 @@ impl<'h> Builder<'_, 'h> {
         }
     }
 
-    /// The event of this name in the instance.
+    /// Returns the event of this name in the instance.
     pub(super) fn event(&self, (system, event): EventName<'_>) -> Option<EventFile<Locked<'h>>> {
         // A name that does not fit in memory is not that of an event.
         let system = system.to_c_string().ok()?;
@@ -210,7 +212,7 @@ impl<'h> Builder<'_, 'h> {
         })
     }
 
-    /// Refers to a variable. Returns the index of the reference, which may exist already.
+    /// Creates a reference to a variable, or finds the existing one, and returns its index.
     ///
     /// # Errors
     ///
@@ -285,7 +287,7 @@ impl<'h> Builder<'_, 'h> {
         Ok(())
     }
 
-    /// Returns a new variable that an action keeps something in.
+    /// Returns a new variable that an action stores a value in.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ pub(crate) enum Handler<T> {
 }
 
 impl<T> Handler<T> {
-    /// Returns the word for it.
+    /// Returns the word for the handler.
     pub(crate) fn name(&self) -> &'static [u8] {
         match self {
             Self::OnMatch { .. } => b"onmatch",
@@ -49,7 +49,7 @@ impl<T> Handler<T> {
         }
     }
 
-    /// Returns the variable that it watches, if it does.
+    /// Returns the variable that the handler watches, if it does.
     pub(crate) fn watched(&self) -> Option<&T> {
         match self {
             Self::OnMatch { .. } => None,
@@ -81,15 +81,15 @@ pub(crate) struct ActionClause<T> {
 }
 
 impl<T> ActionClause<T> {
-    /// Returns what the action is about: the synthetic event, if it emits one.
+    /// Returns the subject of the action: the synthetic event if it emits one, otherwise its name.
     pub(crate) fn subject(&self) -> &T {
         self.traced.as_ref().unwrap_or(&self.name)
     }
 }
 
 impl<'a> ActionClause<Span<'a>> {
-    /// Parses `text`, which begins with the name of a handler. `known` tells whether an event
-    /// exists.
+    /// Parses `text`, which begins with the name of a handler. `known` returns `true` for events
+    /// that exist.
     ///
     /// Text after the closing parenthesis of the action is ignored.
     pub(crate) fn parse(
@@ -204,7 +204,7 @@ impl<'a> ActionClause<Span<'a>> {
         })
     }
 
-    /// Returns `true` if the clause says the same as `old`.
+    /// Returns `true` if the clause has the same meaning as `old`.
     pub(crate) fn is_same(&self, old: &ActionClause<CString>) -> bool {
         let is = |span: &Span<'_>, text: &CString| span.is(text.to_bytes());
         let same_handler = match (&self.handler, &old.handler) {
@@ -230,7 +230,7 @@ impl<'a> ActionClause<Span<'a>> {
 }
 
 impl ActionClause<CString> {
-    /// Writes the clause as a command has it.
+    /// Writes the clause as in a command.
     pub(crate) fn write(&self, out: &mut TextBuf) {
         out.put(self.handler.name());
         out.put(b"(");
@@ -256,7 +256,7 @@ impl ActionClause<CString> {
     }
 }
 
-/// An error that no part of the command is to blame for.
+/// Creates an error that is not caused by one part of the command.
 fn at_start(kind: ErrorKind) -> ParseError {
     ParseError::new(kind, Span::new(b"", 0))
 }

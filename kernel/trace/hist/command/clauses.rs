@@ -95,7 +95,7 @@ impl<'a> CommandClauses<'a> {
         Ok(clauses)
     }
 
-    /// A clause with an equals sign, between `word` and `value`.
+    /// Assigns a clause with an equals sign, between `word` and `value`.
     fn assign(
         &mut self,
         clause: Span<'a>,
@@ -116,7 +116,7 @@ impl<'a> CommandClauses<'a> {
         Ok(())
     }
 
-    /// A clause without an equals sign.
+    /// Assigns a clause without an equals sign.
     fn word(&mut self, clause: Span<'a>) -> Result<(), ParseError> {
         match clause.bytes() {
             b"nohitcount" | b"NOHC" => self.no_hitcount = true,
@@ -138,7 +138,8 @@ impl<'a> CommandClauses<'a> {
     }
 }
 
-/// The logarithm of the number of elements for `size=text`: a power of two, rounded up.
+/// Returns the logarithm of the number of elements for `size=text`, which is rounded up to a power
+/// of two.
 fn map_bits(text: &[u8]) -> Result<u32> {
     let bits = parse_u64(text)?
         .checked_next_power_of_two()
@@ -158,7 +159,7 @@ pub(crate) struct VarDef<'a> {
     pub(crate) expr: Span<'a>,
 }
 
-/// Cuts clauses of comma-separated definitions into the definitions.
+/// Splits clauses of comma-separated definitions into the definitions.
 ///
 /// No more definitions of a clause are read than there can be variables.
 pub(crate) fn definitions<'a>(assignments: &[Span<'a>]) -> Result<KVec<VarDef<'a>>, ParseError> {

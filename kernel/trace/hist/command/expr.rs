@@ -126,7 +126,7 @@ pub(crate) struct Qualified<'a> {
     pub(crate) name: Span<'a>,
 }
 
-/// Splits `system.event.name`. With less than two dots there is a name only.
+/// Splits `system.event.name`. With less than two dots the text is only a name.
 pub(crate) fn qualified(text: Span<'_>) -> Qualified<'_> {
     let (system, rest) = text.split(b'.');
 
@@ -142,7 +142,7 @@ pub(crate) fn qualified(text: Span<'_>) -> Qualified<'_> {
     }
 }
 
-/// The name of the variable that `text` refers to, if it is a reference.
+/// Returns the name of the variable that `text` refers to, if it is a reference.
 pub(crate) fn variable(text: Span<'_>) -> Option<Span<'_>> {
     text.strip_prefix(b"$").filter(|name| !name.is_empty())
 }
@@ -185,7 +185,7 @@ pub(crate) enum Modifier {
 }
 
 impl Modifier {
-    /// Reads the modifier `text` of the field `name`.
+    /// Parses the modifier `text` of the field `name`.
     pub(crate) fn parse(name: Span<'_>, text: Span<'_>, role: Role) -> Result<Self, ParseError> {
         Ok(match text.bytes() {
             b"hex" => Self::Hex,
@@ -208,7 +208,7 @@ impl Modifier {
         })
     }
 
-    /// Reads the number of `log2=bits`.
+    /// Parses the number of `log2=bits`.
     fn parse_parts(text: Span<'_>, bits: Span<'_>) -> Result<Self, ParseError> {
         match parse_u64(bits.bytes()) {
             // CAST: It is small.
@@ -217,7 +217,7 @@ impl Modifier {
         }
     }
 
-    /// Reads `buckets=width`.
+    /// Parses `buckets=width`.
     fn parse_buckets(text: Span<'_>) -> Result<Self, ParseError> {
         let wrong = |text| ParseError::new(ErrorKind::BadFieldModifier, text);
         let rest = text.strip_prefix(b"bucket").ok_or_else(|| wrong(text))?;
@@ -230,7 +230,7 @@ impl Modifier {
         }
     }
 
-    /// Returns the word for it, without its number.
+    /// Returns the word for the modifier, without its number.
     pub(crate) fn word(self) -> &'static [u8] {
         match self {
             Self::None => b"",
@@ -251,7 +251,7 @@ impl Modifier {
         }
     }
 
-    /// Returns its number, if it has one.
+    /// Returns the number of the modifier, if it has one.
     pub(crate) fn number(self) -> Option<u64> {
         match self {
             Self::Log2Parts(bits) => Some(bits.into()),
@@ -260,17 +260,17 @@ impl Modifier {
         }
     }
 
-    /// Returns `true` if another number is computed.
+    /// Returns `true` if the modifier changes the computed number.
     pub(crate) fn is_rounding(self) -> bool {
         matches!(self, Self::Log2 | Self::Log2Parts(_) | Self::Buckets(_))
     }
 
-    /// Returns `true` if a value is not the sum over all hits.
+    /// Returns `true` if a value is a statistic other than the sum over all hits.
     pub(crate) fn is_statistic(self) -> bool {
         matches!(self, Self::Min | Self::Max | Self::Avg)
     }
 
-    /// Returns `true` if it says how a number is rounded or shown.
+    /// Returns `true` if the modifier affects how a number is rounded or shown.
     pub(crate) fn is_for_numbers(self) -> bool {
         !matches!(self, Self::None | Self::ExecName | Self::Stacktrace)
     }
@@ -286,7 +286,7 @@ pub(crate) fn is_statistic(text: Span<'_>) -> bool {
         && modifier.is_some_and(|m| matches!(m.bytes(), b"min" | b"max" | b"avg"))
 }
 
-/// Reads a number: hexadecimal after `0x`, octal after another `0`, else decimal.
+/// Parses a number: hexadecimal after `0x`, octal after another `0`, otherwise decimal.
 ///
 /// There may be one `+` in front of it and one newline behind it.
 ///
@@ -300,7 +300,7 @@ pub(crate) fn parse_u64(text: &[u8]) -> Result<u64> {
     }
 }
 
-/// Returns the value of an operation on constants; a quotient is rounded down.
+/// Returns the value of an operation on constants. A quotient is rounded down.
 ///
 /// # Errors
 ///

@@ -33,10 +33,10 @@ const STACK_SKIP: u32 = 5;
 
 /// An occurrence of an event.
 pub(crate) trait HitContext {
-    /// The record.
+    /// Returns the record.
     fn record(&self) -> &[u8];
 
-    /// The time stamp.
+    /// Returns the time stamp.
     fn time(&self) -> u64;
 
     /// Returns `true` if time stamps are in nanoseconds.
@@ -44,15 +44,15 @@ pub(crate) trait HitContext {
 
     fn cpu(&self) -> u32;
 
-    /// The name of the current task.
+    /// Returns the name of the current task.
     fn comm(&self) -> Comm;
 
-    /// The name that a new element keeps: that of the current task, or what stands for the idle
-    /// task of a CPU.
+    /// Returns the name that a new element keeps: that of the current task, or a substitute for
+    /// the idle task of a CPU.
     fn first_comm(&self) -> Comm;
 
     /// Writes the addresses of the stack that led to the event to the beginning of `to`, and
-    /// returns their number. This has to be inlined in what C calls, see [`STACK_SKIP`].
+    /// returns their number. Must be inlined in the function that C calls, see [`STACK_SKIP`].
     fn stack(&self, to: &mut [u64; STACK_DEPTH]) -> usize;
 }
 
@@ -112,7 +112,7 @@ impl<'a, M: HitContext> Eval<'a, M> {
         Self::with_record(context, context.record(), code)
     }
 
-    /// The same, with the record of the context.
+    /// Creates the evaluation, with the record of the context.
     #[inline(always)]
     pub(crate) fn with_record(context: &'a M, record: &'a [u8], code: &'a Code) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl<'a, M: HitContext> Eval<'a, M> {
         self.context
     }
 
-    /// A number, with what is in `slots`.
+    /// Returns the number that `value` computes, with the variables in `slots`.
     #[inline(always)]
     pub(crate) fn value(&self, value: &Value, slots: &[u64]) -> u64 {
         match value {
@@ -164,7 +164,8 @@ impl<'a, M: HitContext> Eval<'a, M> {
         }
     }
 
-    /// [`value`](Self::value) where one operator is most frequent, so that it is worth more code.
+    /// Returns the number as [`value`](Self::value) does, with more code where one operator is
+    /// most frequent.
     #[inline(always)]
     pub(crate) fn variable(&self, value: &Value, slots: &[u64]) -> u64 {
         match *value {
@@ -179,7 +180,7 @@ impl<'a, M: HitContext> Eval<'a, M> {
         }
     }
 
-    /// An expression of one operator, as most are.
+    /// Returns the value of an expression of one operator, as most are.
     #[inline(never)]
     fn step(&self, step: &Step, slots: &[u64]) -> u64 {
         self.step_here(step, slots)
@@ -194,7 +195,7 @@ impl<'a, M: HitContext> Eval<'a, M> {
         apply(&step.op, left, right)
     }
 
-    /// An expression that needs one register, which is one of the processor.
+    /// Returns the value of an expression that needs one register, which is one of the processor.
     #[inline(never)]
     fn chain(&self, steps: &[Step], slots: &[u64]) -> u64 {
         let record = self.record;
@@ -209,7 +210,7 @@ impl<'a, M: HitContext> Eval<'a, M> {
         result
     }
 
-    /// An expression that needs several registers.
+    /// Returns the value of an expression that needs several registers.
     #[inline(never)]
     fn steps(&self, steps: &[Step], slots: &[u64]) -> u64 {
         let record = self.record;
@@ -233,7 +234,7 @@ impl<'a, M: HitContext> Eval<'a, M> {
         result
     }
 
-    /// A number that takes no computation.
+    /// Returns a number that is not computed.
     // All in one `match`, so that it is one jump. `record` is that of the hit: a copy of the caller
     // stays in registers.
     #[inline(always)]
@@ -278,7 +279,7 @@ impl<'a, M: HitContext> Eval<'a, M> {
     }
 }
 
-/// The `N` bytes at `at`, or zeros if they are not all there.
+/// Returns the `N` bytes at `at`, or zeros if the record does not have all of them.
 #[inline]
 pub(crate) fn bytes_at<const N: usize>(record: &[u8], at: u32) -> [u8; N] {
     let at = at as usize;
@@ -290,7 +291,7 @@ pub(crate) fn bytes_at<const N: usize>(record: &[u8], at: u32) -> [u8; N] {
         .unwrap_or([0; N])
 }
 
-/// A field of the record; 0 if it is not all there.
+/// Returns a field of the record, or 0 if the record does not have all of it.
 #[inline(always)]
 pub(crate) fn load(leaf: Leaf, record: &[u8]) -> u64 {
     // CAST: Signed numbers are extended to 64 bits.
@@ -306,7 +307,7 @@ pub(crate) fn load(leaf: Leaf, record: &[u8]) -> u64 {
     }
 }
 
-/// The result of a step.
+/// Returns the result of a step.
 #[inline(always)]
 pub(crate) fn apply(op: &Op, left: u64, right: u64) -> u64 {
     // The most frequent ones, which take one instruction.
@@ -336,7 +337,7 @@ fn apply_other(op: &Op, left: u64, right: u64) -> u64 {
     }
 }
 
-/// The magnitude of a number, and whether it is negative.
+/// Returns the magnitude of a number, and `true` if it is negative.
 fn magnitude(n: u64, signed: bool) -> (u64, bool) {
     // CAST: The value was sign-extended to 64 bits.
     match n as i64 {
@@ -378,8 +379,8 @@ fn part_mask(magnitude: u64, bits: u32) -> u64 {
 }
 
 /// Returns the lowest number of the part of a power of two that a number is in. The parts of
-/// negative numbers are those of their magnitudes, the lowest of which is the largest; the lowest
-/// signed number is a part of its own.
+/// negative numbers are those of their magnitudes, so that their lowest number has the largest
+/// magnitude. The lowest signed number is a part of its own.
 #[inline(always)]
 fn part(n: u64, bits: u32, signed: bool) -> u64 {
     let (magnitude, negative) = magnitude(n, signed);
@@ -406,8 +407,8 @@ pub(crate) fn part_end(start: u64, bits: u32, signed: bool) -> u64 {
     }
 }
 
-/// Returns the start of the bucket of a number. One that would begin below the lowest signed number
-/// begins there.
+/// Returns the start of the bucket of a number. A bucket that would begin below the lowest signed
+/// number begins there.
 #[inline(always)]
 fn bucket(n: u64, width: u64, signed: bool) -> u64 {
     let (magnitude, negative) = magnitude(n, signed);
@@ -423,8 +424,8 @@ fn bucket(n: u64, width: u64, signed: bool) -> u64 {
     div(n, width).wrapping_mul(width)
 }
 
-/// The bounds of the bucket that a negative number is in, without their signs: the lower one first,
-/// which is the larger number.
+/// Returns the bounds of the bucket that a negative number is in, without their signs: the lower
+/// one first, which has the larger magnitude.
 #[inline(always)]
 pub(crate) fn bucket_below(magnitude: u64, width: u64) -> (u64, u64) {
     // Counted from -1 down: -1 to -width are one bucket.
@@ -433,7 +434,7 @@ pub(crate) fn bucket_below(magnitude: u64, width: u64) -> (u64, u64) {
     (end.saturating_add(width), end.saturating_add(1))
 }
 
-/// Returns the quotient of two numbers without its fraction; all ones for a division by 0.
+/// Returns the quotient of two numbers without its fraction, or all ones for a division by 0.
 #[inline]
 fn div(left: u64, right: u64) -> u64 {
     left.checked_div(right).unwrap_or(u64::MAX)

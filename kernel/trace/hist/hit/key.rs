@@ -27,7 +27,7 @@ use crate::{
     scratch::Texts,
 };
 
-/// Computes the key. Every word of it is written.
+/// Computes the key, and writes every word of it.
 #[inline(always)]
 pub(crate) fn build<M: HitContext>(
     program: &Program,
@@ -82,7 +82,7 @@ pub(crate) fn build_open<M: HitContext>(
         .map_or(0, |to| start.wrapping_add(string_start(*text, eval, to)))
 }
 
-/// Computes a part of the key that is no number.
+/// Computes a part of the key that is not a number.
 #[inline(never)]
 fn build_text<M: HitContext>(
     part: &KeyPart,

@@ -71,7 +71,7 @@ pub(crate) fn compute<M: HitContext>(program: &Program, eval: &Eval<'_, M>, slot
     }
 }
 
-/// Computes the variables that are texts, as far as they are used.
+/// Computes the variables that are texts, if they are used.
 #[inline(always)]
 pub(crate) fn compute_texts<M: HitContext>(
     program: &Program,
@@ -105,8 +105,8 @@ fn fill<M: HitContext>(
     }
 }
 
-/// Stores the variables in the element, and decides which handlers run: a set of actions. `None` if
-/// a handler has to compare, and the element could not be locked.
+/// Stores the variables in the element, and returns the set of actions whose handlers run. Returns
+/// `None` if a handler has to compare, and the element could not be locked.
 #[inline(always)]
 pub(crate) fn store<M: HitContext>(
     program: &Program,
@@ -157,7 +157,7 @@ pub(crate) fn store_plain<M: HitContext>(
     }
 }
 
-/// [`store_plain`] for two variables, which stay in registers.
+/// Stores the variables as [`store_plain`] does, for two of them, which stay in registers.
 #[inline(never)]
 fn store_two<M: HitContext>(
     program: &Program,
@@ -177,7 +177,7 @@ fn store_two<M: HitContext>(
     }
 }
 
-/// [`store_plain`] for any number of variables.
+/// Stores the variables as [`store_plain`] does, for any number of them.
 #[inline(never)]
 fn store_several<M: HitContext>(program: &Program, eval: &Eval<'_, M>, element: Element<'_>) {
     let mut values = [0; VARS_MAX];
@@ -193,7 +193,7 @@ fn store_several<M: HitContext>(program: &Program, eval: &Eval<'_, M>, element: 
     }
 }
 
-/// Stores variables that have been computed, in an element that can be used again.
+/// Stores variables that have been computed, in an element that can be reused.
 #[inline(always)]
 pub(crate) fn store_reusing<const TEXTS: bool, M: HitContext>(
     program: &Program,
@@ -208,7 +208,7 @@ pub(crate) fn store_reusing<const TEXTS: bool, M: HitContext>(
     }
 }
 
-/// [`store`] for histograms with texts or watches.
+/// Stores the variables as [`store`] does, for histograms with texts or watches.
 #[inline(never)]
 fn store_all<M: HitContext>(
     program: &Program,
@@ -294,7 +294,7 @@ fn check(watch: &Watch, new: u64, vars: &mut Writer<'_>) -> bool {
     holds
 }
 
-/// The value that is watched.
+/// Returns the value that is watched.
 pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
     match watch.scratch {
         Some(text) => scratch.texts.get(text).map_or(0, |words| {
@@ -312,7 +312,7 @@ pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
     }
 }
 
-/// Stores what `save()` keeps: numbers that have been computed, and texts.
+/// Stores the values that `save()` keeps: numbers that have been computed, and texts.
 fn save<M: HitContext>(
     program: &Program,
     eval: &Eval<'_, M>,

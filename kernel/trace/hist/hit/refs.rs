@@ -49,7 +49,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome for those that [`Element::consume`] was to take.
+    /// Converts the result of [`Element::consume`] to an outcome.
     #[inline]
     fn of<T>(taken: Result<Option<T>, Busy>) -> Self {
         match taken {
@@ -60,7 +60,7 @@ impl Outcome {
     }
 }
 
-/// Gets the values of all references to their slots and texts.
+/// Reads the values of all references to their slots and texts.
 ///
 /// Those that reading unsets are only unset if all have a value.
 #[inline(always)]
@@ -89,7 +89,7 @@ pub(crate) fn resolve(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     }))
 }
 
-/// Reads what is wanted of a source, all of which is numbers.
+/// Reads the referred variables of a source, all of which are numbers.
 #[inline(always)]
 fn read_numbers(source: &ReferredHist, vars: &Reader<'_>, slots: &mut [u64]) -> Option<()> {
     for read in &source.reads {
@@ -103,7 +103,7 @@ fn read_numbers(source: &ReferredHist, vars: &Reader<'_>, slots: &mut [u64]) -> 
     Some(())
 }
 
-/// [`resolve`] for the numbers of one histogram whose elements can be used again.
+/// Resolves references as [`resolve`] does, for the numbers of one histogram that reuses elements.
 #[inline(always)]
 fn resolve_reusing(source: &ReferredHist, scratch: &mut Scratch<'_>) -> Outcome {
     let (key, slots) = (&*scratch.key, &mut *scratch.slots);
@@ -124,7 +124,7 @@ fn resolve_reusing(source: &ReferredHist, scratch: &mut Scratch<'_>) -> Outcome 
     }
 }
 
-/// [`resolve`] for any number of sources.
+/// Resolves references as [`resolve`] does, for any number of sources.
 #[inline(never)]
 fn resolve_all(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     match program.sources.as_slice() {
@@ -134,7 +134,7 @@ fn resolve_all(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     }
 }
 
-/// [`resolve`] for several sources.
+/// Resolves references as [`resolve`] does, for several sources.
 fn resolve_several(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     // It has to be known first that all of them have values.
     for source in &program.sources {
@@ -154,7 +154,7 @@ fn resolve_several(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
         match read_source(program, source, source.once, scratch) {
             Ok(Some(read)) => *stamp = read,
             refused => {
-                // Somebody else has just taken them.
+                // Another CPU has just taken them.
                 let taken = stamps.get(..i).unwrap_or(&[]);
 
                 if restore_vars(program, scratch, taken) {
@@ -177,7 +177,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Returns that of what is read.
+    /// Returns the stamp of the variables that are read.
     pub(crate) fn of(element: &Element<'_>, vars: &Reader<'_>) -> Self {
         Self {
             element: element.address(),
@@ -186,8 +186,8 @@ impl Stamp {
     }
 }
 
-/// Reads what is wanted of a source, and unsets the variables `once`. Returns what write they were
-/// of.
+/// Reads the referred variables of a source, and unsets the variables `once`. Returns the stamp of
+/// the write that had set them.
 fn read_source(
     program: &Program,
     source: &ReferredHist,
@@ -223,7 +223,8 @@ fn read_source(
     }
 }
 
-/// The element of the other histogram with the key of this hit, and the key that it has there.
+/// Finds the element of the other histogram with the key of this hit, and returns it with the key
+/// that it has there.
 fn find<'p, 'k>(
     program: &Program,
     source: &'p ReferredHist,
@@ -282,7 +283,7 @@ fn read_one(
     true
 }
 
-/// Undoes what was done to the first sources, whose values were of these writes.
+/// Sets the variables again that were unset in the first sources, whose values had these `stamps`.
 ///
 /// A value that is lost is counted by its map if its elements can be used again. Otherwise the
 /// result is `false`.

@@ -26,21 +26,21 @@ use crate::{
 };
 use core::slice;
 
-/// The bytes from `at` on, at most `len`.
+/// Returns the bytes from `at` on, at most `len`.
 fn part(record: &[u8], at: usize, len: usize) -> &[u8] {
     let rest = record.get(at..).unwrap_or(&[]);
 
     rest.get(..len).unwrap_or(rest)
 }
 
-/// A field of a fixed size.
+/// Returns a field of a fixed size.
 #[inline]
 pub(crate) fn static_field(record: &[u8], offset: u32, size: u32) -> &[u8] {
     part(record, offset as usize, size as usize)
 }
 
-/// A field of varying size: the word at `offset` has its place in the lower half and its size in
-/// the upper one.
+/// Returns a field of varying size, whose word at `offset` has its place in the lower half and its
+/// size in the upper one.
 #[inline]
 pub(crate) fn dynamic_field(record: &[u8], offset: u32) -> &[u8] {
     let word = u32::from_ne_bytes(bytes_at(record, offset));
@@ -48,7 +48,8 @@ pub(crate) fn dynamic_field(record: &[u8], offset: u32) -> &[u8] {
     part(record, (word & 0xffff) as usize, (word >> 16) as usize)
 }
 
-/// The same, with the place counted from the end of the word.
+/// Returns a field of varying size as [`dynamic_field`] does, with the place counted from the end
+/// of the word.
 #[inline]
 pub(crate) fn relative_field(record: &[u8], offset: u32) -> &[u8] {
     let word = u32::from_ne_bytes(bytes_at(record, offset));
@@ -61,7 +62,7 @@ pub(crate) fn relative_field(record: &[u8], offset: u32) -> &[u8] {
     )
 }
 
-/// Copies a string up to its NUL or its end to words, the rest of which are filled with zeros. It
+/// Copies a string up to its NUL or its end to words, and fills the rest with zeros. The copy
 /// always ends with a NUL.
 #[inline]
 pub(crate) fn copy_string(to: &mut [u64], from: &[u8]) {
@@ -70,8 +71,7 @@ pub(crate) fn copy_string(to: &mut [u64], from: &[u8]) {
     start_string(to, from, limit).for_each(|word| *word = 0);
 }
 
-/// Copies a string like [`copy_string`], but without a NUL if as many bytes as the words have
-/// contain none.
+/// Copies a string as [`copy_string`] does, but without a NUL if the string fills the words.
 #[inline]
 pub(crate) fn copy_array(to: &mut [u64], from: &[u8]) {
     let limit = to.len().wrapping_mul(WORD);
@@ -79,8 +79,8 @@ pub(crate) fn copy_array(to: &mut [u64], from: &[u8]) {
     start_string(to, from, limit).for_each(|word| *word = 0);
 }
 
-/// Copies a string like [`copy_string`], but leaves what follows the word of its NUL as it is,
-/// except for the last word. So it is a text as [`TextOrigin`] says.
+/// Copies a string as [`copy_string`] does, but leaves the words after that of its NUL as they
+/// are, except for the last one. The result is a text as defined by [`TextOrigin`].
 #[inline]
 pub(crate) fn copy_text(to: &mut [u64; STRING_WORDS], from: &[u8]) {
     let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
@@ -90,8 +90,8 @@ pub(crate) fn copy_text(to: &mut [u64; STRING_WORDS], from: &[u8]) {
     }
 }
 
-/// Copies `limit` bytes of a string at most, up to its NUL or its end, to words, and returns those
-/// that follow.
+/// Copies `limit` bytes of a string at most, up to its NUL or its end, to words, and returns the
+/// remaining words.
 #[inline]
 fn start_string<'w>(to: &'w mut [u64], from: &[u8], limit: usize) -> slice::IterMut<'w, u64> {
     let mut to = to.iter_mut();
@@ -102,7 +102,7 @@ fn start_string<'w>(to: &'w mut [u64], from: &[u8], limit: usize) -> slice::Iter
     to
 }
 
-/// The name of a task as [`copy_string`] would copy it to two words.
+/// Returns the name of a task as [`copy_string`] would copy it to two words.
 #[inline]
 pub(crate) fn comm_words(comm: &[u8; COMM_LEN]) -> [u64; COMM_WORDS] {
     let (first, ended) = cut(comm.first_chunk().copied().unwrap_or([0; WORD]));
@@ -112,8 +112,9 @@ pub(crate) fn comm_words(comm: &[u8; COMM_LEN]) -> [u64; COMM_WORDS] {
     [first, if ended { 0 } else { cut(rest).0 }]
 }
 
-/// The addresses of a recorded stack, which is their number and then the addresses, all of the size
-/// of a pointer. At most as many as a stack can have, and none behind one that is 0.
+/// Returns the addresses of a recorded stack, which is their number and then the addresses, all of
+/// the size of a pointer. They are as many as a stack can have at most, and end before one that is
+/// 0.
 pub(crate) fn recorded_stack(stack: &[u8]) -> impl Iterator<Item = u64> + '_ {
     const SIZE: usize = size_of::<usize>();
 
@@ -129,8 +130,8 @@ pub(crate) fn recorded_stack(stack: &[u8]) -> impl Iterator<Item = u64> + '_ {
         .map(|address| address as u64)
 }
 
-/// Copies the addresses of a recorded stack, and returns their number. The rest of `to` is filled
-/// with zeros.
+/// Copies the addresses of a recorded stack, fills the rest of `to` with zeros, and returns the
+/// number of addresses.
 pub(crate) fn copy_stack(to: &mut [u64], stack: &[u8]) -> usize {
     let mut addresses = recorded_stack(stack);
     let mut n = 0usize;
@@ -150,7 +151,7 @@ const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 /// 2^64 divided by the golden ratio.
 const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A number that stands for the words of a text, to tell whether it has changed. It is never 0.
+/// Returns a number that represents the words of a text, to detect changes. It is never 0.
 ///
 /// Two texts with the same number are taken for equal.
 pub(crate) fn number_of(words: &[u64]) -> u64 {
@@ -161,15 +162,15 @@ pub(crate) fn number_of(words: &[u64]) -> u64 {
     hash | 1
 }
 
-/// The words of a string up to that of its NUL.
+/// Returns the words of a string up to that of its NUL.
 pub(crate) fn string_words(text: &[u64]) -> &[u64] {
     let end = text.iter().position(|word| cut(word.to_ne_bytes()).1);
 
     end.and_then(|end| text.get(..=end)).unwrap_or(text)
 }
 
-/// Cuts a stack in the scratch memory to what fits in a synthetic event: C copies as many words as
-/// a stack has addresses at most, the first of which is their number.
+/// Cuts a stack in the scratch memory to the size that fits in a synthetic event: C copies as many
+/// words as a stack has addresses at most, the first of which is their number.
 pub(crate) fn cut_for_event(stack: &mut [u64; STRING_WORDS]) {
     let [count, ..] = stack;
 
@@ -177,7 +178,7 @@ pub(crate) fn cut_for_event(stack: &mut [u64; STRING_WORDS]) {
     *count = (*count).min(STACK_DEPTH as u64 - 1);
 }
 
-/// The addresses of a stack in the scratch memory.
+/// Returns the addresses of a stack in the scratch memory.
 pub(crate) fn addresses(stack: &[u64; STRING_WORDS]) -> impl Iterator<Item = u64> + '_ {
     let [count, words @ ..] = stack;
 
@@ -228,7 +229,7 @@ pub(crate) fn string_start<M: HitContext>(
     words.wrapping_sub(start_string(to, field(text, eval.record()), limit).len())
 }
 
-/// Writes a string like [`string`], as a text.
+/// Writes a string as [`string`] does, as a text.
 #[inline]
 pub(crate) fn string_text<M: HitContext>(
     text: TextOrigin,
@@ -249,7 +250,7 @@ pub(crate) fn set_comm(to: &mut [u64; STRING_WORDS], comm: &[u8; COMM_LEN]) {
     to[STRING_WORDS - 1] = 0;
 }
 
-/// The bytes of a string that is a field of the record.
+/// Returns the bytes of a string that is a field of the record.
 #[inline]
 pub(crate) fn field(text: TextOrigin, record: &[u8]) -> &[u8] {
     match text {

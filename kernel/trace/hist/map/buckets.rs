@@ -35,7 +35,7 @@ const VERSION_MASK: u64 = (1 << VERSION_BITS) - 1;
 pub(super) struct Bucket(u64);
 
 impl Bucket {
-    /// The elements, the newest first.
+    /// Returns the elements, the newest first.
     #[inline(always)]
     pub(super) fn entries(self) -> impl Iterator<Item = u32> {
         let mut rest = self.packed();
@@ -49,7 +49,7 @@ impl Bucket {
         })
     }
 
-    /// The entries, the first of which is the lowest.
+    /// Returns the packed entries, the first of which is the lowest.
     #[inline(always)]
     fn packed(self) -> u64 {
         self.0 >> VERSION_BITS
@@ -61,8 +61,8 @@ impl Bucket {
         self.packed() == 0
     }
 
-    /// The oldest element, and the bucket without it. [`Bucket::entry`] and [`Bucket::without`] in
-    /// fewer steps.
+    /// Returns the oldest element, and the bucket without it, in fewer steps than
+    /// [`Bucket::entry`] and [`Bucket::without`].
     #[inline(always)]
     pub(super) fn without_oldest(self) -> Option<(u32, Self)> {
         let entries = self.packed();
@@ -102,7 +102,7 @@ impl Bucket {
         self.entries().any(|entry| entry == index)
     }
 
-    /// The bucket without the element at a position.
+    /// Returns the bucket without the element at a position.
     pub(super) fn without(self, at: usize) -> Self {
         // CAST: As above.
         let newer = 1u64.wrapping_shl(ENTRY_BITS.wrapping_mul(at as u32));
@@ -112,13 +112,13 @@ impl Bucket {
         self.next((entries & newer) | ((entries >> ENTRY_BITS) & !newer))
     }
 
-    /// The bucket with a further element, for which there must be room.
+    /// Returns the bucket with a further element, for which it must have room.
     #[inline(always)]
     pub(super) fn with(self, index: u32) -> Self {
         self.next((self.packed() << ENTRY_BITS) | u64::from(index.wrapping_add(1)))
     }
 
-    /// These entries with the next version.
+    /// Returns a bucket of these entries, with the next version.
     #[inline(always)]
     fn next(self, entries: u64) -> Self {
         Self((entries << VERSION_BITS) | (self.0.wrapping_add(1) & VERSION_MASK))
@@ -133,7 +133,7 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// `2^bits` empty buckets.
+    /// Allocates `2^bits` empty buckets.
     pub(super) fn new(bits: u32) -> Result<Self> {
         Ok(Self {
             words: KVVec::zeroed(1 << bits, GFP_KERNEL_ACCOUNT)?,
@@ -141,12 +141,12 @@ impl Buckets {
         })
     }
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     pub(super) fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(super) fn size(&self) -> usize {
         size_of_val(&*self.words)
     }
@@ -164,15 +164,15 @@ impl Buckets {
         spread.wrapping_shr(self.shift) as usize
     }
 
-    /// Returns the bucket of a number, the next of which has the next bucket.
+    /// Returns the bucket of a number. Successive numbers have successive buckets.
     #[inline]
     pub(super) fn nth(&self, n: u32) -> usize {
         // CAST: A `usize` has 32 bits at least.
         n as usize & self.words.len().wrapping_sub(1)
     }
 
-    /// The first bucket with an element, of the `most` from the number `start` on, with its index
-    /// and the number of those before it.
+    /// Returns the first bucket with an element, of the `most` from the number `start` on, with
+    /// its index and the number of buckets before it.
     #[inline(always)]
     pub(super) fn first_used(&self, start: u32, most: u32) -> Option<(usize, Bucket, u32)> {
         // In registers: about every second bucket is empty.
@@ -199,7 +199,7 @@ impl Buckets {
         Bucket(self.words.get(at).map_or(0, |word| word.load(Acquire)))
     }
 
-    /// Replaces the contents of a bucket, if they are what was loaded.
+    /// Replaces the contents of a bucket, if they are still those that were loaded.
     #[inline(always)]
     pub(super) fn change(&self, at: usize, from: Bucket, to: Bucket) -> bool {
         // Pairs with `load`. What the removed element was used for is ordered by its lock.
@@ -213,7 +213,7 @@ impl Buckets {
         self.load(self.of(hash)).has(index)
     }
 
-    /// All elements that have a key, those of one bucket after the other.
+    /// Returns all elements that have a key, bucket by bucket.
     pub(super) fn elements(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.words.len()).flat_map(|at| self.load(at).entries())
     }

@@ -13,7 +13,7 @@ use super::{
 };
 
 impl Map {
-    /// [`Map::claim`] for a key of one word.
+    /// Claims an element as [`Map::claim`] does, for a key of one word.
     #[cold]
     #[inline(never)]
     pub(super) fn claim_u64(
@@ -43,7 +43,7 @@ impl Map {
             let slot = self.table.load(at);
 
             if !slot.is_free() {
-                // Somebody was faster, maybe with the same key.
+                // Another CPU was faster, maybe with the same key.
                 let other = slot
                     .index_if(hash)
                     .and_then(|i| self.elements.slab.element(i));

@@ -73,13 +73,14 @@ pub(super) struct ElementLayout {
 const NO_LOCK: usize = usize::MAX;
 
 impl ElementLayout {
-    /// `EINVAL` for what no element can have. Elements can have a lock without variables.
+    /// Computes the layout, or returns `EINVAL` for one that no element can have. Elements can
+    /// have a lock without variables.
     pub(super) fn new(layout: Layout, locked: bool) -> Result<Self> {
         Self::with_keys(layout, key_arena::are_long(layout.key_words), locked)
     }
 
-    /// The layout of a copy: with the whole key in front, however long it is, and with those
-    /// strings only that are shown.
+    /// Returns the layout of a copy, which begins with the whole key, however long it is, and has
+    /// only the strings that are shown.
     pub(super) fn of_copy(&self) -> Result<Self> {
         let Layout {
             string_slots,
@@ -105,7 +106,7 @@ impl ElementLayout {
             ..
         } = layout;
 
-        // The first word links elements that nobody uses.
+        // The first word links elements that are free.
         if key_words == 0 || n_vars > VARS_MAX {
             return Err(EINVAL);
         }
@@ -183,7 +184,7 @@ impl Elements {
         })
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(super) fn size(&self) -> usize {
         let keys = self.keys.as_ref().map_or(0, KeyArena::size);
 
@@ -195,7 +196,7 @@ impl Elements {
         self.slab.element(index).map(|words| self.with(words))
     }
 
-    /// The element that has these words.
+    /// Returns the element that has these words.
     #[inline(always)]
     pub(super) fn with<'m>(&'m self, words: &'m [Atomic<u64>]) -> Element<'m> {
         Element {
@@ -227,7 +228,7 @@ impl Elements {
         Some((index, words))
     }
 
-    /// Fills an element in. Fails if there is no room for the key.
+    /// Fills an element in, or returns `None` if the key does not fit.
     #[inline]
     pub(super) fn fill(
         &self,
@@ -272,42 +273,42 @@ impl<'m> Element<'m> {
         &self.elements.layout
     }
 
-    /// The elements that it is one of, and its words.
+    /// Returns the elements that this is one of, and its words.
     #[inline(always)]
     pub(super) fn parts(self) -> (&'m Elements, &'m [Atomic<u64>]) {
         (self.elements, self.words)
     }
 
-    /// Its address, which no other element has.
+    /// Returns the address of the element, which no other element has.
     pub(crate) fn address(&self) -> usize {
         self.words.as_ptr().addr()
     }
 
-    /// A word, counted from the first one.
+    /// Returns a word, counted from the first one.
     #[inline]
     pub(super) fn word(&self, at: usize) -> Option<&'m Atomic<u64>> {
         self.words.get(at)
     }
 
-    /// Some words, counted likewise; no words if not all of them exist.
+    /// Returns `count` words from `at` on, or none if not all of them exist.
     #[inline]
     pub(super) fn words(&self, at: usize, count: usize) -> &'m [Atomic<u64>] {
         self.words_at(at, count).unwrap_or(&[])
     }
 
-    /// The same, but `None` if not all of them exist.
+    /// Returns `count` words from `at` on, or `None` if not all of them exist.
     #[inline(always)]
     pub(super) fn words_at(&self, at: usize, count: usize) -> Option<&'m [Atomic<u64>]> {
         self.words.get(at..)?.get(..count)
     }
 
-    /// All words from one on.
+    /// Returns all words from `at` on.
     #[inline(always)]
     pub(super) fn words_from(&self, at: usize) -> Option<&'m [Atomic<u64>]> {
         self.words.get(at..)
     }
 
-    /// The hit count, and the other sums.
+    /// Returns the hit count, and the other sums.
     #[inline(always)]
     pub(crate) fn sums(&self) -> Option<(&'m Atomic<u64>, &'m [Atomic<u64>])> {
         self.words_at(self.layout().sums, self.layout().parts.n_sums)?
@@ -337,8 +338,8 @@ impl<'m> Element<'m> {
         }
     }
 
-    /// All words that a copy has, except for the key: those before the strings, and those from the
-    /// first string on that is shown.
+    /// Returns all words that a copy has, except for the key: those before the strings, and those
+    /// from the first string on that is shown.
     pub(super) fn copied(&self) -> impl Iterator<Item = &'m Atomic<u64>> {
         let layout = self.layout();
         let skipped = layout.parts.first_shown.wrapping_mul(STRING_WORDS);
@@ -349,7 +350,7 @@ impl<'m> Element<'m> {
         [before, behind].into_iter().flatten()
     }
 
-    /// The name of the task that had the first hit, if the layout has it.
+    /// Returns the name of the task that had the first hit, if the layout has it.
     pub(crate) fn comm(&self) -> Comm {
         let mut words = [0u64; COMM_WORDS];
 
@@ -364,7 +365,7 @@ impl<'m> Element<'m> {
         self.word(self.layout().sum(sum)?)
     }
 
-    /// The words of the key; of a long one without the zeroes at its end.
+    /// Returns the words of the key, those of a long one without the zeroes at its end.
     #[inline]
     fn key(&self) -> &'m [Atomic<u64>] {
         match &self.elements.keys {
@@ -421,7 +422,8 @@ impl<'m> Element<'m> {
         same_words(words, key)
     }
 
-    /// Not inlined, as short keys are to be compared quickly.
+    /// Returns `true` if this is the key, of a map with long keys. Not inlined, as short keys are
+    /// to be compared quickly.
     #[inline(never)]
     fn has_long_key(&self, key: &[u64]) -> bool {
         let Some(keys) = &self.elements.keys else {
@@ -442,7 +444,7 @@ impl<'m> Element<'m> {
         words.len() == key.len() && same_words(words, key)
     }
 
-    /// [`Element::set_key`], which is only called for long keys.
+    /// Sets the key as [`Element::set_key`] does, which is only called for long keys.
     #[inline(always)]
     pub(super) fn set_key_inline(&self, index: u32, key: &[u64]) -> Option<()> {
         if key_arena::are_long(key.len()) {
@@ -454,8 +456,8 @@ impl<'m> Element<'m> {
         Some(())
     }
 
-    /// Sets the key of the element `index`, which is being prepared. Fails if there is no room for
-    /// it.
+    /// Sets the key of the element `index`, which is being prepared, or returns `None` if it does
+    /// not fit.
     pub(super) fn set_key(&self, index: u32, key: &[u64]) -> Option<()> {
         let mut key = key;
 
@@ -469,7 +471,7 @@ impl<'m> Element<'m> {
         Some(())
     }
 
-    /// Finds room for a long key. An element that was given back may have some still.
+    /// Reserves room for a long key. An element that was freed may have some still.
     fn make_room(&self, keys: &KeyArena, index: u32, needed: usize) -> Option<()> {
         let [len, place] = self.long_key_place()?;
 

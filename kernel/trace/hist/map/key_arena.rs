@@ -39,13 +39,13 @@ use super::words::OwnLine;
 /// Keys with more words than this are long.
 const SHORT_WORDS: usize = 8;
 
-/// Returns `true` if keys of at most this many words are kept here.
+/// Returns `true` if keys of at most this many words are kept in the arena.
 #[inline]
 pub(crate) fn are_long(key_words: usize) -> bool {
     key_words > SHORT_WORDS
 }
 
-/// The key without the zeroes at its end.
+/// Returns the key without the zeroes at its end.
 #[inline]
 pub(super) fn trimmed(key: &[u64]) -> &[u64] {
     let len = key.iter().rposition(|word| *word != 0);
@@ -93,7 +93,8 @@ impl_has_work! {
 }
 
 impl KeyArena {
-    /// For `count` keys of `key_words` words. The map is small if these are `small` words at most.
+    /// Creates an arena for `count` keys of `key_words` words. The map is small if these are
+    /// `small` words at most.
     pub(super) fn new(count: u32, key_words: usize, small: usize) -> Result<Self> {
         let all = key_words.checked_mul(count as usize).ok_or(ENOMEM)?;
         // The key that would be in both parts is in the second one.
@@ -127,7 +128,7 @@ impl KeyArena {
         })
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(super) fn size(&self) -> usize {
         let extension = self
             .extension
@@ -138,7 +139,7 @@ impl KeyArena {
         size_of_val(&*self.early).saturating_add(extension)
     }
 
-    /// The words of a key, if it is here.
+    /// Returns the words of a key, or none if they are not in the arena.
     #[inline]
     pub(super) fn get(&self, start: usize, len: usize) -> &[Atomic<u64>] {
         let words = match start.checked_sub(self.early.len()) {
@@ -156,8 +157,8 @@ impl KeyArena {
         self.own != 0 || self.after(self.next.0.load(Relaxed), len).is_some()
     }
 
-    /// Hands out room for a key of the element `index`. Returns where it is and how large it is. In
-    /// any context.
+    /// Reserves room for a key of the element `index`, and returns its position and size in words.
+    /// In any context.
     pub(super) fn take(&self, index: u32, len: usize) -> Option<(usize, usize)> {
         if self.own != 0 {
             return Some((self.own.wrapping_mul(index as usize), self.own));
@@ -175,7 +176,7 @@ impl KeyArena {
         }
     }
 
-    /// Takes all room back. None of it may be in use.
+    /// Frees all room, none of which may be in use.
     pub(super) fn wipe(&self) {
         self.next.0.store(0, Relaxed);
     }
@@ -203,7 +204,7 @@ impl KeyArena {
 }
 
 impl Extension {
-    /// Requests this part if it is not there.
+    /// Requests the extension, if it does not exist.
     fn request(&self, relay: &IrqWorkQueuer<Self>) {
         if self.words.as_ref().is_some() {
             return;
@@ -224,7 +225,7 @@ impl WorkItem for Extension {
 
     fn run(this: Arc<Self>) {
         if this.words.as_ref().is_none() {
-            // It is tried again later, so nobody is killed for it.
+            // It is tried again later, so no task is killed for it.
             let flags = GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY;
             let Ok(words) = KVVec::zeroed(this.size, flags) else {
                 this.requested.store(RETRY_AFTER, Relaxed);

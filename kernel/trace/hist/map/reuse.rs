@@ -14,16 +14,16 @@
 //! 3. Retired: it is still in a bucket, but not to be used. Who removes it from there owns it.
 //!
 //! The word of its lock says that an element is in use: in the other two states it names an owner
-//! that is no CPU. Both changes of state increment the version, and only an element that nobody
-//! writes to can be retired. The key changes while it is unused. So a hit that finds its key in an
-//! element, and then takes the lock of the version that it had seen before, writes to an element of
-//! its key. If the version has changed it looks for the key again.
+//! that is no CPU. Both changes of state increment the version, and only an element that is not
+//! being written to can be retired. The key changes while it is unused. So a hit that finds its key
+//! in an element, and then takes the lock of the version that it had seen before, writes to an
+//! element of its key. If the version has changed it looks for the key again.
 //!
-//! A reader pins the element that it copies. It may be retired, but gets no other key meanwhile: a
+//! A reader pins the element that it copies. It may be retired, but gets no other key until then: a
 //! copy, and the sums that are taken with it, belong to one key.
 //!
 //! A bucket changes as a whole, so a key that was not found in it can only be added if nothing else
-//! was. If the lock was taken first, nothing of this waits for anybody, and each loop has a bound.
+//! was. If the lock was taken first, nothing of this waits, and each loop has a bound.
 
 mod hits;
 
@@ -116,7 +116,7 @@ impl<'m> Live<'m> {
         Ok((self.element, vars))
     }
 
-    /// The same.
+    /// Locks the element as [`Live::lock`] does, and keeps it locked after the return.
     fn keep(self) -> Result<Kept, Changed> {
         let (_, vars) = self.lock()?;
         let locked = vars.is_some();
@@ -142,7 +142,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// An element that its hit has locked.
+    /// Creates the result for an element that its hit has locked.
     fn claimed(index: u32) -> Self {
         Self {
             index,
@@ -213,7 +213,7 @@ impl Reuse {
         self.lost.reset();
     }
 
-    /// The element in a bucket with this key.
+    /// Returns the element in a bucket with this key.
     #[inline(always)]
     fn find<'m>(&self, elements: &'m Elements, bucket: Bucket, key: &[u64]) -> Option<Live<'m>> {
         match *key {
@@ -245,7 +245,7 @@ impl Reuse {
     }
 
     /// Claims an element for a key that was not found in its bucket when that was `searched`, in
-    /// one attempt that nearly always succeeds; [`Reuse::find_or_claim`] is what else to do.
+    /// one attempt that nearly always succeeds; otherwise [`Reuse::find_or_claim`] is called.
     /// Returns the words of the element, which stays locked: they fit in registers.
     #[inline(never)]
     fn claim_at_once<'m>(
@@ -301,8 +301,8 @@ impl Reuse {
         None
     }
 
-    /// Adds an element that is prepared to the bucket of its key, also if that is full or changes.
-    /// It may have the key by then.
+    /// Adds a prepared element to the bucket of its key, also if that is full or changes. The
+    /// bucket may have an element of the key by then, which is returned instead.
     fn add(
         &self,
         elements: &Elements,
@@ -344,9 +344,9 @@ impl Reuse {
         None
     }
 
-    /// Returns `true` if a bucket has not changed since it was loaded. Then an element in it whose
-    /// key was compared since has this key. A locked one that is in it no more may be about to be
-    /// added, with a key that it will never have if that fails.
+    /// Returns `true` if a bucket has not changed since it was loaded, so that an element in it
+    /// whose key was compared since has this key. A locked element that has left the bucket may be
+    /// about to be added, with a key that it will never have if that fails.
     fn is_unchanged(&self, at: usize, bucket: Bucket) -> bool {
         // Pairs with the barriers in `prepare` and `free`: who sees what is stored in place of the
         // key sees that the element was removed.
@@ -364,7 +364,7 @@ impl Reuse {
         comm: &impl Fn(&mut Comm),
     ) -> Option<()> {
         // Pairs with the barriers in `Element::read_then` and `is_unchanged`: who sees the new key
-        // sees that the element was retired, maybe by somebody else, and removed.
+        // sees that the element was retired, maybe by another CPU, and removed.
         smp_mb(Write);
         element.wipe_sums();
         if element.set_key_inline(index, key).is_none() {
@@ -385,8 +385,8 @@ impl Reuse {
         element.set_comm(&name);
     }
 
-    /// Adds an element that is prepared to the bucket of its key, which has the others of `rest`
-    /// then, and leaves it locked. Fails if the bucket has changed since it was `searched`.
+    /// Adds a prepared element to the bucket of its key, together with the others in `rest`, and
+    /// leaves it locked. Returns `false` if the bucket has changed since it was `searched`.
     #[inline(always)]
     fn publish(
         &self,
@@ -407,7 +407,7 @@ impl Reuse {
         is_there
     }
 
-    /// Takes an element that is free.
+    /// Takes a free element.
     #[inline(never)]
     fn take_free(elements: &Elements) -> Option<(u32, Element<'_>)> {
         let index = elements.slab.take()?;
@@ -415,7 +415,7 @@ impl Reuse {
         Some((index, elements.get(index)?))
     }
 
-    /// Frees an element that is in no bucket any more.
+    /// Frees an element that has left its bucket.
     #[cold]
     #[inline(never)]
     fn free(elements: &Elements, index: u32) {
@@ -424,7 +424,7 @@ impl Reuse {
         elements.slab.free(index);
     }
 
-    /// Takes an element that is free, or that of another key.
+    /// Takes a free element, or that of another key.
     fn unused<'m>(&self, elements: &'m Elements) -> Option<(u32, Element<'m>)> {
         if let Some(taken) = Self::take_free(elements) {
             return Some(taken);
@@ -435,8 +435,8 @@ impl Reuse {
         Some((index, elements.get(index)?))
     }
 
-    /// Takes the oldest element of the next bucket that has any, if nothing waits for it, and no
-    /// other context changes the bucket.
+    /// Takes the oldest element of the next bucket that has any. Returns `None` if a variable of
+    /// the element is awaited, or another context changes the bucket.
     ///
     /// [`Reuse::search`] finds it as well, but this is what happens nearly always.
     #[inline(always)]
@@ -459,8 +459,8 @@ impl Reuse {
         Some((index, element))
     }
 
-    /// Searches for the element of another key, from the bucket with the number `start` on: one
-    /// that nothing waits for, then any.
+    /// Searches for the element of another key, from the bucket with the number `start` on: first
+    /// for one without awaited variables, then for any.
     ///
     /// Both begin at the same bucket: those that come next may all be empty, if keys are added in
     /// the order of this search.
@@ -489,8 +489,8 @@ impl Reuse {
         None
     }
 
-    /// Returns a bucket with room for an element, and the retired element that it is without then,
-    /// if any; `None` if it changes, or all elements are being written to.
+    /// Returns a bucket with room for an element, and the retired element that was removed from
+    /// it, if any. Returns `None` if the bucket changes, or all elements are being written to.
     fn make_room(
         &self,
         elements: &Elements,
@@ -511,9 +511,9 @@ impl Reuse {
         Some((rest, Some(index)))
     }
 
-    /// Retires the oldest element of a bucket, of `any` or of those that nothing waits for. One
-    /// that is retired already will do; one that is pinned stays retired for others. Returns
-    /// its number, and the bucket without it.
+    /// Retires the oldest element of a bucket, of `any` or of those without awaited variables. An
+    /// element that is retired already qualifies; one that is pinned stays retired for others.
+    /// Returns its number, and the bucket without it.
     fn retire_one(&self, elements: &Elements, bucket: Bucket, any: bool) -> Option<(u32, Bucket)> {
         for at in (0..ENTRIES).rev() {
             let Some(index) = bucket.entry(at) else {
@@ -528,8 +528,8 @@ impl Reuse {
         None
     }
 
-    /// Keeps the sums of an element from being used for another key. If it has one, in use, after
-    /// this, the sums are those of this key until the pin is dropped.
+    /// Pins the sums of an element, which keep belonging to the same key until the pin is dropped.
+    /// An element that is in use after this is of that key.
     ///
     /// There may be one pin at a time.
     pub(super) fn pin(&self, index: u32) -> Pin<'_> {
@@ -549,19 +549,19 @@ impl Reuse {
         self.pinned.load(Acquire) == index.wrapping_add(1)
     }
 
-    /// Retires an element unless it is being written to or, if not `any`, a variable of it is still
-    /// to be taken. Returns `true` if it is retired.
+    /// Retires an element unless it is being written to or, if not `any`, a variable of it is
+    /// still awaited. Returns `true` if it is retired.
     fn retire(&self, element: Element<'_>, any: bool) -> bool {
         let retired = (0..TRIES).find_map(|_| self.try_retire(element, any).ok());
 
         retired.unwrap_or(false)
     }
 
-    /// [`Reuse::retire`] in one attempt.
+    /// Tries once to retire an element, as [`Reuse::retire`] does.
     ///
     /// # Errors
     ///
-    /// [`Changed`] if somebody has written to it, or taken a variable, at the same time.
+    /// [`Changed`] if it was written to, or a variable was taken, at the same time.
     #[inline(always)]
     fn try_retire(&self, element: Element<'_>, any: bool) -> Result<bool, Changed> {
         let is_awaited =

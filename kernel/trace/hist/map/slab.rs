@@ -4,7 +4,7 @@
 //!
 //! Elements are taken in order. Those that are given back form a free list, linked through the
 //! first words of the elements, and are preferred. The head of the list has a version, so that a
-//! compare-and-exchange notices if an element has been taken and given back meanwhile. All of this
+//! compare-and-exchange fails if an element has been taken and freed in between. All of this
 //! is lock-free, so an NMI that interrupts it can do the same.
 //!
 //! The reasons for what is inlined are those of [`map`](super).
@@ -50,7 +50,7 @@ impl Head {
         (self.0 as u32).checked_sub(1)
     }
 
-    /// The low half of the head that follows this one.
+    /// Returns the head that follows this one, with `number` in its low half.
     fn followed_by(self, number: u32) -> Self {
         // CAST: The high half.
         let version = ((self.0 >> 32) as u32).wrapping_add(1);
@@ -75,12 +75,12 @@ impl Slab {
         })
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(super) fn size(&self) -> usize {
         size_of_val(&*self.words)
     }
@@ -90,7 +90,7 @@ impl Slab {
         &self.free.0
     }
 
-    /// The words of an element, if it exists.
+    /// Returns the words of an element, if it exists.
     #[inline(always)]
     pub(super) fn element(&self, index: u32) -> Option<&[Atomic<u64>]> {
         let start = self.size.wrapping_mul(index as usize);
@@ -108,7 +108,7 @@ impl Slab {
             .is_some_and(|word| word.load(Relaxed) == first)
     }
 
-    /// The word at `at` of an element, if that exists and its first word is `first`.
+    /// Returns the word at `at` of an element, if that exists and its first word is `first`.
     #[inline(always)]
     pub(super) fn word_if(&self, index: u32, first: u64, at: usize) -> Option<&Atomic<u64>> {
         let start = self.size.wrapping_mul(index as usize);
@@ -127,7 +127,8 @@ impl Slab {
         Head(free.head.load(Relaxed)).index().is_none() && free.next.load(Relaxed) >= self.count
     }
 
-    /// Takes an element. It is zero, or what it was before it was freed, except for its first word.
+    /// Takes an element, whose words are zero, or those from before it was freed except for the
+    /// first word.
     ///
     /// If there is none, this writes nothing, so that CPUs do not fight for the memory.
     pub(super) fn take(&self) -> Option<u32> {
@@ -141,7 +142,7 @@ impl Slab {
 
         loop {
             let index = head.index()?;
-            // If somebody else takes the element, this is anything, and the exchange fails.
+            // If another CPU takes the element, this is anything, and the exchange fails.
             //
             // CAST: The link is the low half.
             let link = self.element(index)?.first()?.load(Relaxed) as u32;
@@ -164,7 +165,7 @@ impl Slab {
         (index < self.count).then_some(index)
     }
 
-    /// Frees an element that nothing leads to: one that was never published, or was retired and
+    /// Frees an element that cannot be reached: one that was never published, or was retired and
     /// removed from its bucket.
     pub(super) fn free(&self, index: u32) {
         let Some(link) = self.element(index).and_then(<[_]>::first) else {

@@ -108,11 +108,12 @@ impl Room {
 }
 
 impl Snapshot {
-    /// Copies the elements that were noted, of a map that is not being wiped, each of them with
-    /// `copy`, which gets its index. If that is `false` it is left out.
+    /// Copies the elements of a map that is not being wiped, each of them with `copy`, which is
+    /// passed its index. An element for which that returns `false` is left out.
     ///
-    /// An element that is published meanwhile may be in it or not. All others are. The elements
-    /// are noted once, as a new one must not get the room of an old one.
+    /// An element that is published concurrently may be in it or not. All others are.
+    /// `order` has the indices of the elements: which ones there are is found out before there is
+    /// room for them, and only once, as a new one must not get the room of an old one.
     pub(super) fn new(
         elements: &Elements,
         room: Room,
@@ -143,7 +144,7 @@ impl Snapshot {
         }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub(crate) fn len(&self) -> usize {
         self.order.len()
     }
@@ -153,13 +154,13 @@ impl Snapshot {
         self.order.get(at).and_then(|row| self.row_at(*row))
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.order.iter().filter_map(|row| self.row_at(*row))
     }
 
-    /// Sorts the rows by the first of `by`, those that are equal by the second, and so on, and
-    /// finally by the words of their keys.
+    /// Sorts the rows by the first of `by`, equal rows by the second, and so on, and finally by
+    /// the words of their keys.
     ///
     /// # Errors
     ///
@@ -168,7 +169,7 @@ impl Snapshot {
         sort::sort(&self.layout, &self.words, &mut self.order, by)
     }
 
-    /// Returns the numbers of all rows, sorted likewise.
+    /// Returns the numbers of all rows, sorted as by [`Snapshot::sort`].
     pub(crate) fn sorted_by(&self, by: &[SortBy]) -> Result<KVVec<u32>> {
         let mut order = KVVec::with_capacity(self.order.len(), GFP_KERNEL)?;
 
@@ -179,13 +180,13 @@ impl Snapshot {
         Ok(order)
     }
 
-    /// Replaces the words that hits have changed by what is shown for them. The hit count, which
-    /// comes before them, is neither in `folds` nor changed.
+    /// Replaces the words that hits have changed by the numbers to show. The hit count, which
+    /// precedes them, is neither in `folds` nor changed.
     pub(crate) fn show_folds(&mut self, folds: &[Fold]) {
         self.show(folds, Fold::shown);
     }
 
-    /// The same for extremes only: an average stays the sum that it is of.
+    /// Replaces the words of extremes by the numbers to show. An average stays a sum.
     pub(crate) fn show_extremes(&mut self, folds: &[Fold]) {
         self.show(folds, |fold, word, hits| {
             if fold.is_extreme() {
@@ -228,7 +229,7 @@ impl Snapshot {
     }
 }
 
-/// Copies an element to what has this layout.
+/// Copies an element to words of this layout.
 pub(super) fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) {
     let Some((key, rest)) = copy.split_at_mut_checked(layout.sums) else {
         return;
@@ -266,7 +267,7 @@ pub(super) fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &
     }
 }
 
-/// Copies an element that may be used for another key at the same time. Returns `false` if it is
+/// Copies an element that may be reused for another key at the same time. Returns `false` if it is
 /// unused, or written to all the time.
 pub(super) fn copy_in_use(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) -> bool {
     let Some(lock) = layout.lock() else {
@@ -303,18 +304,18 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The key.
+    /// Returns the key.
     pub(crate) fn key(&self) -> &'a [u64] {
         self.part(0, self.layout.parts.key_words)
     }
 
-    /// A sum.
+    /// Returns a sum.
     pub(crate) fn sum(&self, sum: usize) -> u64 {
         self.word(self.layout.sum(sum))
     }
 
-    /// Returns `true` if it has no hit, and nothing was added to its sums, of which `folds` says
-    /// which are extremes.
+    /// Returns `true` if the row has no hit, and nothing was added to the sums that are no
+    /// extremes by `folds`.
     pub(crate) fn is_unused(&self, folds: &[Fold]) -> bool {
         let mut sums = folds.iter().enumerate();
 
@@ -322,7 +323,7 @@ impl<'a> Row<'a> {
             && sums.all(|(i, fold)| fold.is_extreme() || self.sum(i.wrapping_add(1)) == 0)
     }
 
-    /// A variable, if it is set.
+    /// Returns a variable, if it is set.
     pub(crate) fn var(&self, var: usize) -> Option<u64> {
         let at = self.layout.var(var)?;
 
@@ -331,7 +332,7 @@ impl<'a> Row<'a> {
             .then(|| self.word(Some(at)))
     }
 
-    /// A string or a stack, if it is one that is shown.
+    /// Returns a string or a stack, if it is one that is shown.
     pub(crate) fn string(&self, slot: usize) -> &'a [u64] {
         let slot = slot.checked_sub(self.first_string);
 
@@ -341,7 +342,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The name of the task that had the first hit: 16 bytes, or none.
+    /// Returns the name of the task that had the first hit, as 16 bytes, or none.
     pub(crate) fn comm(&self) -> &'a [u8] {
         if self.layout.parts.comm {
             self.part(self.layout.comm, COMM_WORDS).as_bytes()

@@ -150,7 +150,7 @@ impl Sorter<'_> {
         }
     }
 
-    /// Has all entries in one run.
+    /// Joins all entries to one run.
     fn join_runs(&mut self) {
         for entry in self.entries.iter_mut() {
             entry.first = false;
@@ -229,7 +229,7 @@ impl Sorter<'_> {
 }
 
 impl Values {
-    /// The values of a criterion, if the rows have them.
+    /// Returns the values of a criterion, or `None` if the rows do not have them.
     fn new(layout: &ElementLayout, value: SortValue) -> Option<Self> {
         let key_words = layout.parts.key_words;
 
@@ -255,8 +255,8 @@ impl Values {
     }
 }
 
-/// Returns the bits to flip in numbers, so that their order as unsigned numbers is the one that is
-/// wanted.
+/// Returns the bits to flip in numbers for the requested order, if they are then compared as
+/// unsigned numbers.
 fn flip(signed: bool, descending: bool) -> u64 {
     let sign = if signed { 1 << 63 } else { 0 };
 
@@ -309,7 +309,7 @@ fn set_numbers(
     }
 }
 
-/// Marks the entries of a sorted run that differ from their predecessor, the first one included.
+/// Marks the entries of a sorted run that differ from their predecessor, and the first one.
 /// Returns `true` if others are left.
 fn mark_runs(run: &mut [Entry], is_equal: impl Fn(&Entry, &Entry) -> bool) -> bool {
     let mut ties = false;
@@ -326,7 +326,7 @@ fn mark_runs(run: &mut [Entry], is_equal: impl Fn(&Entry, &Entry) -> bool) -> bo
 }
 
 /// Sorts entries with the comparisons and exchanges of `sort()` in `lib/sort.c`, which decide on
-/// the order of those that are equal. `is_flat` says that all are: then none moves in the heap.
+/// the order of equal entries. With `is_flat` all are equal, and none moves in the heap.
 fn heap_sort(entries: &mut [Entry], compare: impl Fn(&Entry, &Entry) -> Ordering, is_flat: bool) {
     let compare = |entries: &[Entry], a: usize, b: usize| match (entries.get(a), entries.get(b)) {
         (Some(a), Some(b)) => compare(a, b),
@@ -394,7 +394,7 @@ fn heap_sort(entries: &mut [Entry], compare: impl Fn(&Entry, &Entry) -> Ordering
     }
 }
 
-/// The parent of an entry of the heap.
+/// Returns the parent of an entry of the heap.
 fn parent(at: usize) -> usize {
     at.wrapping_sub(1) / 2
 }
@@ -406,7 +406,7 @@ fn swap(entries: &mut [Entry], a: usize, b: usize) {
     }
 }
 
-/// Sorts a run by its numbers: merges sorted parts of it, which are twice as long each time.
+/// Sorts a run by its numbers, by merging sorted parts of it, which are twice as long each time.
 fn sort_run(run: &mut [Entry], scratch: &mut [Entry]) {
     if run.is_sorted_by_key(|entry| entry.number) {
         return;

@@ -47,12 +47,12 @@ pub(crate) enum Fold {
 }
 
 impl Fold {
-    /// Returns `true` if one of the values is kept.
+    /// Returns `true` if the smallest or the largest value is kept.
     pub(crate) fn is_extreme(self) -> bool {
         matches!(self, Self::Min { .. } | Self::Max { .. })
     }
 
-    /// Returns the rank of a value, the largest of which is kept; `None` if values are added.
+    /// Returns the rank of a value, the largest of which is kept, or `None` if values are added.
     #[inline]
     pub(crate) fn rank(self, value: u64) -> Option<u64> {
         match self {
@@ -62,8 +62,8 @@ impl Fold {
         }
     }
 
-    /// Returns what is shown for the word of an element that has this many hits. It is 0 if there
-    /// never was one, and for an extreme of rank 0 after its hits have been taken.
+    /// Returns the number to show for the word of an element that has this many hits. It is 0 if
+    /// the element never had a hit, and for an extreme of rank 0 after its hits have been taken.
     pub(crate) fn shown(self, word: u64, hits: u64) -> u64 {
         match self {
             Self::Sum => word,
@@ -76,7 +76,7 @@ impl Fold {
     }
 }
 
-/// Converts between a number and one that has its place in the order of unsigned numbers.
+/// Converts between a number and the unsigned number that has the same place in the order.
 #[inline]
 fn ordered(n: u64, signed: bool) -> u64 {
     if signed {
@@ -86,7 +86,7 @@ fn ordered(n: u64, signed: bool) -> u64 {
     }
 }
 
-/// Returns the quotient without its fraction.
+/// Returns the quotient of a sum and the number of hits, without its fraction.
 fn average(sum: u64, hits: u64, signed: bool) -> u64 {
     let divide = |sum: u64| sum.checked_div(hits).unwrap_or(0);
 
@@ -113,8 +113,8 @@ fn raise(word: &Atomic<u64>, rank: u64) {
 }
 
 impl Element<'_> {
-    /// Copies the hit count and the sums, and exchanges those that are added to for zero. `folds`
-    /// is about all but the hit count.
+    /// Copies the hit count and the sums, and zeroes those that are added to. `folds`
+    /// describes all but the hit count.
     pub(super) fn take(&self, folds: &[Fold], copy: &mut [u64]) {
         let words = self.words(self.layout().sums, self.layout().parts.n_sums);
         let folds = Iterator::chain([Fold::Sum].into_iter(), folds.iter().copied());
@@ -155,8 +155,8 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Allocates the parts of `count` hit counts. `None` if they are too many, or if there is no
-    /// memory for them: without them hits are counted in the elements.
+    /// Allocates the parts of `count` hit counts. Returns `None` if they are too many, or without
+    /// memory: hits are then counted in the elements.
     pub(super) fn new(count: u32) -> Option<Self> {
         // CAST: A `usize` has 32 bits at least.
         let counts = Counters::new(count as usize).ok()?;
@@ -164,20 +164,20 @@ impl Spread {
         Some(Self { counts })
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(super) fn size(&self) -> usize {
         self.counts.size()
     }
 
-    /// Counts a hit of an element. No memory barrier.
+    /// Counts a hit of an element, without a memory barrier.
     #[inline(always)]
     pub(super) fn count(&self, index: u32) {
         // CAST: As above.
         self.counts.add(index as usize, 1);
     }
 
-    /// Adds the parts of an element to the copy of its hit count; if it is `taken`, has them left
-    /// out of later copies.
+    /// Adds the parts of an element to the copy of its hit count. If it is `taken`, later copies
+    /// leave them out.
     pub(super) fn add_to(&self, copy: &mut u64, index: u32, element: Element<'_>, taken: bool) {
         // CAST: As above.
         let count = self.counts.sum(index as usize);
@@ -188,7 +188,7 @@ impl Spread {
         }
     }
 
-    /// Sets all parts to 0. No hit may be counted meanwhile.
+    /// Sets all parts to 0. No hit may be counted at the same time.
     pub(super) fn wipe(&self) {
         self.counts.reset();
     }

@@ -50,7 +50,7 @@ impl Slot {
         self.0 == 0
     }
 
-    /// The element, if its key may have this hash.
+    /// Returns the element, if its key may have this hash.
     #[inline]
     pub(super) fn index_if(self, hash: u64) -> Option<u32> {
         let number = self.0 ^ Self::tag(hash);
@@ -60,7 +60,7 @@ impl Slot {
         (number <= INDEX_MASK).then_some(number.wrapping_sub(1))
     }
 
-    /// The element of a slot that is not free.
+    /// Returns the element of a slot that is not free.
     fn index(self) -> Option<u32> {
         (self.0 & INDEX_MASK).checked_sub(1)
     }
@@ -74,7 +74,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table of `2^bits` free slots.
+    /// Allocates a table of `2^bits` free slots.
     pub(super) fn new(bits: u32) -> Result<Self> {
         Ok(Self {
             slots: KVVec::zeroed(1 << bits, GFP_KERNEL_ACCOUNT)?,
@@ -82,7 +82,7 @@ impl Table {
         })
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(super) fn size(&self) -> usize {
         size_of_val(&*self.slots)
     }
@@ -120,7 +120,7 @@ impl Table {
             .is_some_and(|place| place.cmpxchg(0, slot.0, Release).is_ok())
     }
 
-    /// The elements that have been published.
+    /// Returns the elements that have been published.
     pub(super) fn published(&self) -> impl Iterator<Item = u32> + '_ {
         // The same pairing as in `load`.
         self.slots
@@ -155,13 +155,13 @@ impl Seed {
         }
     }
 
-    /// The hash of a key of one word: the same as [`Seed::hash`] gives.
+    /// Returns the hash of a key of one word, as [`Seed::hash`] does.
     #[inline]
     pub(super) fn hash_word(&self, word: u64) -> u64 {
         mix(self.start ^ word, self.factor)
     }
 
-    /// Returns the hash of a key, which for a long one does not depend on the zeroes at its end.
+    /// Returns the hash of a key.
     #[inline(always)]
     pub(super) fn hash(&self, words: &[u64]) -> u64 {
         match *words {
@@ -171,7 +171,7 @@ impl Seed {
         }
     }
 
-    /// [`Seed::hash`] for any key.
+    /// Returns the hash of a key of any size.
     #[inline(never)]
     fn hash_many(&self, words: &[u64]) -> u64 {
         if key_arena::are_long(words.len()) {

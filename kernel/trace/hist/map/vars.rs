@@ -4,7 +4,7 @@
 //!
 //! A word of the element has the lock: the CPU of the writer, the marks that say which variables
 //! are set, and a version. A writer holds the lock; a reader copies, and retries if the word has
-//! changed, so nobody sees half of an update.
+//! changed, so no reader sees half of an update.
 //!
 //! All of this runs in any context. Waiting ends after a few microseconds, and there is none at all
 //! if this very CPU is the writer: that is code which has been interrupted, and which cannot go on
@@ -90,8 +90,8 @@ impl<'m> Element<'m> {
         self.overwrite_at(place, seen).unwrap_or(None)
     }
 
-    /// [`Element::overwrite`] for an element that may have been used for another key since its lock
-    /// had the word `seen`.
+    /// Locks the variables as [`Element::overwrite`] does, of an element that may have been reused
+    /// for another key since its lock had the word `seen`.
     ///
     /// # Errors
     ///
@@ -104,7 +104,8 @@ impl<'m> Element<'m> {
         }
     }
 
-    /// [`Element::overwrite_since`] with the lock and the variables.
+    /// Locks the variables as [`Element::overwrite_since`] does, with the given lock and
+    /// variables.
     #[inline(always)]
     fn overwrite_at(
         &self,
@@ -152,7 +153,7 @@ impl<'m> Element<'m> {
         Ok(None)
     }
 
-    /// The word of the lock of an element that has a key; `None` if it is unused.
+    /// Returns the word of the lock of an element that has a key, or `None` if it is unused.
     #[inline(always)]
     pub(super) fn in_use(&self) -> Option<LockWord> {
         // Pairs with the stores in `use_again` and `drop`: the key of this version is seen.
@@ -161,7 +162,8 @@ impl<'m> Element<'m> {
         (word.owner() != UNUSED).then_some(word)
     }
 
-    /// Returns `true` if this has a key, which is `key` if the variables are read consistently.
+    /// Returns `true` if the element has a key, which is `key` if the variables are read
+    /// consistently.
     #[inline]
     pub(crate) fn is_of(&self, key: &[u64]) -> bool {
         match *key {
@@ -170,18 +172,18 @@ impl<'m> Element<'m> {
         }
     }
 
-    /// Returns `true` unless the element has no key.
+    /// Returns `true` if the element has a key.
     pub(crate) fn is_used(&self) -> bool {
         self.in_use().is_some()
     }
 
-    /// Retires an element, unless it is being written to or is `kept`, which gets the word of its
-    /// lock. Nobody writes to it from here on. Returns the word that it had, which may be that of
-    /// an element that was retired before, or `None` if it stays in use.
+    /// Retires an element, unless it is being written to or `kept` returns `true` for the word of
+    /// its lock. Nothing is written to it from here on. Returns the word that it had, which may be
+    /// that of an element that was retired before, or `None` if it stays in use.
     ///
     /// # Errors
     ///
-    /// [`Changed`] if somebody has written to it, or taken a variable, at the same time.
+    /// [`Changed`] if it was written to, or a variable was taken, at the same time.
     #[inline(always)]
     pub(super) fn retire(
         &self,
@@ -208,9 +210,9 @@ impl<'m> Element<'m> {
         Ok(Some(word))
     }
 
-    /// Takes an unused element, which only the caller owns, in use for the key that it has now. It
-    /// is locked until the returned value is dropped, so that it cannot be retired before it is in
-    /// a bucket.
+    /// Changes an unused element, which only the caller owns, to be in use for the key that it has
+    /// now. It is locked until the returned value is dropped, so that it cannot be retired before
+    /// it is in a bucket.
     #[inline(always)]
     pub(super) fn use_again(&self) -> Option<Writer<'m>> {
         let (lock, vars) = self.locked()?;
@@ -226,11 +228,11 @@ impl<'m> Element<'m> {
         })
     }
 
-    /// The writer of an element that is [still](Writer::keep_locked) locked.
+    /// Returns the writer of an element that is [still](Writer::keep_locked) locked.
     #[inline(always)]
     pub(super) fn writer_again(&self) -> Option<Writer<'m>> {
         let (lock, vars) = self.locked()?;
-        // Nobody else changes it.
+        // No other CPU changes it.
         let word = LockWord(lock.load(Relaxed));
 
         Some(Writer {
@@ -241,7 +243,7 @@ impl<'m> Element<'m> {
         })
     }
 
-    /// Locks the variables if the word of the lock is `word`, in which it is free.
+    /// Locks the variables if the word of the lock is still `word`, in which it is free.
     ///
     /// # Errors
     ///
@@ -270,15 +272,15 @@ impl<'m> Element<'m> {
 
     /// Reads variables.
     ///
-    /// If variables are written meanwhile, what `f` returns is discarded and `f` is called again.
-    /// `None` if that does not end, if this CPU is about to write them, for unused elements, and
-    /// for those without variables.
+    /// If variables are written concurrently, the result of `f` is discarded and `f` is called
+    /// again. Returns `None` if that does not end, if this CPU is about to write them, for unused
+    /// elements, and for those without variables.
     #[inline]
     pub(crate) fn read<R>(&self, f: impl FnMut(&Reader<'m>) -> R) -> Option<R> {
         self.read_then(f, |lock, word, _| lock.load(Relaxed) == word.0)
     }
 
-    /// Reads variables and, if `f` returns something, unsets those of `once`, all in one step.
+    /// Reads variables and, if `f` returns a value, unsets those of `once`, all in one step.
     ///
     /// # Errors
     ///
@@ -300,8 +302,8 @@ impl<'m> Element<'m> {
         .ok_or(Busy)
     }
 
-    /// Sets consumed variables again, unless they were written since `version`: the new values may
-    /// have been consumed as well. Returns `false` where [`Element::read`] gives `None`.
+    /// Sets consumed variables again, unless they were written since `version`, as the new values
+    /// may have been consumed as well. Returns `false` where [`Element::read`] returns `None`.
     pub(crate) fn restore(&self, once: VarSet, version: u32) -> bool {
         let restored = self.read_then(
             |_| (),
@@ -345,14 +347,14 @@ impl<'m> Element<'m> {
         self.word(self.layout().lock)
     }
 
-    /// The lock, and the words from the first variable on: who uses one has its number from the
-    /// layout.
+    /// Returns the lock, and the words from the first variable on. Users of one have its number
+    /// from the layout.
     #[inline(always)]
     fn locked(&self) -> Option<(&'m Atomic<u64>, &'m [Atomic<u64>])> {
         self.words_from(self.layout().lock)?.split_first()
     }
 
-    /// The words of a string or a stack.
+    /// Returns the words of a string or a stack.
     #[inline]
     fn string_words(&self, slot: usize) -> &'m [Atomic<u64>] {
         self.layout()
@@ -361,8 +363,8 @@ impl<'m> Element<'m> {
     }
 }
 
-/// Waits until the lock is free, but not for this CPU, and not longer than `polls` allow, one of
-/// which is used up in any case.
+/// Waits until the lock is free, but not for this CPU, and for no more than `polls`, one of which
+/// is used up in any case.
 #[inline(always)]
 fn unlocked(lock: &Atomic<u64>, polls: &mut u32) -> Option<LockWord> {
     *polls = polls.checked_sub(1)?;
@@ -378,7 +380,7 @@ fn unlocked(lock: &Atomic<u64>, polls: &mut u32) -> Option<LockWord> {
     Some(word)
 }
 
-/// Polls until the lock is free. Returns its word, and how many polls are left.
+/// Polls until the lock is free. Returns its word, and the number of polls that are left.
 #[cold]
 #[inline(never)]
 fn wait(lock: &Atomic<u64>, polls: u32) -> Option<(LockWord, u32)> {
@@ -399,8 +401,8 @@ fn wait(lock: &Atomic<u64>, polls: u32) -> Option<(LockWord, u32)> {
 
 /// Writes the variables of an element, and reads them.
 ///
-/// Others see all of it or nothing. They wait meanwhile, so this should not take long, and
-/// preemption should be off.
+/// Others see all of it or nothing. They wait until it is dropped, so this should not take
+/// long, and preemption should be off.
 pub(crate) struct Writer<'m> {
     element: Element<'m>,
     vars: &'m [Atomic<u64>],
@@ -410,7 +412,7 @@ pub(crate) struct Writer<'m> {
 }
 
 impl Writer<'_> {
-    /// Unlocks an element that is in no bucket, as one that is unused.
+    /// Unlocks an element that is in no bucket, as an unused one.
     #[inline(always)]
     pub(super) fn abandon(self) {
         // What was written to it is of no use.
@@ -431,7 +433,7 @@ impl Writer<'_> {
         self.word.is_marked(var)
     }
 
-    /// A variable: 0 if it was never set.
+    /// Returns a variable, or 0 if it was never set.
     #[inline]
     pub(crate) fn var(&self, var: usize) -> u64 {
         self.vars.get(var).map_or(0, |word| word.load(Relaxed))
@@ -460,8 +462,8 @@ impl Writer<'_> {
         self.word.0 |= marks.marks();
     }
 
-    /// Sets a string: what is in front of the first NUL, and not more than there is room for with a
-    /// NUL behind it.
+    /// Sets a string to the bytes before the first NUL, up to the room that is left for a NUL
+    /// after them.
     pub(crate) fn set_string(&mut self, slot: usize, text: &[u8]) {
         let words = self.element.string_words(slot);
         let room = size_of_val(words).saturating_sub(1);
@@ -472,7 +474,7 @@ impl Writer<'_> {
         });
     }
 
-    /// Sets a stack: its length, then the addresses, as many as fit.
+    /// Sets a stack to its length, and the addresses that fit.
     pub(crate) fn set_stack(&mut self, slot: usize, stack: impl Iterator<Item = u64>) {
         let Some((length, words)) = self.element.string_words(slot).split_first() else {
             return;
@@ -504,18 +506,18 @@ pub(crate) struct Reader<'m> {
 }
 
 impl Reader<'_> {
-    /// The word of the lock, without a concurrent write.
+    /// Returns the word of the lock, without a concurrent write.
     pub(super) fn lock_word(&self) -> LockWord {
         self.word
     }
 
-    /// Number of writes before this reading.
+    /// Returns the number of writes before this reading.
     #[inline]
     pub(crate) fn version(&self) -> u32 {
         self.word.version()
     }
 
-    /// A variable, if it is set.
+    /// Returns a variable, if it is set.
     #[inline]
     pub(crate) fn var(&self, var: usize) -> Option<u64> {
         let word = self.vars.get(var)?;
@@ -523,7 +525,7 @@ impl Reader<'_> {
         self.word.is_marked(var).then(|| word.load(Relaxed))
     }
 
-    /// Copies a string; the words after its NUL stay as they are.
+    /// Copies a string. The words after its NUL stay as they are.
     pub(crate) fn copy_string(&self, slot: usize, text: &mut [u64; STRING_WORDS]) {
         for (to, from) in text.iter_mut().zip(self.element.string_words(slot)) {
             *to = from.load(Relaxed);
@@ -533,7 +535,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Copies a stack: its length, then the addresses.
+    /// Copies a stack as its length, and then the addresses.
     pub(crate) fn copy_stack(&self, slot: usize, stack: &mut [u64; STRING_WORDS]) {
         let words = self.element.string_words(slot);
         let length = words.first().map_or(0, |word| word.load(Relaxed));

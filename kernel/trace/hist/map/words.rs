@@ -50,32 +50,32 @@ impl LockWord {
         self.0 & mark(var) != 0
     }
 
-    /// Number of writes.
+    /// Returns the number of writes.
     #[inline]
     pub(super) fn version(self) -> u32 {
         // CAST: The high bits.
         (self.0 >> 32) as u32
     }
 
-    /// Returns `true` if a variable of a set is set.
+    /// Returns `true` if a variable of the set `vars` is set.
     #[inline]
     pub(super) fn has_any(self, vars: VarSet) -> bool {
         self.0 & vars.0 != 0
     }
 
-    /// Returns `true` if it is being written to, or unused.
+    /// Returns `true` if the element is being written to, or unused.
     #[inline]
     pub(super) fn is_locked(self) -> bool {
         self.owner() != 0
     }
 
-    /// The same without an owner.
+    /// Returns the word without an owner.
     #[inline]
     pub(super) fn unlocked(self) -> Self {
         Self(self.0 ^ u64::from(self.owner()))
     }
 
-    /// The same after one more write.
+    /// Returns the word after one more write.
     #[inline]
     pub(super) fn next(self) -> Self {
         Self(self.0.wrapping_add(VERSION))
@@ -87,7 +87,7 @@ impl LockWord {
         self.0 as u16
     }
 
-    /// The owner that stands for this CPU.
+    /// Returns the owner that identifies this CPU.
     ///
     /// If preemption is on, the task may move to another CPU. Then it may give up where it could
     /// have waited.
@@ -99,7 +99,7 @@ impl LockWord {
     }
 }
 
-/// The mark of a variable below [`VARS_MAX`].
+/// Returns the mark of a variable below [`VARS_MAX`].
 #[inline]
 pub(super) fn mark(var: usize) -> u64 {
     if var < VARS_MAX {
@@ -117,12 +117,12 @@ pub(crate) struct VarSet(u64);
 impl VarSet {
     pub(crate) const NONE: Self = Self(0);
 
-    /// The set with a further variable.
+    /// Returns the set with a further variable.
     pub(crate) fn with(self, var: usize) -> Self {
         Self(self.0 | mark(var))
     }
 
-    /// The variables of both sets.
+    /// Returns the variables of both sets.
     pub(crate) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -132,18 +132,18 @@ impl VarSet {
         self.0 == 0
     }
 
-    /// The marks of these variables in the word of a lock.
+    /// Returns the marks of these variables in the word of a lock.
     pub(super) fn marks(self) -> u64 {
         self.0
     }
 
-    /// The variables of marks.
+    /// Returns the variables of marks.
     pub(super) fn from_marks(marks: u64) -> Self {
         Self(marks)
     }
 }
 
-/// Clears the bytes of a word of a string from the first NUL on. Returns `true` with the word if a
+/// Clears the bytes of a word of a string from the first NUL on. Returns the word, and `true` if a
 /// NUL was found.
 #[inline]
 pub(crate) fn cut(bytes: [u8; WORD]) -> (u64, bool) {

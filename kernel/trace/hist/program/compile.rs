@@ -101,7 +101,7 @@ pub(crate) fn compile(spec: &Spec, owners: &[Arc<Histogram>]) -> Result<KBox<Pro
     c.finish()
 }
 
-/// Allocates a program without parts: it is too large for the stack, where callers have others.
+/// Allocates an empty program. It is too large for the stack, on which callers have others.
 #[inline(never)]
 fn empty(spec: &Spec) -> Result<KBox<Program>> {
     Ok(KBox::new(
@@ -150,12 +150,12 @@ fn empty(spec: &Spec) -> Result<KBox<Program>> {
     )?)
 }
 
-/// A count or an index as programs have it.
+/// Converts a count or an index to the size that it has in programs.
 fn index(n: usize) -> Result<u32> {
     Ok(u32::try_from(n)?)
 }
 
-/// The set of the actions for which `which` is true.
+/// Returns the set of the actions for which `which` returns `true`.
 fn actions(spec: &Spec, which: impl Fn(&Action) -> bool) -> u32 {
     let all = spec.actions.iter().enumerate();
 
@@ -205,7 +205,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The sums. The first is the hit count.
+    /// Compiles the sums, of which the first is the hit count.
     fn values(&mut self) -> Result {
         for field in self.spec.vals().iter().skip(1) {
             if field.var.is_some() {
@@ -287,7 +287,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Says in which order rows are.
+    /// Compiles the order of the rows.
     fn sort_by(&mut self) -> Result {
         for sort_key in self.spec.sort_keys() {
             let idx = sort_key.field_idx;
@@ -363,8 +363,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The first string of an element that `save()` keeps. These are the last ones, and only they
-    /// are shown.
+    /// Returns the first string of an element that `save()` keeps. These are the last ones, and
+    /// only they are shown.
     fn first_saved_string(&self) -> usize {
         let strings = self.program.saves.iter().filter_map(|save| match save {
             Save::Text { kept, .. } => match kept.at {
@@ -432,7 +432,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the combination that a value with this modifier is.
+/// Returns the way to combine the values of a field with this modifier.
 fn fold(modifier: Modifier, signed: bool) -> Fold {
     match modifier {
         Modifier::Min => Fold::Min { signed },

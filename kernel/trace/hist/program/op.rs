@@ -32,7 +32,7 @@ pub(crate) enum Leaf {
 }
 
 impl Leaf {
-    /// Returns `true` if it is a field of the record.
+    /// Returns `true` for a field of the record.
     pub(crate) const fn is_recorded(self) -> bool {
         matches!(
             self,

@@ -35,7 +35,7 @@ const READ_RETRIES: u32 = 1 << 16;
 /// of all elements, or differs from that of the last snapshot.
 ///
 /// What is remembered is written by one CPU at a time, as C calls [`update`] under a lock; readers
-/// check that it did not change meanwhile.
+/// check that it did not change since.
 ///
 /// [`update`]: snapshot::Condition::update
 pub(crate) struct SnapshotCondition {
@@ -85,7 +85,7 @@ pub(crate) struct Taken<'a> {
 }
 
 impl SnapshotCondition {
-    /// The condition for keys of this many words.
+    /// Creates the condition for keys of `words` words.
     pub(crate) fn new(condition: HandlerCondition, words: usize) -> Result<Self> {
         let mut key = KVec::with_capacity(words, GFP_KERNEL)?;
 
@@ -135,7 +135,7 @@ impl SnapshotCondition {
         None
     }
 
-    /// Returns `true` if a snapshot is to be taken, and remembers the cause. Runs on one CPU at a
+    /// Returns `true` if a snapshot is to be taken, and stores the cause. Runs on one CPU at a
     /// time.
     pub(crate) fn ask(&self, request: &Request) -> bool {
         let version = self.version.load(Relaxed);

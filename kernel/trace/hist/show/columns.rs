@@ -70,7 +70,7 @@ pub(crate) struct KeyColumn {
 }
 
 impl KeyColumn {
-    /// Returns its words of a whole key.
+    /// Returns the words of this key in a whole key.
     pub(super) fn words<'k>(&self, key: &'k [u64]) -> &'k [u64] {
         let KeyPlace { word, words, .. } = self.place;
 
@@ -173,8 +173,8 @@ pub(crate) fn number(out: &mut TextBuf, n: u64, signed: bool, width: usize) {
     }
 }
 
-/// Writes the bounds of the bucket that begins at `n`, which need not fit in 64 bits with a sign,
-/// and `between` between them.
+/// Writes the bounds of the bucket that begins at `n`, and `between` between them. They need not
+/// fit in 64 bits with a sign.
 pub(crate) fn bucket(out: &mut TextBuf, n: u64, width: u64, signed: bool, between: &[u8]) {
     // CAST: The value was sign-extended to 64 bits.
     if signed && (n as i64) < 0 {
@@ -210,7 +210,7 @@ pub(crate) fn write_symbol(out: &mut TextBuf, address: u64, offset: bool, width:
     out.left(name.lookup(address as usize, offset), width);
 }
 
-/// The bytes before the first NUL.
+/// Returns the bytes before the first NUL.
 pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
     text.split(|byte| *byte == 0).next().unwrap_or(&[])
 }
@@ -237,7 +237,7 @@ impl ValueFormat {
         }
     }
 
-    /// Returns `true` if it depends on the other rows.
+    /// Returns `true` if the format depends on the other rows.
     pub(crate) fn needs_stat(self) -> bool {
         matches!(self, Self::Percent | Self::Graph)
     }
@@ -257,7 +257,7 @@ pub(crate) struct ValueColumn {
 }
 
 impl ValueColumn {
-    /// Takes the value of a row into account.
+    /// Adds the value of a row to the statistic.
     pub(crate) fn count(&mut self, value: u64) {
         self.max = self.max.max(value);
         self.total = self.total.wrapping_add(value);
@@ -307,7 +307,7 @@ impl ValueColumn {
     }
 }
 
-/// Returns the hundredths of a percent that `value` is of `total`; `None` if `total` is 0.
+/// Returns the hundredths of a percent that `value` is of `total`, or `None` if `total` is 0.
 ///
 /// They have 32 bits, as in C, where all ones are an error. Shares of something are smaller.
 pub(crate) fn hundredths(value: u64, total: u64) -> Option<u64> {
@@ -324,7 +324,7 @@ pub(crate) fn hundredths(value: u64, total: u64) -> Option<u64> {
     }
 }
 
-/// Returns what a field heads its column with.
+/// Returns the heading of the column of a field.
 fn label(hist: &Histogram, field: &Field) -> TextBuf {
     let mut label = TextBuf::new();
 
@@ -354,8 +354,8 @@ pub(super) fn key_columns(hist: &Histogram) -> Result<KVec<KeyColumn>> {
     Ok(columns)
 }
 
-/// Returns the columns of the values. With `sums`, one of averages is named for the sums that they
-/// are of.
+/// Returns the columns of the values. With `sums`, the column of an average is named as that of
+/// its sums.
 pub(super) fn value_columns(hist: &Histogram, sums: bool) -> Result<KVec<ValueColumn>> {
     let mut columns = KVec::new();
     let values = hist.spec.vals().iter().filter(|field| field.var.is_none());

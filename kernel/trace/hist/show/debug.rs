@@ -236,7 +236,7 @@ fn write_field(out: &mut TextBuf, hist: &Arc<Histogram>, field: &Field, key: boo
     writeln!(out, "      function: hist_field_{}()", function(field))
 }
 
-/// The name of the field of the event, if it is one.
+/// Returns the name of the field of the event, if the field is one.
 fn source_name(field: &Field) -> Option<&CStr> {
     match &field.kind {
         FieldKind::Recorded(source) | FieldKind::FirstComm(source) => Some(&source.name),
@@ -254,7 +254,7 @@ fn write_ref(out: &mut TextBuf, hist: &Arc<Histogram>, i: usize, var_ref: &VarRe
     Ok(())
 }
 
-/// Writes what the reference number `i` refers to.
+/// Writes the variable that the reference number `i` refers to.
 fn write_referred(
     out: &mut TextBuf,
     hist: &Arc<Histogram>,
@@ -286,8 +286,8 @@ fn write_referred(
     Ok(())
 }
 
-/// Returns `false` if the rest of the histogram is left out, as C does after a variable whose value
-/// is not a field of the event.
+/// Writes a variable that holds a field. Returns `false` if the rest of the histogram is left out,
+/// as C does after a variable whose value is not a field of the event.
 fn write_field_var(
     out: &mut TextBuf,
     field_var: &FieldVar,
@@ -341,7 +341,7 @@ fn write_track(out: &mut TextBuf, hist: &Arc<Histogram>, i: usize, track: &Track
     Ok(())
 }
 
-/// Writes what `%p` prints in C: a number that only identifies the histogram.
+/// Writes the number that `%p` prints in C, which only identifies the histogram.
 fn pointer(out: &mut TextBuf, hist: HistogramId) -> fmt::Result {
     NoPrefix(out).write_fmt(fmt!("{:p}", ptr::without_provenance::<c_void>(hist.0)))
 }

@@ -88,12 +88,12 @@ impl Quantiles {
         Ok(Some(Self { lines, key, signed }))
     }
 
-    /// Number of lines.
+    /// Returns the number of lines.
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Writes the line `n`, of a table with these rows and keys.
+    /// Writes the line `n` of a table with these rows and keys.
     pub(crate) fn write(
         &self,
         out: &mut TextBuf,
@@ -138,8 +138,8 @@ fn word(row: &Row<'_>, at: usize) -> u64 {
     row.key().get(at).copied().unwrap_or(0)
 }
 
-/// Returns the order in which the rows of a distribution follow each other: by all words of the
-/// other keys, then by the key at `place`.
+/// Returns the order that groups the rows of a distribution: by all words of the other keys, then
+/// by the key at `place`.
 fn sort_by(hist: &Histogram, place: &KeyPlace) -> Result<KVec<SortBy>> {
     let mut by = KVec::new();
     let words = 0..hist.map.layout().key_words;
@@ -160,15 +160,15 @@ fn sort_by(hist: &Histogram, place: &KeyPlace) -> Result<KVec<SortBy>> {
     Ok(by)
 }
 
-/// Returns `true` if two keys are the same but for this word.
+/// Returns `true` if two keys differ at most in this word.
 fn same_but(word: usize, a: &[u64], b: &[u64]) -> bool {
     let mut words = a.iter().zip(b).enumerate();
 
     words.all(|(at, (a, b))| at == word || a == b)
 }
 
-/// Computes the quantiles of a distribution: of parts by their lowest number, in their order, with
-/// the number of hits of each.
+/// Computes the quantiles of a distribution. `parts` are the lowest number of each part, in
+/// ascending order, with its number of hits.
 pub(crate) fn quantiles(
     parts: impl Iterator<Item = (u64, u64)> + Clone,
     bits: u32,
@@ -190,8 +190,8 @@ pub(crate) fn quantiles(
     })
 }
 
-/// Returns how many of `total` numbers are not above the quantile: its thousandths, rounded up, and
-/// one at least.
+/// Returns the number of `total` numbers that are not above the quantile: its thousandths, rounded
+/// up, and one at least.
 fn rank(total: u64, thousandths: u64) -> u64 {
     let rest = (total % 1000).wrapping_mul(thousandths).div_ceil(1000);
 

@@ -158,7 +158,7 @@ impl RawTable {
         Ok(())
     }
 
-    /// Number of parts: the names, then [`ROWS`] rows each.
+    /// Returns the number of parts, which are the names, then [`ROWS`] rows each.
     fn len(&self) -> usize {
         let rows = self.rows.as_ref().map_or(0, |rows| rows.snapshot.len());
 
@@ -192,7 +192,7 @@ impl RawTable {
 }
 
 impl RawRows {
-    /// Writes the rows from `first` on, for which `folds` says what their sums are.
+    /// Writes the rows from `first` on, whose sums are described by `folds`.
     fn write(&self, out: &mut TextBuf, columns: &RawColumns, first: usize, folds: &[Fold]) {
         for at in first..first.saturating_add(ROWS) {
             let Some(row) = self.snapshot.row(at) else {
@@ -281,8 +281,8 @@ fn write_key(out: &mut TextBuf, column: &KeyColumn, key: &[u64], comm: &[u8]) {
     }
 }
 
-/// Writes a string so that it has no tab and no newline: control characters and backslashes are a
-/// backslash and three octal digits.
+/// Writes a string without tab and newline: control characters and backslashes become a backslash
+/// and three octal digits.
 pub(crate) fn write_escaped(out: &mut TextBuf, text: &[u8]) {
     let special = |byte: &u8| byte.is_ascii_control() || *byte == b'\\';
     let mut rest = text;

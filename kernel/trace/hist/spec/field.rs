@@ -86,7 +86,8 @@ impl Source {
         })
     }
 
-    /// Returns `true` if its value is a string. A pointer to one is a number, as it may be invalid.
+    /// Returns `true` if the value is a string. A pointer to one is a number, as it may be
+    /// invalid.
     pub(crate) fn is_string(&self) -> bool {
         self.string && self.kind != RecordKind::PtrString
     }
@@ -95,7 +96,7 @@ impl Source {
         self.kind == RecordKind::Stacktrace
     }
 
-    /// The type of its value.
+    /// Returns the type of the value.
     ///
     /// # Errors
     ///
@@ -208,7 +209,7 @@ pub(crate) struct Field {
 /// The name of a field, in parts that follow each other.
 pub(crate) type Label<'a> = [&'a [u8]; 5];
 
-/// The label that is only `name`.
+/// Returns the label that is only `name`.
 fn alone(name: &[u8]) -> Label<'_> {
     [name, b"", b"", b"", b""]
 }
@@ -223,7 +224,7 @@ impl Field {
         }
     }
 
-    /// A field of the event, or a property of the hit.
+    /// Creates a field that is a field of the event or a property of the hit.
     ///
     /// # Errors
     ///
@@ -246,7 +247,7 @@ impl Field {
         Ok(field)
     }
 
-    /// A property of the hit.
+    /// Creates a field that is a property of the hit.
     pub(crate) fn moment(moment: Moment) -> Result<Self> {
         Self::new(FieldKind::Moment(moment, None), Modifier::None)
     }
@@ -257,7 +258,7 @@ impl Field {
         Ok(Self::with_type(FieldKind::Const(value), ty))
     }
 
-    /// An expression, which is of the type of its first operand.
+    /// Creates a field that is an expression, which has the type of its first operand.
     pub(crate) fn expression(expr: Expr) -> Result<Self> {
         let ty = expr.left.ty.try_clone()?;
 
@@ -267,7 +268,8 @@ impl Field {
         ))
     }
 
-    /// The value of the variable that the reference number `idx` is to, or an alias of it.
+    /// Creates a field with the value of the variable that the reference number `idx` is to, or an
+    /// alias of it.
     pub(crate) fn reference(idx: usize, var_ref: &VarRef, alias: bool) -> Result<Self> {
         let kind = if alias {
             FieldKind::Alias(idx)
@@ -291,7 +293,7 @@ impl Field {
         })
     }
 
-    /// The field of the event, if it is one.
+    /// Returns the field of the event, if the field is one.
     pub(crate) fn source(&self) -> Option<&Source> {
         match &self.kind {
             FieldKind::Recorded(source) | FieldKind::FirstComm(source) => Some(source),
@@ -300,7 +302,7 @@ impl Field {
         }
     }
 
-    /// The property of the hit, if it is one or is rounded from one.
+    /// Returns the property of the hit, if the field is one or is rounded from one.
     pub(crate) fn as_moment(&self) -> Option<Moment> {
         match &self.kind {
             FieldKind::Moment(moment, _) => Some(*moment),
@@ -309,7 +311,7 @@ impl Field {
         }
     }
 
-    /// Returns the kind of a variable with its value.
+    /// Returns the kind of a variable that has the value of this field.
     ///
     /// `of_ref` says what the reference with this index holds.
     pub(crate) fn var_kind(&self, of_ref: impl FnOnce(usize) -> VarKind) -> VarKind {
@@ -328,12 +330,12 @@ impl Field {
         }
     }
 
-    /// Returns `true` if it is a stack. References are not resolved.
+    /// Returns `true` if the field is a stack. References are not resolved.
     pub(crate) fn is_stack(&self) -> bool {
         self.var_kind(|_| VarKind::Number) == VarKind::Stack(())
     }
 
-    /// Returns `true` if it is a time in microseconds.
+    /// Returns `true` if the field is a time in microseconds.
     pub(crate) fn is_usecs(&self, refs: &[VarRef]) -> bool {
         match &self.kind {
             FieldKind::Expr(expr) => expr.usecs,
@@ -342,7 +344,8 @@ impl Field {
         }
     }
 
-    /// Its value, if it is a constant or the value of a variable that is one.
+    /// Returns the value of the field, if that is a constant or the value of a variable that is
+    /// one.
     pub(crate) fn as_constant(&self, refs: &[VarRef]) -> Option<u64> {
         match &self.kind {
             FieldKind::Const(n) => Some(*n),
@@ -351,7 +354,7 @@ impl Field {
         }
     }
 
-    /// Returns `true` if a variable takes part in it.
+    /// Returns `true` if the field contains a variable.
     pub(crate) fn has_vars(&self) -> bool {
         self.var.is_some()
             || match &self.kind {
@@ -363,7 +366,7 @@ impl Field {
             }
     }
 
-    /// Number of words that it takes as a key.
+    /// Returns the number of words of the field as a key.
     pub(crate) fn key_words(&self) -> usize {
         let bytes = match self.var_kind(|_| VarKind::Number) {
             VarKind::Number => return 1,
@@ -375,7 +378,8 @@ impl Field {
         bytes.div_ceil(WORD).max(1)
     }
 
-    /// Returns its name: in front of its values, and in `sort=`. Constants have no name.
+    /// Returns the name of the field, which precedes its values and is used in `sort=`. Constants
+    /// have no name.
     pub(crate) fn label<'a>(&'a self, refs: &'a [VarRef]) -> Label<'a> {
         match &self.kind {
             FieldKind::Recorded(source) | FieldKind::FirstComm(source) => {
@@ -393,7 +397,7 @@ impl Field {
         }
     }
 
-    /// Returns `true` if it is called `name`.
+    /// Returns `true` if the field is called `name`.
     pub(crate) fn is_called(&self, mut name: &[u8], refs: &[VarRef]) -> bool {
         for part in self.label(refs) {
             match name.strip_prefix(part) {
@@ -431,7 +435,7 @@ impl Field {
         }
     }
 
-    /// Writes the field as a command has it; a variable with its name.
+    /// Writes the field as in a command; a variable with its name.
     pub(crate) fn write(&self, out: &mut TextBuf, refs: &[VarRef]) {
         if let Some(var) = &self.var {
             out.put(var.name.to_bytes());
@@ -446,13 +450,13 @@ impl Field {
         }
     }
 
-    /// Writes the field as an expression has it.
+    /// Writes the field as in an expression.
     pub(crate) fn write_operand(&self, out: &mut TextBuf, refs: &[VarRef]) {
         self.write_base(out, refs);
         self.write_modifier(out);
     }
 
-    /// Writes what the field is called.
+    /// Writes the name of the field.
     pub(crate) fn write_label(&self, out: &mut TextBuf, refs: &[VarRef]) {
         for part in self.label(refs) {
             out.put(part);

@@ -25,8 +25,8 @@ use crate::command::{
 };
 
 impl Spec {
-    /// Returns `true` if a line with this description, and with the handlers and actions `clauses`,
-    /// means the histogram `old`.
+    /// Returns `true` if a line with this description, and with the handlers and actions
+    /// `clauses`, means the histogram `old`.
     pub(crate) fn is_same(&self, clauses: &[ActionClause<Span<'_>>], old: &Self) -> bool {
         bytes(&self.name) == bytes(&old.name)
             && self.n_vals == old.n_vals
@@ -46,8 +46,8 @@ impl Spec {
                 .all(|(a, b)| a.is_same(&b.clause))
     }
 
-    /// Returns `true` if the actions use the fields and variables that those of `old` do, which are
-    /// written alike.
+    /// Returns `true` if the actions use the same fields and variables as the actions of `old`,
+    /// which have the same text.
     pub(crate) fn uses_same(&self, old: &Self) -> bool {
         same_vals(&self.save_vars, self, &old.save_vars, old)
             && same_vals(&self.field_vars, self, &old.field_vars, old)
@@ -61,8 +61,8 @@ impl Spec {
             })
     }
 
-    /// Returns `true` if the first keys of this histogram can be those of a histogram `other`: each
-    /// is a number, a string or a stack as the other is.
+    /// Returns `true` if the first keys of this histogram can be those of `other`: each pair are
+    /// both numbers, strings or stacks.
     pub(crate) fn has_keys_of(&self, other: &Self) -> bool {
         let kind = |key: &Field| key.var_kind(|_| VarKind::Number);
 
@@ -87,7 +87,7 @@ fn bytes(text: &Option<CString>) -> Option<&[u8]> {
     text.as_ref().map(|text| text.to_bytes())
 }
 
-/// Returns `true` if variables stand for the same fields.
+/// Returns `true` if variables hold the same fields.
 fn same_vals(a: &[FieldVar], new: &Spec, b: &[FieldVar], old: &Spec) -> bool {
     a.len() == b.len()
         && a.iter()

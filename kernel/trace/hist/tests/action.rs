@@ -30,7 +30,7 @@ mod tests {
         })
     }
 
-    /// The error and its column.
+    /// Returns the error and its column.
     fn fault(text: &[u8]) -> Option<(Error, Option<(ErrorKind, usize)>)> {
         parse(text).err().map(|fault| (fault.errno, fault.entry))
     }

@@ -28,7 +28,7 @@ mod tests {
         CommandClauses::parse(Span::new(text.as_bytes(), PARAMS_AT))
     }
 
-    /// The text of a clause and its column.
+    /// Returns the text of a clause and its column.
     fn seen(piece: Option<Span<'_>>) -> Option<(&[u8], usize)> {
         piece.map(|piece| (piece.bytes(), piece.at()))
     }

@@ -65,7 +65,7 @@ impl HitContext for Fake<'_> {
     }
 }
 
-/// The words that a string is in memory.
+/// Returns the words of a string in memory.
 pub(crate) fn words_of<const N: usize>(text: &[u8]) -> [u64; N] {
     let mut words = [0; N];
 
@@ -120,7 +120,7 @@ mod tests {
         },
     };
 
-    /// A number as the 64 bits that it is handled as.
+    /// Returns a number as the 64 bits that it is handled as.
     fn bits(n: i64) -> u64 {
         // CAST: Two's complement.
         n as u64
@@ -399,7 +399,7 @@ mod tests {
         assert_eq!(relative_field(&record, u32::MAX), b"");
     }
 
-    /// The length of a stack does not count an address that C does not copy.
+    /// Checks that the length of a stack does not count an address that C does not copy.
     #[test]
     fn stacks_of_synthetic_events() {
         let mut stack = [7; 32];

@@ -193,7 +193,8 @@ mod tests {
         }
     }
 
-    /// The name of the function of C that computes a field, which `hist_debug` shows.
+    /// Returns `true` if a function of C of this name computes the field, as `hist_debug` shows
+    /// it.
     #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
     fn is_function(field: &Field, name: &str) -> bool {
         crate::show::debug::function(field) == name
@@ -204,7 +205,7 @@ mod tests {
         true
     }
 
-    /// `1 operator 1`, as if it had this divisor.
+    /// Returns `1 operator 1`, as if it had this divisor.
     fn expression(operator: Operator, divisor: Option<u64>) -> Result<Field> {
         Field::expression(Expr {
             operator,
@@ -392,7 +393,7 @@ mod tests {
         Ok(())
     }
 
-    /// Returns `true` if an expression would have the field like this.
+    /// Returns `true` if the field has this text in an expression.
     fn reads(field: &Field, text: &[u8]) -> bool {
         let mut out = TextBuf::new();
 

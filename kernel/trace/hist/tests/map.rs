@@ -33,7 +33,7 @@ use crate::{
     }, //
 };
 
-/// Keys of so many words and one sum, nothing else.
+/// Returns the layout of keys of `key_words` words and one sum, and nothing else.
 const fn plain(key_words: usize) -> Layout {
     Layout {
         key_words,
@@ -53,7 +53,7 @@ fn hit(map: &Map, key: u64) -> Option<Element<'_>> {
     Some(element)
 }
 
-/// The keys and first sums of a map whose keys have one word, in the order of the keys.
+/// Returns the keys and first sums of a map whose keys have one word, in the order of the keys.
 fn contents(map: &Map) -> Result<KVVec<(u64, u64)>> {
     let mut snapshot = map.snapshot()?;
     let mut contents = KVVec::with_capacity(snapshot.len(), GFP_KERNEL)?;
@@ -322,7 +322,7 @@ mod tests {
         Ok(())
     }
 
-    /// Hits while a map is cleared count afterwards.
+    /// Checks that hits while a map is cleared count as drops afterwards.
     #[test]
     fn cleared() -> Result {
         let map = Map::new(MAP_BITS_MIN, plain(1))?;
@@ -409,7 +409,7 @@ mod tests {
                 kept &= pad.len() == 5 && pad.iter().all(|word| *word == n as u64);
             }
 
-            // One from the middle: whoever comes gets just that.
+            // One from the middle: the next key gets just that.
             let middle = guards[1].take().is_some();
             let again = pads.enter().map(|mut pad| pad.fill(99));
             let mut still = true;

@@ -127,7 +127,7 @@ mod tests {
         })
     }
 
-    /// Returns `true` if it is still the same after `change`.
+    /// Returns `true` if a description is still the same after `change`.
     ///
     /// # Errors
     ///
@@ -251,12 +251,12 @@ mod tests {
         Ok(())
     }
 
-    /// A field whose value is rounded down to a multiple of `width`.
+    /// Returns a field whose value is rounded down to a multiple of `width`.
     fn bucket(width: u64) -> Result<Field> {
         number(b"pid", Modifier::Buckets(width))
     }
 
-    /// `len operator n`, or without an `n` the operator and `len`
+    /// Returns the field `len operator n` or, without an `n`, that of the operator and `len`.
     fn expression(operator: Operator, n: Option<u64>) -> Result<Field> {
         Field::expression(Expr {
             operator,
@@ -293,7 +293,7 @@ mod tests {
         Ok(())
     }
 
-    /// A stack of the record.
+    /// Returns a stack of the record.
     fn stack(modifier: Modifier) -> Result<Field> {
         let mut source = source(b"stk")?;
 
@@ -312,8 +312,8 @@ mod tests {
         Ok(())
     }
 
-    /// A histogram that keeps the field `aa`, which begins at `offset`, for `save()` or for a
-    /// synthetic event.
+    /// Returns a histogram that keeps the field `aa`, which begins at `offset`, for `save()` or
+    /// for a synthetic event.
     fn using(offset: u32, saves: bool) -> Result<Spec> {
         let mut spec = spec()?;
         let mut source = source(b"aa")?;
@@ -348,7 +348,7 @@ mod tests {
         Ok(())
     }
 
-    /// A histogram with an action that passes a variable, or none, to a synthetic event.
+    /// Returns a histogram with an action that passes a variable, or none, to a synthetic event.
     fn passing(var_idx: Option<usize>) -> Result<Spec> {
         let mut spec = match var_idx {
             Some(idx) => reading(idx, false)?,
@@ -363,8 +363,8 @@ mod tests {
         Ok(spec)
     }
 
-    /// A histogram with a value that is read from the variable `var_idx`, the second one that it
-    /// refers to if `late` is set.
+    /// Returns a histogram with a value that is read from the variable `var_idx`, by its second
+    /// reference if `late` is set.
     fn reading(var_idx: usize, late: bool) -> Result<Spec> {
         let reference = |var_idx| -> Result<VarRef> {
             Ok(VarRef {

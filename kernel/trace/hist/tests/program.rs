@@ -93,7 +93,7 @@ use super::eval::{
     Fake, //
 };
 
-/// A field of the record.
+/// Returns a field of the record.
 fn source(offset: u32, size: u32, signed: bool, kind: RecordKind) -> Result<Source> {
     Ok(Source {
         name: c_string(b"field")?,
@@ -111,24 +111,24 @@ fn recorded(source: Source) -> Result<Field> {
     Field::new(FieldKind::Recorded(source), Modifier::None)
 }
 
-/// A number of the record.
+/// Returns a number of the record.
 fn number(offset: u32, size: u32, signed: bool, modifier: Modifier) -> Result<Field> {
     let source = source(offset, size, signed, RecordKind::Number)?;
 
     Field::new(FieldKind::Recorded(source), modifier)
 }
 
-/// An `u32` of the record.
+/// Returns a `u32` of the record.
 fn word(offset: u32) -> Result<Field> {
     number(offset, 4, false, Modifier::None)
 }
 
-/// A `char[16]` of the record.
+/// Returns a `char[16]` of the record.
 fn string(offset: u32) -> Result<Field> {
     recorded(source(offset, 16, false, RecordKind::StaticString)?)
 }
 
-/// A variable of this number.
+/// Returns a variable of this number.
 fn own_var(name: &[u8], idx: usize) -> Result<Var> {
     Ok(Var {
         name: c_string(name)?,
@@ -136,13 +136,13 @@ fn own_var(name: &[u8], idx: usize) -> Result<Var> {
     })
 }
 
-/// The field as the variable of this number.
+/// Returns the field as the variable of this number.
 fn var(mut field: Field, idx: usize) -> Result<Field> {
     field.var = Some(own_var(b"var", idx)?);
     Ok(field)
 }
 
-/// An expression of two operands.
+/// Returns an expression of two operands.
 fn binary(operator: Operator, left: Field, right: Field) -> Result<Field> {
     Field::expression(Expr {
         operator,
@@ -154,14 +154,14 @@ fn binary(operator: Operator, left: Field, right: Field) -> Result<Field> {
     })
 }
 
-/// A clause of an action.
+/// Returns a clause of an action.
 fn clause(text: &[u8]) -> Result<ActionClause<CString>> {
     let clause = ActionClause::parse(Span::new(text, 0), |_, _| true);
 
     clause.map_err(|error| error.errno)?.to_owned()
 }
 
-/// A histogram with a hit count and no keys.
+/// Returns a histogram with a hit count and no keys.
 fn spec() -> Result<Spec> {
     let mut spec = Spec {
         fields: KVec::new(),
@@ -223,17 +223,17 @@ fn add_ref(spec: &mut Spec, owner: Owner, var_idx: usize, read_once: bool) -> Re
     Ok(idx)
 }
 
-/// A reference to a variable of another histogram.
+/// Returns the owner of a reference to a variable of another histogram.
 fn owner(hist: &Arc<Histogram>) -> Owner {
     Owner::Other(hist.id())
 }
 
-/// A histogram that can be hit.
+/// Creates a histogram that can be hit.
 fn hist(spec: Spec) -> Result<Arc<Histogram>> {
     hist_with(spec, &[])
 }
 
-/// A histogram that refers to others and can be hit.
+/// Creates a histogram that refers to others and can be hit.
 fn hist_with(spec: Spec, owners: &[Arc<Histogram>]) -> Result<Arc<Histogram>> {
     let program = compile(&spec, owners)?;
     let parts = HistogramParts::new(program, spec.map_bits)?;
@@ -244,7 +244,7 @@ fn hist_with(spec: Spec, owners: &[Arc<Histogram>]) -> Result<Arc<Histogram>> {
     )?)
 }
 
-/// Hits a histogram; `None` if the hit was not for it, otherwise the actions that are to run.
+/// Counts a hit, and returns the actions that are to run, or `None` if the hit was not counted.
 fn hit<M: HitContext>(hist: &Histogram, moment: &M) -> Result<Option<u32>> {
     let pads = ScratchRef::new()?;
     let mut pad = pads.enter().ok_or(EBUSY)?;
@@ -262,17 +262,17 @@ fn hit<M: HitContext>(hist: &Histogram, moment: &M) -> Result<Option<u32>> {
     Ok(recorded.map(|(_, run)| run))
 }
 
-/// A record of words.
+/// Returns a record of words.
 fn words<const N: usize>(words: [u32; N]) -> [[u8; 4]; N] {
     words.map(u32::to_ne_bytes)
 }
 
-/// The error of compiling.
+/// Returns the error of compiling.
 fn error(spec: &Spec) -> Option<Error> {
     compile(spec, &[]).err()
 }
 
-/// `keys=id:ts=common_timestamp`.
+/// Creates the histogram `keys=id:ts=common_timestamp`.
 fn stamps() -> Result<Arc<Histogram>> {
     let mut spec = spec()?;
     let time = Field::moment(Moment::Timestamp)?;
@@ -369,7 +369,8 @@ mod tests {
         Ok(())
     }
 
-    /// The target of a pointer is not read, nor are the bytes of it compared as a string.
+    /// Checks that the target of a pointer is not read, and that its bytes are not compared as a
+    /// string.
     #[test]
     fn pointers_are_numbers() -> Result {
         let mut spec = spec()?;

@@ -12,7 +12,7 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// The exact quantiles of sorted numbers.
+/// Returns the exact quantiles of sorted numbers.
 fn exact(numbers: &[u64]) -> [u64; 4] {
     [500, 900, 990, 999].map(|thousandths| {
         let rank = (numbers.len() * thousandths).div_ceil(1000).max(1);
@@ -21,7 +21,7 @@ fn exact(numbers: &[u64]) -> [u64; 4] {
     })
 }
 
-/// The quantiles of the parts of sorted numbers.
+/// Returns the quantiles of the parts of sorted numbers.
 fn of_parts(numbers: &[u64], bits: u32, signed: bool) -> [u64; 4] {
     let part = |n: &u64| apply(&Op::Part { signed }, *n, bits.into());
 
@@ -32,14 +32,14 @@ fn of_parts(numbers: &[u64], bits: u32, signed: bool) -> [u64; 4] {
 mod cases {
     use super::*;
 
-    /// A number as the 64 bits that it is handled as.
+    /// Returns a number as the 64 bits that it is handled as.
     fn bits(n: i64) -> u64 {
         // CAST: Two's complement.
         n as u64
     }
 
-    /// The part of a number, by search: powers of two are cut into `2^k` parts of one width, or of
-    /// width 1 if there are fewer numbers.
+    /// Finds the part of a number by search: powers of two are cut into `2^k` parts of one width,
+    /// or of width 1 if they have fewer numbers.
     fn part_of(n: u64, k: u32) -> (u64, u64) {
         let mut start = 1u64;
 
@@ -108,7 +108,7 @@ mod cases {
         assert_eq!(quantiles(parts.into_iter(), 3, false), [1, 2, 2, 2]);
     }
 
-    /// They differ from the exact ones by `1/2^(bits+1)` at most.
+    /// Checks that quantiles differ from the exact ones by `1/2^(bits+1)` at most.
     #[test]
     fn errors_are_bounded() -> Result {
         let mut state = 1u64;

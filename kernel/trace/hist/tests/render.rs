@@ -25,7 +25,7 @@ use crate::{
     text_buf::TextBuf,
 };
 
-/// The text that `write` appends.
+/// Returns the text that `write` appends.
 fn text(write: impl FnOnce(&mut TextBuf)) -> Result<KVec<u8>> {
     let mut out = TextBuf::new();
     let mut copy = KVec::new();
@@ -42,7 +42,7 @@ fn name(name: &[u8]) -> TextBuf {
     text
 }
 
-/// A key that is called `k`, in the first word.
+/// Returns the column of a key that is called `k`, in the first word.
 fn column(format: KeyFormat, words: usize) -> KeyColumn {
     KeyColumn {
         name: name(b"k"),
@@ -61,7 +61,7 @@ fn key_text(format: KeyFormat, key: &[u64]) -> Result<KVec<u8>> {
     text(|out| column.write(out, key, b"bash\0\0\0\0\0\0\0\0\0\0\0\0"))
 }
 
-/// The words of a string.
+/// Returns the words of a string.
 fn words(string: &[u8]) -> [u64; 4] {
     let mut words = [0; 4];
 

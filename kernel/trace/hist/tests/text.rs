@@ -12,7 +12,7 @@ mod tests {
     use super::is_space;
     use crate::command::Span;
 
-    /// The text of a span and its column.
+    /// Returns the text of a span and its column.
     fn seen(piece: Span<'_>) -> (&[u8], usize) {
         (piece.bytes(), piece.at())
     }

@@ -2,7 +2,7 @@
 
 //! A map with [`Reuse`]: creating it, its hits, looking up, and its counters.
 //!
-//! A hit and a look-up take no lock and wait for nobody, so they can be in any context.
+//! A hit and a look-up take no lock and never wait, so they can be in any context.
 
 use kernel::{
     prelude::*,
@@ -30,7 +30,7 @@ use super::{
 };
 
 impl Map {
-    /// Creates a map of `2^bits` elements that can be used again.
+    /// Creates a map of `2^bits` elements that can be reused.
     pub(crate) fn with_reuse(bits: u32, layout: Layout) -> Result<Self> {
         check_bits(bits)?;
         Self::with_hash(
@@ -42,7 +42,7 @@ impl Map {
         )
     }
 
-    /// The same with a known hash, see [`Map::with_seed`].
+    /// Creates a map of elements that can be reused with the given hash, see [`Map::with_seed`].
     #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
     pub(crate) fn with_reuse_and_seed(
         bits: u32,
@@ -61,14 +61,14 @@ impl Map {
         )
     }
 
-    /// Returns `true` if elements can be used again.
+    /// Returns `true` if elements can be reused.
     #[inline]
     pub(crate) fn reuses(&self) -> bool {
         self.reuse.is_some()
     }
 
-    /// Number of keys that have lost their element, and of those that had a variable which was
-    /// still to be taken.
+    /// Returns the number of keys that have lost their element, and of those that had a variable
+    /// which was still to be taken.
     pub(crate) fn reused(&self) -> Option<(u64, u64)> {
         let reuse = self.reuse.as_deref()?;
 
@@ -76,7 +76,7 @@ impl Map {
     }
 
     /// Counts a variable that was taken for a hit which could not be handled then. Returns `false`
-    /// if elements cannot be used again: these maps do not count that.
+    /// if elements cannot be reused, as such maps do not count that.
     pub(crate) fn count_lost(&self) -> bool {
         match &self.reuse {
             Some(reuse) => {
@@ -87,8 +87,8 @@ impl Map {
         }
     }
 
-    /// Keeps elements in which one of these variables is set, as other histograms take them, and no
-    /// others.
+    /// Sets the variables that other histograms take. Only elements in which one of them is set
+    /// are kept.
     pub(crate) fn keep_for(&self, once: VarSet) {
         if let Some(reuse) = &self.reuse {
             reuse.awaited.store(once.marks(), Relaxed);
@@ -96,8 +96,8 @@ impl Map {
     }
 
     /// Finds or claims the element of a key, counts a hit in it, and calls `store` to store
-    /// variables. It gets no [`Writer`] if they are being written to by another hit of the key, or
-    /// have just been: to store nothing leaves them as if they had been stored before.
+    /// variables. `store` is passed no [`Writer`] if another hit of the key is writing to them or
+    /// has just done so: storing nothing is then as if this hit had stored before.
     ///
     /// If there is no element, or it is taken away again and again, or the map is closed, this is
     /// `None` and counts a drop.
@@ -150,8 +150,8 @@ impl Map {
         Some(element)
     }
 
-    /// The element of a key. It may be used for another one at any time, so readers of its
-    /// variables have to [compare](Element::is_of) the key.
+    /// Returns the element of a key. It may be reused for another one at any time, so readers of
+    /// its variables have to [compare](Element::is_of) the key.
     #[inline(always)]
     pub(crate) fn lookup_live(&self, key: &[u64]) -> Option<Element<'_>> {
         let reuse = self.reuse.as_deref()?;
@@ -166,8 +166,8 @@ impl Map {
             .map(|live| live.element)
     }
 
-    /// Copies an element that may be used for another key at the same time. Returns `false` if it
-    /// has no key.
+    /// Copies an element that may be reused for another key at the same time. Returns `false` if
+    /// it has no key.
     pub(in super::super) fn copy_live(
         &self,
         reuse: &Reuse,

@@ -47,7 +47,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Compiles what computes a number; registers from `register` on may be used.
+    /// Compiles a field to a number. Registers from `register` on may be used.
     fn number(&mut self, field: &Field, register: u32, depth: u32) -> Result<Leaf> {
         let depth = depth.checked_sub(1).ok_or(EINVAL)?;
 
@@ -138,7 +138,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A number of the record.
+/// Returns the leaf of a number of the record.
 fn recorded(source: &Source) -> Result<Leaf> {
     if source.is_string() || source.is_stack() {
         return Err(EINVAL);

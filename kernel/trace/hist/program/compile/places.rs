@@ -82,7 +82,7 @@ impl Compiler<'_> {
     }
 
     /// Resolves a reference to a variable of another histogram, which has a slot. Returns the text
-    /// of the scratch memory that it has besides, if it is one.
+    /// of the scratch memory that it also has if it is a string or a stack.
     fn reference(&mut self, var_ref: &VarRef, id: HistogramId) -> Result<Option<u32>> {
         let mut owners = self.owners.iter();
         let hist = owners.find(|owner| owner.id() == id).ok_or(EINVAL)?;
@@ -108,7 +108,7 @@ impl Compiler<'_> {
         Ok(scratch)
     }
 
-    /// Returns the references to the variables of `hist`, which may be empty.
+    /// Returns the references to the variables of `hist`, which may be none.
     fn source(&mut self, hist: &Arc<Histogram>) -> Result<&mut ReferredHist> {
         let program = &mut self.program;
         let mut sources = program.sources.iter();
@@ -140,7 +140,7 @@ impl Compiler<'_> {
         program.sources.get_mut(i).ok_or(EINVAL)
     }
 
-    /// Says where a variable is.
+    /// Sets the place of a variable.
     fn put(&mut self, idx: usize, place: VarPlace) -> Result {
         let places = &mut self.program.places;
 
@@ -181,7 +181,7 @@ impl Compiler<'_> {
         index(n)
     }
 
-    /// The text of the scratch memory that has the stack that led to the event.
+    /// Returns the text of the scratch memory that has the stack that led to the event.
     fn stack(&mut self) -> Result<u32> {
         if let Some(stack) = self.stack {
             return Ok(stack);
@@ -280,7 +280,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the form of a text in an element; `None` for a number.
+/// Returns the form of a text in an element, or `None` for a number.
 fn kept(kind: VarKind<usize>) -> Result<Option<TextSlot>> {
     Ok(match kind {
         VarKind::Number => None,

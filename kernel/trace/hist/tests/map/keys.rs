@@ -19,7 +19,7 @@ use crate::{
 /// Size of the keys.
 const WORDS: usize = 32;
 
-/// A key of `len` words and zeroes.
+/// Returns a key of `len` words and zeroes.
 fn key(number: u64, len: usize) -> [u64; WORDS] {
     let mut key = [0; WORDS];
 
@@ -73,7 +73,8 @@ mod tests {
         Ok(())
     }
 
-    /// In a map of the usual size no element is without room, however fast keys arrive.
+    /// Checks that in a map of the usual size no element is without room, however fast keys
+    /// arrive.
     #[test]
     fn room_for_all() -> Result {
         const BITS: u32 = 11;
@@ -97,7 +98,8 @@ mod tests {
         Ok(())
     }
 
-    /// In a large map the second half is allocated later.
+    /// Checks that all keys of a large map fit, although the second half of their memory is
+    /// allocated later.
     #[test]
     fn keys_of_full_length() -> Result {
         const BITS: u32 = 10;

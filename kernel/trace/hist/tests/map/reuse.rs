@@ -28,12 +28,12 @@ const LAYOUT: Layout = Layout {
 /// Number of elements.
 const SIZE: u64 = 1 << MAP_BITS_MIN;
 
-/// The first variable, which is taken.
+/// Returns the set of the first variable, which is taken.
 fn once() -> VarSet {
     VarSet::NONE.with(0)
 }
 
-/// A map whose first variable another histogram takes.
+/// Creates a map whose first variable another histogram takes.
 fn map(layout: Layout) -> Result<Map> {
     let map = Map::with_reuse(MAP_BITS_MIN, layout)?;
 
@@ -41,7 +41,7 @@ fn map(layout: Layout) -> Result<Map> {
     Ok(map)
 }
 
-/// A hit of a key. Returns `true` if it has an element.
+/// Counts a hit of a key, and returns `true` if it has an element then.
 fn hit(map: &Map, key: &[u64]) -> bool {
     let word = key.first().copied().unwrap_or(0);
     let element = map.hit_live(
@@ -105,7 +105,7 @@ mod tests {
         Ok(())
     }
 
-    /// Those that are to be taken stay.
+    /// Checks that elements with awaited variables stay.
     #[test]
     fn what_waits_stays() -> Result {
         let map = map(LAYOUT)?;
@@ -127,7 +127,7 @@ mod tests {
         Ok(())
     }
 
-    /// Elements whose variables are not awaited any more are used again like others.
+    /// Checks that elements whose variables are no longer awaited are reused like others.
     #[test]
     fn what_waited_goes() -> Result {
         let map = map(LAYOUT)?;
@@ -147,7 +147,7 @@ mod tests {
         Ok(())
     }
 
-    /// If all wait, some are lost.
+    /// Checks that some keys are lost if the variables of all are awaited.
     #[test]
     fn all_wait() -> Result {
         let map = map(LAYOUT)?;
@@ -165,8 +165,8 @@ mod tests {
         Ok(())
     }
 
-    /// Each key gets an element, whatever the order of the keys is. In that of the search for an
-    /// element, all can be in one half of the buckets.
+    /// Checks that each key is assigned an element, whatever the order of the keys is. In the
+    /// order of the search for an element, all keys can be in one half of the buckets.
     #[test]
     fn all_wait_where_the_search_is() -> Result {
         const SEEDS: [(u64, u64); 3] = [
@@ -187,7 +187,7 @@ mod tests {
         Ok(())
     }
 
-    /// Whatever the factor of the hash is, keys in sequence are in many buckets.
+    /// Checks that successive keys are in many buckets, whatever the factor of the hash is.
     #[test]
     fn sequence() -> Result {
         const START: u64 = 0x243f_6a88_85a3_08d3;
@@ -217,7 +217,8 @@ mod tests {
         Ok(())
     }
 
-    /// A bucket has three keys: those that have been taken go first, then the oldest.
+    /// Checks the order of replacement in a full bucket of three keys: first those whose variable
+    /// was taken, then the oldest.
     #[test]
     fn full_bucket() -> Result {
         // Small keys are in the first bucket.
@@ -239,7 +240,7 @@ mod tests {
         Ok(())
     }
 
-    /// Only variables that something takes are worth an element.
+    /// Checks that variables which nothing takes do not keep an element.
     #[test]
     fn what_nothing_takes_goes() -> Result {
         let map = Map::with_reuse(MAP_BITS_MIN, LAYOUT)?;
@@ -277,7 +278,7 @@ mod tests {
         Ok(())
     }
 
-    /// Nothing but what knows about it gets in, and clearing leaves nothing.
+    /// Checks that the functions for other maps count nothing, and that clearing leaves nothing.
     #[test]
     fn closed_and_cleared() -> Result {
         let map = map(LAYOUT)?;

@@ -49,7 +49,7 @@ fn down(by: SortBy) -> SortBy {
     }
 }
 
-/// The specification of the sort.
+/// Compares two rows, as the specification of the sort.
 fn compare(a: &Row<'_>, b: &Row<'_>, by: &[SortBy]) -> Ordering {
     for by in by {
         let order = match by.value {
@@ -82,7 +82,7 @@ fn signed(row: &Row<'_>, word: usize) -> Option<i64> {
     row.key().get(word).map(|word| *word as i64)
 }
 
-/// The bytes of a string in front of its NUL.
+/// Returns the bytes of a string before its NUL.
 fn text<'a>(row: &Row<'a>, word: usize, words: usize) -> impl Iterator<Item = u8> + 'a {
     let key: &'a [u64] = row.key();
 
@@ -119,12 +119,12 @@ fn is_right(map: &Map, snapshot: &Snapshot, by: &[SortBy]) -> Result<bool> {
         }))
 }
 
-/// The bytes of the key of a row.
+/// Returns the bytes of the key of a row.
 fn bytes<'a>(row: &Row<'a>) -> impl Iterator<Item = u8> + 'a {
     row.key().iter().flat_map(|word| word.to_ne_bytes())
 }
 
-/// A number that depends on all keys, but not on their order.
+/// Returns a number that depends on all keys, but not on their order.
 fn all_keys(snapshot: &Snapshot) -> u64 {
     let hash = |row: Row<'_>| {
         row.key().iter().fold(1u64, |hash, word| {
@@ -140,19 +140,20 @@ fn all_keys(snapshot: &Snapshot) -> u64 {
         .fold(0u64, |all, hash| all.wrapping_add(hash))
 }
 
-/// The first words of the keys in their order.
+/// Returns the first words of the keys in their order.
 fn first_words(snapshot: &Snapshot) -> impl Iterator<Item = u64> + '_ {
     snapshot
         .rows()
         .map(|row| row.key().first().copied().unwrap_or(0))
 }
 
-/// A number that depends on the order of the rows.
+/// Returns a number that depends on the order of the rows.
 fn fold(snapshot: &Snapshot) -> u64 {
     first_words(snapshot).fold(0u64, |all, word| all.wrapping_mul(31).wrapping_add(word))
 }
 
-/// Sorts a map by each of these, and checks it.
+/// Sorts a map by each of `orders`, and returns `true` if the rows are right, whatever their order
+/// was before.
 fn sorts(map: &Map, orders: &[&[SortBy]]) -> Result<bool> {
     let mut snapshot = map.snapshot()?;
 
@@ -293,8 +294,8 @@ mod tests {
         Ok(())
     }
 
-    /// The orders in this test and the next ones are those of `sort()` in `lib/sort.c`, run on
-    /// rows in the order of the bytes of their keys.
+    /// Checks the order of equal rows. The orders in this test and the next ones are those of
+    /// `sort()` in `lib/sort.c`, run on rows in the order of the bytes of their keys.
     #[test]
     fn equal_rows() -> Result {
         let orders: [&[u64]; 8] = [

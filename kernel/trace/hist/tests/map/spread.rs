@@ -18,7 +18,7 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Counts a hit of a key as a histogram does that only counts.
+/// Counts a hit of a key, as a histogram does that only counts.
 fn hit(map: &Map, key: u64) -> bool {
     map.count_u64(key) || map.hit_u64(key, true, |_| ()).is_some()
 }

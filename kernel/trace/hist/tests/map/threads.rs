@@ -65,7 +65,7 @@ impl Team {
         )
     }
 
-    /// Waits for the others for a while, so that all begin at once with enough CPUs.
+    /// Waits for the other threads for a while, so that all begin at once with enough CPUs.
     fn come(&self) {
         self.to_come.fetch_sub(1, Full);
         for _ in 0..10_000 {
@@ -86,8 +86,8 @@ impl Team {
     }
 }
 
-/// Runs a job in all threads, which get their number, and tells whether all of them say that they
-/// are content. `meanwhile` runs at the same time.
+/// Runs a job in all threads, each with its number, and returns `true` if all jobs do. `meanwhile`
+/// runs at the same time.
 pub(super) fn together(
     job: impl Fn(u64) -> bool + Send + Sync + 'static,
     meanwhile: impl FnOnce(),
@@ -112,12 +112,14 @@ pub(super) fn together(
     Ok(team.failed.load(Relaxed) == 0)
 }
 
-/// A permutation of the numbers below a power of two, another one for each thread.
+/// Returns a number of a permutation of the numbers below a power of two, which differs between
+/// threads.
 fn shuffled(n: u64, thread: u64, count: u64) -> u64 {
     n.wrapping_mul(2 * thread + 1).wrapping_add(thread * 77) & (count - 1)
 }
 
-/// A number that its string and two variables stand for.
+/// Writes a number to two variables, and a string that depends on it. Returns `false` if the
+/// variables cannot be locked.
 fn write_all(element: Element<'_>, n: u64) -> bool {
     // CAST: Digits repeat.
     let text = [b'a' + (n % 26) as u8; 100];
@@ -274,7 +276,8 @@ mod tests {
         Ok(())
     }
 
-    /// An element from before a copy is in the copy, whatever is inserted concurrently.
+    /// Checks that an element from before a copy is in the copy, whatever is inserted
+    /// concurrently.
     #[test]
     fn copies_while_keys_come() -> Result {
         const OLD: u64 = 64;
@@ -368,7 +371,7 @@ mod tests {
 
         assert!(ok);
         assert!(together_in_copies?);
-        // Nobody has left the lock behind.
+        // No thread has left it locked.
         assert!(write_all(element, 2));
         Ok(())
     }

@@ -25,12 +25,12 @@ const LAYOUT: Layout = Layout {
     ..plain(1)
 };
 
-/// A variable, if it is set.
+/// Returns a variable, if it is set.
 fn var(element: Element<'_>, var: usize) -> Option<u64> {
     element.read(|vars| vars.var(var)).flatten()
 }
 
-/// The bytes of a string, up to the size of its slot.
+/// Returns the bytes of a string, up to the size of its slot.
 fn bytes(words: &[u64]) -> [u8; STRING_WORDS * 8] {
     let mut bytes = [0; STRING_WORDS * 8];
 
@@ -238,7 +238,7 @@ mod tests {
         Ok(())
     }
 
-    /// A copy has those strings only that are shown.
+    /// Checks that a copy has only the strings that are shown.
     #[test]
     fn strings_of_a_copy() -> Result {
         let layout = Layout {

@@ -57,7 +57,7 @@ mod tests {
         Ok(())
     }
 
-    /// `keys=id:vals=common_timestamp-$ts`.
+    /// Creates the histogram `keys=id:vals=common_timestamp-$ts`.
     fn latencies(stamps: &Arc<Histogram>) -> Result<Arc<Histogram>> {
         let mut spec = spec()?;
         let ts = add_ref(&mut spec, owner(stamps), 0, true)?;
@@ -130,8 +130,8 @@ mod tests {
         Ok(())
     }
 
-    /// Takes the variable of a key for a histogram that refers to it, and restores it. `meanwhile`
-    /// is run in between.
+    /// Takes the variable of a key for a histogram that refers to it, and restores it after
+    /// `meanwhile` has run.
     fn restore(of: &Histogram, taker: &Histogram, meanwhile: impl FnOnce()) -> Result<bool> {
         let source = taker.program.sources.first().ok_or(EINVAL)?;
         let find = || match of.map.reuses() {
@@ -306,12 +306,13 @@ mod tests {
         Ok(())
     }
 
-    /// `keys=id:v=value:HANDLER($v).save(other,name)` on records `id, value, other, name`.
+    /// Creates the histogram `keys=id:v=value:HANDLER($v).save(other,name)`, for records `id,
+    /// value, other, name`.
     fn watched(larger: bool, signed: bool) -> Result<Arc<Histogram>> {
         hist(with_actions(larger, signed, None)?)
     }
 
-    /// The description of [`watched`], with a further action.
+    /// Returns the description of [`watched`], with a further action.
     fn with_actions(larger: bool, signed: bool, more: Option<Action>) -> Result<Spec> {
         let mut spec = spec()?;
 
@@ -347,7 +348,8 @@ mod tests {
         Ok(spec)
     }
 
-    /// Hits it with this value; tells whether the handler ran, and what is kept and saved then.
+    /// Counts a hit with this value, and returns `true` if the handler ran, with the values that
+    /// are kept and saved then.
     fn watch(hist: &Histogram, value: u32, saved: &[u8; 1]) -> Result<(bool, u64, u64, u64)> {
         let mut record = [0; 28];
 
@@ -385,8 +387,8 @@ mod tests {
         Ok(())
     }
 
-    /// As if the hits of a CPU had interrupted one that writes the element: they neither wait nor
-    /// lose actions, unless they have to compare.
+    /// Checks hits that interrupt a hit of their CPU which is writing the element. They neither
+    /// wait nor lose actions, unless they have to compare.
     #[test]
     fn actions_of_interrupted_writers() -> Result {
         let on_match = || -> Result<Action> {
