@@ -10,6 +10,11 @@
 # banned     The first sentence of a doc comment has a word of BANNED.
 # private    A comment, a document or the name of a test has an id of a list that
 #            is not part of the tree, such as the 12th row of a list of bugs.
+# noun       The doc comment of a function does not open with a verb in the third
+#            person, such as "Returns", or "Called" of a callback. It has no summary
+#            if it opens with a section.
+#
+# Texts of #[doc = ".."], also in the macros that generate code, are doc comments.
 #
 # usage: prose.py TOP [FILE...]   prints each problem, and the counts by folder
 #        prose.py --self-test     checks this file on planted examples
@@ -25,6 +30,16 @@ BANNED = re.compile(r"""\b(?:
     com(?:e|es|ing) | came | there\ (?:is|are|was|were) | for\ good | meanwhile | behind |
     (?:some|any|no|every)body | who(?:ever|m)?
     )\b""", re.X | re.I)
+# A verb ends with an s, and may follow an adverb. These words are none, or say too little.
+NO_VERBS = """
+    Across Always As Besides Does Has Is Its Less Perhaps Plus This Thus Towards Unless Various Was
+    Addresses Arguments Bits Buckets Bytes Elements Entries Events Fields Files Hits Indices Items Keys Lines
+    Milliseconds Names Nanoseconds Numbers Offsets Options Pages Parts Pointers References Rows Seconds Sizes
+    Slots Sums Texts Times Types Users Values Variables Words
+    """.split()
+VERB = re.compile(r'Called\b|(?:[A-Z][a-z]+ly (?=[a-z])|(?!(?:' + '|'.join(NO_VERBS) + r')\b)(?=[A-Z]))\w[a-z-]*s\b')
+FUNCTION = re.compile(r'(?:(?:pub(?:\([\w: ]+\))?|default|const|async|unsafe|safe|extern(?: "\w+")?|[#$]\w+)\s+)*'
+                      r'fn\s+[#$]?\w')
 PROMISED = re.compile(r'\bpromised by\b', re.I)
 # Types of Rust look the same.
 TYPES = r'(?!(?:[ius](?:8|16|32|64)|f16|f32|f64)(?:\b|_))'
@@ -39,7 +54,7 @@ FOLDERS = ('rust/macros', 'rust/kernel/trace', 'rust', 'kernel/trace/user_events
            'samples', 'tools', 'models', 'scripts', 'configs', 'Documentation', '.')
 LIMIT = 0.01
 
-Item = collections.namedtuple('Item', 'line kind text')
+Item = collections.namedtuple('Item', 'line kind text of_fn', defaults=[False])
 
 
 def strip_code(text):
@@ -53,26 +68,44 @@ def first_sentence(text):
     return re.split(r'(?<=[.!?:])\s', ' '.join(re.split(r'\n\s*\n', text)[0].split()), maxsplit=1)[0]
 
 
+def is_of_fn(lines):
+    """True if the item that follows a doc comment is a function. Attributes, which may be generated or
+    have several lines, and comments can precede it."""
+    depth = 0
+    for line in lines:
+        line = line.strip()
+        if depth > 0 or line.startswith('#[') or re.fullmatch(r'[#$]\(#\[?[$]?\w+\]?\)\*|#\w+', line):
+            depth += line.count('[') - line.count(']')
+        elif not line.startswith('//'):
+            return bool(FUNCTION.match(line))
+    return False
+
+
 def rust(text):
     """Runs of comments of the same kind. A string that has // at a line's start is none of ours."""
     items, run, kind, start = [], [], None, 0
     fence = False
-    for n, line in enumerate(text.split('\n') + [''], 1):
+    lines = text.split('\n') + ['']
+    for n, line in enumerate(lines, 1):
         m = re.match(r'\s*(///|//!|//)(?!/)\s?(.*)', line)
-        new = {'///': 'doc', '//!': 'doc', '//': 'comment'}[m[1]] if m else None
-        mark = m[1] if m else None
+        mark, body = (m[1], m[2]) if m else (None, None)
+        if re.match(r'\s*#\[doc = ', line):
+            # Other arguments of concat!() are names in code.
+            mark, body = '///', 'name'.join(re.findall(r'"((?:[^"\\]|\\.)*)"', line))
+        new = {'///': 'doc', '//!': 'doc', '//': 'comment'}.get(mark)
         if run and mark != kind:
-            items.append(Item(start, 'doc' if kind != '//' else 'comment', '\n'.join(run)))
+            items.append(Item(start, 'doc' if kind != '//' else 'comment', '\n'.join(run),
+                              kind == '///' and is_of_fn(lines[n - 1:])))
             run = []
-        if m:
+        if mark:
             if not run:
                 kind, start, fence = mark, n, False
             # Examples are code.
-            if new == 'doc' and m[2].startswith('```'):
+            if new == 'doc' and body.startswith('```'):
                 fence = not fence
                 run.append('')
-            elif not fence and not m[2].startswith('SPDX'):
-                run.append(m[2])
+            elif not fence and not body.startswith('SPDX'):
+                run.append(body)
         else:
             t = re.match(r'.*[;,{})\]]\s+// (.*)', line)
             if t and '"' not in line:
@@ -168,6 +201,9 @@ class Report:
                 problem('promised', 'says "promised by"')
             if item.kind == 'doc' and (m := BANNED.search(first_sentence(plain))):
                 problem('banned', f'"{m[0]}" in the first sentence: {first_sentence(plain)[:70]}')
+            # After a blank line it continues the text of attributes.
+            if item.of_fn and not item.text.startswith('\n') and not VERB.match(item.text):
+                problem('noun', f'the doc comment of a function opens with "{item.text.split()[0]}"')
             for m in PRIVATE.finditer(plain):
                 problem('private', f'"{m[0]}" is an id of a list that is not here')
         for suffix, names in CASES.items():
@@ -184,14 +220,14 @@ class Report:
         return [text for what, kind, text in self.problems if what != 'opens' or shares[kind] >= LIMIT]
 
     def table(self):
-        rows = [('folder', 'doc', 'opens', 'other', 'opens', 'promised', 'banned', 'private')]
+        rows = [('folder', 'doc', 'opens', 'other', 'opens', 'promised', 'banned', 'private', 'noun')]
         total = collections.Counter()
         for folder in FOLDERS:
             if folder in self.counts:
                 total.update(self.counts[folder])
         for folder, n in [(f, self.counts[f]) for f in FOLDERS if f in self.counts] + [('all', total)]:
             rows.append((folder, *(str(n[k]) for k in ('doc', 'opens doc', 'comment', 'opens comment', 'promised',
-                                                       'banned', 'private'))))
+                                                       'banned', 'private', 'noun'))))
         return '\n'.join(f'{r[0]:26}' + ''.join(f'{x:>9}' for x in r[1:]) for r in rows)
 
 
@@ -214,6 +250,15 @@ def self_test():
         'o.rst private': ('See::\n\n    u4\n', 0),
         'p.rst private': ('See u2.\n', 1),
         'q.patch private': ('Subject: [PATCH] fix u2\n\n---\n+u3\n', 1),
+        'r.rs noun': ('/// The name.\nfn a() {}\n/// Size in bytes.\n#[inline]\npub(crate) const fn b() {}\n', 2),
+        's.rs noun': ('/// Bytes of a record.\nfn a() {}\n/// `None` if not.\nfn b();\n/// As `a`.\nfn c();\n', 3),
+        't.rs noun': ('/// # Safety\n///\n/// None.\n// It is.\nunsafe extern "C" fn a() {}\n', 1),
+        'u.rs noun': ('/// The type.\nstruct A {\n    /// The field.\n    f: fn(),\n}\n/// The rest.\nmod fn_a;\n', 0),
+        'v.rs noun': ('/// Called on\n/// a hit.\nfn a();\n/// Atomically sets.\nfn b();\n/// Re-uses.\nfn c();\n', 0),
+        'w.rs noun': ('#(#attrs)*\n///\n/// The end.\n#vis fn #a() {}\n/// Reads.\n///\n/// The rest.\nfn b();\n', 0),
+        'x.rs noun': ('#[doc = concat!("Size of `", stringify!(#a), "`.")]\n#hidden\n#vis fn #a();\n', 1),
+        'y.rs noun': ('#[doc = "Returns it."]\n/// The rest.\n#[cfg(all(\n    A,\n))]\nfn a();\n', 0),
+        'z.rs opens': ('#[doc = concat!("Whether it is `", stringify!(#a), "`.")]\nfn a() {}\n', 1),
     }
     bad = 0
     for name, (text, wanted) in planted.items():
@@ -226,7 +271,7 @@ def self_test():
             print(f'{name}: {len(found)} problems, not {wanted}: {found}')
             bad = 1
     report = Report()
-    report.file('a.rs', '/// What it is.\nfn a() {}\n' + '/// One.\nfn a() {}\n' * 100)
+    report.file('a.rs', '/// What it is.\nstruct A;\n' + '/// One.\nstruct A;\n' * 100)
     if report.bad() or len(report.problems) != 1:
         print('under 1 % fails')
         bad = 1

@@ -52,7 +52,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("map_storm_clear", Random(20_000), storm_clear),
 ];
 
-/// Keys of so many words, a hit count, nothing else.
+/// Returns the layout of keys of `key_words` words and a hit count, and nothing else.
 pub(crate) const fn plain(key_words: usize) -> Layout {
     Layout {
         key_words,
@@ -64,12 +64,13 @@ pub(crate) const fn plain(key_words: usize) -> Layout {
     }
 }
 
-/// A map of `2^bits` elements. A key of one word is its own hash: its high bits are the slot.
+/// Creates a map of `2^bits` elements. A key of one word is its own hash: its high bits are the
+/// slot.
 pub(crate) fn map(bits: u32, layout: Layout) -> Arc<Map> {
     shared(Map::with_seed(bits, layout, 0, 1).expect("there is memory"))
 }
 
-/// Counts a hit of a key. Whether it has an element.
+/// Counts a hit of a key, and returns `true` if it has an element then.
 fn hit(map: &Map, key: &[u64]) -> bool {
     let element = match key {
         [word] => {
@@ -87,7 +88,7 @@ fn hit(map: &Map, key: &[u64]) -> bool {
     element.is_some()
 }
 
-/// The keys and sums.
+/// Returns the keys and sums.
 fn contents(map: &Map) -> Vec<(Vec<u64>, u64)> {
     let snapshot = map.snapshot().expect("there is memory");
     let mut rows: Vec<_> = snapshot
@@ -111,7 +112,7 @@ fn check(map: &Map, hits: u64, drops: u64) {
     assert_eq!((map.hits(), map.drops()), (hits, drops));
 }
 
-/// Two insert the same key of several words: there is one element.
+/// Checks that two insertions of the same key of several words lead to one element.
 fn same_key() {
     const KEY: [u64; 2] = [5, 6];
     let map = map(1, plain(2));
@@ -126,7 +127,8 @@ fn same_key() {
     check(&map, 3, 0);
 }
 
-/// Two insert keys that want the same slot, and look for that of the other.
+/// Checks two insertions of keys that have the same first slot, and a search for the key of the
+/// other.
 fn other_key() {
     // Four elements, as one of three may be prepared in vain for a moment.
     let map = map(2, plain(1));
@@ -145,7 +147,7 @@ fn other_key() {
     check(&map, 3, 0);
 }
 
-/// A concurrent copy has whole keys and names.
+/// Checks that a concurrent copy has whole keys and names.
 fn copy() {
     const KEY: [u64; 2] = [5, 6];
     let map = map(
@@ -170,7 +172,7 @@ fn copy() {
 
 const FOLDS: [Fold; 2] = [Fold::Min { signed: false }, Fold::Sum];
 
-/// A map with an element of the key 1 that has no hit yet, with the sums of [`FOLDS`].
+/// Creates a map with an element of the key 1 that has no hit yet, with the sums of [`FOLDS`].
 fn map_of_folds() -> Arc<Map> {
     let map = map(
         1,
@@ -184,14 +186,14 @@ fn map_of_folds() -> Arc<Map> {
     map
 }
 
-/// A hit with these values.
+/// Counts a hit with these values.
 fn fold(map: &Map, values: [u64; 2]) {
     let element = map.lookup_u64(1).expect("it has an element");
 
     element.fold(&FOLDS, values.into_iter());
 }
 
-/// A hit that is counted in a copy has its extremes there.
+/// Checks that a hit which is counted in a copy has its extremes there.
 fn fold_copy() {
     let map = map_of_folds();
     let its_map = map.clone();
@@ -205,7 +207,7 @@ fn fold_copy() {
     other.join();
 }
 
-/// Two hits, while a reader takes what was counted: each is taken once, with its extremes.
+/// Checks that each of two hits during a take is taken once, with its extremes.
 fn fold_take() {
     let map = map_of_folds();
     let job = |map: Arc<Map>, value: u64| move || fold(&map, [value, 10]);
@@ -229,14 +231,15 @@ fn fold_take() {
     assert_eq!(rest[1], 4);
 }
 
-/// A map whose hit counts have a part for each CPU.
+/// Creates a map whose hit counts have a part for each CPU.
 pub(crate) fn map_of_counts(bits: u32) -> Arc<Map> {
     let map = Map::with_seed(bits, plain(1), 0, 1).expect("there is memory");
 
     shared(map.spread())
 }
 
-/// Each hit is taken once, whatever CPU it is on: that which adds the key, and later ones.
+/// Checks that each hit is taken once, whatever CPU it is on: the one that adds the key, and later
+/// ones.
 fn spread() {
     let map = map_of_counts(1);
     let job = |map: Arc<Map>| move || assert!(hit(&map, &[1]));
@@ -266,8 +269,8 @@ fn spread_clear(case: usize) {
     clear_of(map_of_counts(1), case);
 }
 
-/// Elements that were prepared in vain are freed and allocated by other threads: two threads for
-/// one free element, with a link in its key word. No element is lost or used twice.
+/// Checks that no element is lost or used twice if elements that were prepared in vain are freed
+/// and allocated by other threads: two threads for one free element, with a link in its key word.
 fn free_list() {
     let map = map(1, plain(1));
     let job = |map: Arc<Map>, own: u64| {
@@ -291,7 +294,7 @@ fn free_list() {
     assert_eq!(map.len(), 2);
 }
 
-/// A key whose search begins at a slot of its own, in a map of 8 elements.
+/// Returns a key whose search begins at a slot of its own, in a map of 8 elements.
 const fn apart(n: u64) -> [u64; 1] {
     [n << 60 | 1]
 }
@@ -310,7 +313,7 @@ fn in_vain(map: &Arc<Map>, key: u64, f: impl FnOnce(&Arc<Map>) + 'static) {
     assert!(!model::interrupt_is_due());
 }
 
-/// All elements are there, and each is for one key.
+/// Checks that all elements are present, and each is for one key.
 fn check_all(map: &Map) {
     let hits = map.hits();
 
@@ -325,7 +328,7 @@ fn check_all(map: &Map) {
     assert!(before < 8);
 }
 
-/// An element is allocated when another thread has just freed it.
+/// Checks the allocation of an element that another thread has just freed.
 fn free_list_take() {
     let map = map(3, plain(1));
 
@@ -339,8 +342,8 @@ fn free_list_take() {
     check_all(&map);
 }
 
-/// An element is allocated and freed, with another link, while another thread is about to allocate
-/// it.
+/// Checks that an element can be allocated and freed, with another link, while another thread is
+/// about to allocate it.
 fn free_list_again() {
     let map = map(3, plain(1));
 
@@ -356,7 +359,7 @@ fn free_list_again() {
     check_all(&map);
 }
 
-/// More keys than elements.
+/// Checks the insertion of more keys than elements.
 fn full() {
     let map = map(1, plain(1));
     let jobs: Vec<_> = [[1, 2], [3, 1]]
@@ -377,7 +380,7 @@ fn full() {
     assert_eq!(map.len(), 2);
 }
 
-/// A key of nine words whose first ones say which one it is.
+/// Returns a key of nine words, the first `len` of which are `n`.
 fn long(n: u64, len: usize) -> [u64; 9] {
     let mut key = [0; 9];
 
@@ -385,7 +388,8 @@ fn long(n: u64, len: usize) -> [u64; 9] {
     key
 }
 
-/// Two insert the same long key, of which a part is not stored.
+/// Checks that two insertions of the same long key, of which a part is not stored, lead to one
+/// element.
 fn long_keys() {
     let map = map(1, plain(9));
     let its_map = map.clone();
@@ -400,7 +404,8 @@ fn long_keys() {
     while model::run_work() {}
 }
 
-/// The second part of the memory is allocated while keys are inserted into it and looked for.
+/// Checks the allocation of the second part of the memory while keys are inserted into it and
+/// looked for.
 fn late_keys() {
     let map = map(1, plain(9));
     let its_map = map.clone();
@@ -421,7 +426,7 @@ fn late_keys() {
     check(&map, hits + 1, 3 - hits);
 }
 
-/// A map is cleared during hits, of a key that it has, or of that and a new one.
+/// Checks that a map can be cleared during hits, of a key that it has, or of that and a new one.
 fn clear(case: usize) {
     clear_of(map(1, plain(1)), case);
 }
@@ -457,7 +462,7 @@ fn clear_of(map: Arc<Map>, case: usize) {
     check(&map, hits, drops);
 }
 
-/// An insertion is interrupted, anywhere, by one of the same key or of another one.
+/// Checks an insertion that is interrupted, anywhere, by one of the same key or of another one.
 fn interrupt(case: usize) {
     let (after, key) = (case / 2, [1, 2][case % 2]);
     let map = map(1, plain(1));
@@ -475,7 +480,7 @@ fn interrupt(case: usize) {
     check(&map, all, 0);
 }
 
-/// Five keys and four elements, in the hands of three threads and their interrupts.
+/// Runs insertions of five keys in a map of four elements, by three threads and their interrupts.
 fn storm() {
     storm_of(1, |_| 0);
 }

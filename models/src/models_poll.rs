@@ -50,7 +50,8 @@ struct Polled {
     woken: Atomic<bool>,
 }
 
-/// As `update::hit()` does for a histogram that only counts: for a key that is known, or for any.
+/// Counts a hit as `update::hit()` does for a histogram that only counts, for a known key or for
+/// any.
 fn hit(polled: &Polled, known: bool) {
     if known {
         assert!(polled.map.count_u64(1));
@@ -106,7 +107,7 @@ struct Limited {
 }
 
 impl Limited {
-    /// A hit, and the work that it has C do: `woken()`.
+    /// Counts a hit, and wakes as `woken()` does, which C calls for it.
     fn count(&self) {
         self.hits.add(1, Relaxed);
         smp_mb(Full);
@@ -144,7 +145,7 @@ impl Limited {
         self.active.store(true, Relaxed);
     }
 
-    /// `PollLimit::poll()`. Returns `true` if the timer has to be started.
+    /// Polls as `PollLimit::poll()` does. Returns `true` if the timer has to be started.
     fn look(&self, seen: &mut u64) -> bool {
         if self.pending.load(Relaxed) {
             self.gate.close();
@@ -167,9 +168,9 @@ impl Limited {
     }
 }
 
-/// A poller that polls again whenever it is woken has seen all hits in the end, and another one
-/// that sleeps is woken. The first polls once or twice while they happen: if it is woken, or, in
-/// the last case, without that. One hit was reported before.
+/// Checks that a poller which polls again whenever it is woken has seen all hits in the end, and
+/// another one that sleeps is woken. The first polls once or twice while they happen: if it is
+/// woken, or, in the last case, without that. One hit was reported before.
 fn limit(case: usize) {
     let limited = shared(Limited {
         hits: Atomic::new(1),

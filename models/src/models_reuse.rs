@@ -49,7 +49,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("reuse_storm_long_keys", Random(10_000), storm_long_keys),
 ];
 
-/// A variable, which another histogram takes.
+/// Returns the set of the variable that another histogram takes.
 fn once() -> VarSet {
     VarSet::NONE.with(0)
 }
@@ -61,7 +61,8 @@ const fn with_var(key_words: usize) -> Layout {
     }
 }
 
-/// A map of `2^bits` elements. A key of one word is its own hash: small ones share a bucket.
+/// Creates a map of `2^bits` elements. A key of one word is its own hash: small ones share a
+/// bucket.
 fn map_of(bits: u32, key_words: usize) -> Arc<Map> {
     let map = Map::with_reuse_and_seed(bits, with_var(key_words), 0, 1).expect("there is memory");
 
@@ -73,12 +74,12 @@ fn map(bits: u32) -> Arc<Map> {
     map_of(bits, 1)
 }
 
-/// The value that the variable of a key has.
+/// Returns the value that the variable of a key has.
 fn value(key: &[u64]) -> u64 {
     !key[0]
 }
 
-/// A hit of a key.
+/// Counts a hit of a key, and returns `true` if it has an element then.
 fn hit(map: &Map, key: &[u64]) -> bool {
     let element = map.hit_live(
         key,
@@ -113,7 +114,7 @@ fn take(map: &Map, key: &[u64]) -> bool {
     false
 }
 
-/// The keys, each of them once.
+/// Returns the keys, each of which must occur once.
 fn keys(map: &Map) -> Vec<u64> {
     let snapshot = map.snapshot().expect("there is memory");
     let mut keys: Vec<_> = snapshot
@@ -146,7 +147,7 @@ fn check(map: &Map, size: usize) {
     assert_eq!(map.len(), size);
 }
 
-/// A full map whose variables have been taken.
+/// Creates a full map whose variables have been taken.
 fn full(bits: u32) -> Arc<Map> {
     let map = map(bits);
 
@@ -157,7 +158,8 @@ fn full(bits: u32) -> Arc<Map> {
     map
 }
 
-/// Two hits of a key that has no element, in a full map: there is one element, with its value.
+/// Checks that two hits of a key without an element lead, in a full map, to one element with its
+/// value.
 fn same_key() {
     let map = full(1);
     let its_map = map.clone();
@@ -172,7 +174,7 @@ fn same_key() {
     check(&map, 2);
 }
 
-/// Hits of two new keys of one bucket in a full map.
+/// Checks hits of two new keys of one bucket in a full map.
 fn other_key() {
     let map = full(1);
     let its_map = map.clone();
@@ -186,7 +188,7 @@ fn other_key() {
     check(&map, 2);
 }
 
-/// Hits of new keys of a full bucket, in a map that has room.
+/// Checks hits of new keys of a full bucket, in a map that has room.
 fn bucket() {
     let map = map(3);
 
@@ -207,7 +209,7 @@ fn bucket() {
     check(&map, 8);
 }
 
-/// Two hits of a key, for which one gets the element that is in its bucket already.
+/// Checks two hits of a key, one of which takes the element that is in its bucket already.
 fn version() {
     let map = map(1);
 
@@ -221,7 +223,8 @@ fn version() {
     check(&map, 2);
 }
 
-/// A key is looked for in an element that gets another key, parts of both of which it has.
+/// Checks a search for a key in an element that is reused for another key, where both have parts
+/// of it.
 fn stale() {
     let map = map_of(1, 2);
 
@@ -236,7 +239,7 @@ fn stale() {
     assert!(take(&map, &[5, 5]) && take(&map, &[1, 5]));
 }
 
-/// A hit of a key that has an element, while another key gets this element.
+/// Checks a hit of a key whose element is reused for another key at the same time.
 fn again() {
     let map = full(1);
     let its_map = map.clone();
@@ -250,7 +253,7 @@ fn again() {
     check(&map, 2);
 }
 
-/// A variable is taken while its element is used for another key: it is taken, or it is lost.
+/// Checks that a variable is either taken or lost while its element is reused for another key.
 fn take_while_full() {
     let map = map(1);
 
@@ -268,7 +271,7 @@ fn take_while_full() {
     check(&map, 2);
 }
 
-/// An element whose variable was taken is used again, not one with a variable.
+/// Checks that an element whose variable was taken is reused, not one with a variable.
 fn keep() {
     let map = map(1);
 
@@ -283,7 +286,7 @@ fn keep() {
     check(&map, 2);
 }
 
-/// A concurrent copy has keys with their variables.
+/// Checks that a concurrent copy has keys with their variables.
 fn copy() {
     let map = map_of(1, 2);
 
@@ -312,8 +315,8 @@ fn copy() {
     }
 }
 
-/// A reader takes what was counted while an element gets another key: each hit is in a row of its
-/// own key.
+/// Checks that each hit is in a row of its own key if a reader takes the counts while an element
+/// is reused for another key.
 fn read() {
     let map = map_of(1, 2);
 
@@ -337,7 +340,7 @@ fn read() {
     assert_eq!(hits[5], 1 - map.drops());
 }
 
-/// A full map is cleared during a hit.
+/// Checks that a full map can be cleared during a hit.
 fn clear() {
     let map = full(1);
     let its_map = map.clone();
@@ -354,9 +357,9 @@ fn clear() {
     check(&map, 2);
 }
 
-/// A map is cleared during two hits of a key. One that enters when the map is open again finds an
-/// empty one: it must not see the lock as the other one held it, and count in an element that is in
-/// no bucket.
+/// Checks that a map can be cleared during two hits of a key. A hit that enters when the map is
+/// open again finds an empty one: it must not see the lock as the other one held it, and count in
+/// an element that is in no bucket.
 fn clear_late() {
     let map = map(1);
     let jobs: Vec<_> = (1..3)
@@ -383,7 +386,8 @@ fn clear_late() {
     check(&map, 2);
 }
 
-/// A hit in a full map is interrupted, anywhere, by one of the same key or of another one.
+/// Checks a hit in a full map that is interrupted, anywhere, by one of the same key or of another
+/// one.
 fn interrupt(case: usize) {
     let (after, key) = (case / 2, [5, 6][case % 2]);
     let map = full(1);
@@ -400,7 +404,7 @@ fn interrupt(case: usize) {
     check(&map, 2);
 }
 
-/// A key of nine words.
+/// Returns a key of nine words.
 fn long(n: u64) -> [u64; 9] {
     let mut key = [0; 9];
 
@@ -416,7 +420,7 @@ fn storm_long_keys() {
     storm_of(9);
 }
 
-/// Seven keys and four elements, in the hands of three threads and their interrupts.
+/// Runs hits of seven keys in a map of four elements, by three threads and their interrupts.
 fn storm_of(words: usize) {
     let map = map_of(2, words);
     let any = move || {

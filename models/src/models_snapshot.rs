@@ -42,14 +42,14 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("snapshot_storm", Random(20_000), storm),
 ];
 
-/// Keys of one word, and the largest value.
+/// Creates the condition of a largest value, for keys of one word.
 fn largest() -> Arc<SnapshotCondition> {
     let condition = HandlerCondition::Larger { signed: false };
 
     shared(SnapshotCondition::new(condition, 1).expect("there is memory"))
 }
 
-/// A request whose parts all say which one it is.
+/// Returns a request all parts of which are `n`.
 fn asking(n: u64) -> Request {
     let mut to = [0; REQUEST_WORDS];
 
@@ -68,7 +68,7 @@ fn taken(condition: &SnapshotCondition) -> Option<u64> {
     })
 }
 
-/// A read during the remembering of another snapshot returns a consistent request.
+/// Checks that reading while another snapshot is recorded returns a consistent request.
 fn read() {
     let condition = largest();
 
@@ -84,7 +84,7 @@ fn read() {
     assert_eq!(taken(&condition), Some(3));
 }
 
-/// The same for the first snapshot.
+/// Checks that reading while the first snapshot is recorded returns a consistent request, or none.
 fn first() {
     let condition = largest();
     let its_condition = condition.clone();
@@ -97,7 +97,7 @@ fn first() {
     assert_eq!(taken(&condition), Some(3));
 }
 
-/// The condition is disabled during hits: none of them uses the instance afterwards.
+/// Checks that no hit uses the instance after the condition was disabled.
 fn disable() {
     let array = Array::create();
     let snapshot =
@@ -118,7 +118,7 @@ fn disable() {
     other.join();
 }
 
-/// Several CPUs ask, one at a time, and read.
+/// Runs requests on several CPUs, one at a time, and reads.
 fn storm() {
     let condition = shared((largest(), Mutex::new(0)));
     let jobs: Vec<_> = (1..4)

@@ -71,7 +71,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("mm_storm", Random(20_000), mm_storm),
 ];
 
-/// A reader of a vector that grows sees an element as a whole, or none.
+/// Checks that a reader of a growing vector sees an element as a whole, or not at all.
 fn vec_append() {
     let vec = shared(AppendVec::<KVec<u64>>::new());
     let its_vec = vec.clone();
@@ -95,7 +95,7 @@ fn vec_append() {
     assert_eq!(vec.get(4).map(|element| element[0]), Some(11));
 }
 
-/// Two append, one at a time as they have to, while a third reads.
+/// Checks that two threads can append, one at a time as is required, while a third reads.
 fn vec_two_writers() {
     let vec = shared((AppendVec::<u64>::new(), Mutex::new(0)));
     let append = |vec: &(AppendVec<u64>, Mutex<usize>), value| {
@@ -142,7 +142,7 @@ fn new_event() -> Arc<UserEvent> {
     .expect("there is memory")
 }
 
-/// Observing that an event has no use implies observing all stores of its users.
+/// Checks that observing an event without a use implies observing all stores of its users.
 fn event_uses() {
     let event = new_event();
     let done = Rc::new((Atomic::new(0u64), Atomic::new(0u64)));
@@ -195,7 +195,7 @@ impl Process {
         }
     }
 
-    /// A process whose enable bit follows the event.
+    /// Creates a process whose enable bit follows the event.
     fn registered(event: &Arc<UserEvent>) -> Self {
         let process = Self::new();
 
@@ -224,12 +224,12 @@ impl Process {
         assert_eq!(result, Ok(()));
     }
 
-    /// The state of a bit, if its page is there.
+    /// Returns the state of a bit, if its page is present.
     fn bit(&self, nr: u32) -> Option<bool> {
         self.mm.mmap_read_lock().test_bit_nofault(0x1000, nr)
     }
 
-    /// As `dup_mmap()` and `copy_process()` do.
+    /// Forks as `dup_mmap()` and `copy_process()` do.
     fn fork(&self) -> Self {
         let mm = Mm::create();
         let state = self.mm.dup(&mm, || {
@@ -283,7 +283,7 @@ fn check_idle(process: &Process) {
     child.exit();
 }
 
-/// The work item runs while an event is switched twice.
+/// Checks that the work item can run while an event is switched twice.
 fn mm_switch() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -293,7 +293,7 @@ fn mm_switch() {
     });
     let (its_event, its_process) = (event.clone(), process.clone());
     let other = spawn(2, move || {
-        // Somebody else has the locks of the process for a while.
+        // Another task has the locks of the process for a while.
         its_process.state.contains(&bit());
         drop(its_event);
     });
@@ -305,7 +305,7 @@ fn mm_switch() {
     check(&event, &[&process]);
 }
 
-/// The page is not there when the event is switched.
+/// Checks that an event can be switched while the page is absent.
 fn mm_switch_absent() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -323,7 +323,7 @@ fn mm_switch_absent() {
     check(&event, &[&process]);
 }
 
-/// A bit is registered while the event is switched.
+/// Checks that a bit can be registered while the event is switched.
 fn mm_register() {
     let event = new_event();
     let process = Process::new();
@@ -335,7 +335,7 @@ fn mm_register() {
     check(&event, &[&process]);
 }
 
-/// A process forks while the event is switched.
+/// Checks that a process can fork while the event is switched.
 fn mm_fork() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -353,7 +353,7 @@ fn mm_fork() {
     check(&event, &[&process, &child]);
 }
 
-/// The same while a word of the parent is still to be written.
+/// Checks that a process can fork while a word of it is still to be written.
 fn mm_fork_pending() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -372,7 +372,8 @@ fn mm_fork_pending() {
     check(&event, &[&process, &child]);
 }
 
-/// A child of a fork during a switch has no bit any more when its work item runs.
+/// Checks a child of a fork during a switch that has unregistered its bit before its work item
+/// runs.
 fn mm_fork_less() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -393,8 +394,8 @@ fn mm_fork_less() {
     child.exit();
 }
 
-/// A child that writes all its words, which are right, keeps sharing their page, even if its
-/// `mmap_lock` is held when its work item runs.
+/// Checks that a child which writes all its words, which are right, keeps sharing their page, even
+/// if its `mmap_lock` is held when its work item runs.
 fn mm_fork_shares() {
     let (event, another) = (new_event(), new_event());
     let process = Process::registered(&event);
@@ -421,8 +422,8 @@ fn mm_fork_shares() {
     check(&event, &[&process, &child, &grandchild]);
 }
 
-/// A child gets a set of its own, as it registers another bit, while the event of the shared one is
-/// switched.
+/// Checks that a child can get a set of its own, by registering another bit, while the event of
+/// the shared set is switched.
 fn mm_copy() {
     let (event, another) = (new_event(), new_event());
     let process = Process::registered(&event);
@@ -437,7 +438,8 @@ fn mm_copy() {
     check(&event, &[&process, &child]);
 }
 
-/// A child unregisters the shared bit while its event is switched: the bit stays 0 there.
+/// Checks that a child can unregister the shared bit while its event is switched: the bit stays 0
+/// there.
 fn mm_unregister() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -454,7 +456,7 @@ fn mm_unregister() {
     child.exit();
 }
 
-/// A process ends while its event is switched, and a child of it continues.
+/// Checks that a process can exit while its event is switched, and its child continues.
 fn mm_exit() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -468,7 +470,8 @@ fn mm_exit() {
     check(&event, &[&child]);
 }
 
-/// The same, with a child that unregisters a bit that is set in its copy of the set.
+/// Checks that a child can unregister a bit that is set in its copy of the set while the event is
+/// switched.
 fn mm_copy_less() {
     let event = new_event();
     let process = Process::registered(&event);
@@ -483,8 +486,9 @@ fn mm_copy_less() {
     check(&event, &[&process, &child]);
 }
 
-/// A child gets a set of its own while its work item passes over the shared one, which the parent
-/// leaves or changes then. The work item has to write the words that it has not reached.
+/// Checks a child that gets a set of its own while its work item passes over the shared one, which
+/// the parent leaves or changes then. The work item has to write the words that it has not
+/// reached.
 fn mm_copy_working(case: usize) {
     let event = new_event();
     let process = Process::registered(&event);
@@ -526,7 +530,8 @@ fn mm_copy_working(case: usize) {
     }
 }
 
-/// The table of a set shrinks while another thread registers more bits than it has room for then.
+/// Checks that the table of a set can shrink while another thread registers more bits than it has
+/// room for then.
 fn mm_shrink() {
     let event = new_event();
     let process = Process::new();
@@ -562,7 +567,7 @@ fn mm_shrink() {
     assert!(!event.is_used());
 }
 
-/// Switches, forks, registrations, faults and work, at random.
+/// Runs switches, forks, registrations, faults and work, at random.
 fn mm_storm() {
     let event = new_event();
     let process = Process::registered(&event);

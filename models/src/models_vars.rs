@@ -48,7 +48,7 @@ const VARS: Layout = Layout {
     ..plain(1)
 };
 
-/// A map with one element, and two variables that belong together.
+/// Creates a map with one element, and two variables that belong together.
 fn with_vars() -> Arc<Map> {
     let map = map(1, VARS);
 
@@ -80,7 +80,7 @@ fn get(map: &Map) -> Option<u64> {
     a
 }
 
-/// A read concurrent with a write returns values that belong together.
+/// Checks that reading during a write returns values that belong together.
 fn read() {
     let map = with_vars();
     let its_map = map.clone();
@@ -91,7 +91,7 @@ fn read() {
     assert_eq!(get(&map), Some(2));
 }
 
-/// Two keep a maximum and count.
+/// Checks that two writers can keep a maximum and count.
 fn write() {
     let map = with_vars();
     let add = |map: &Map| {
@@ -120,7 +120,7 @@ fn overwrite_with(map: &Map, n: u64) {
     }
 }
 
-/// Of two concurrent overwrites one is the last, and neither waits.
+/// Checks that one of two concurrent overwrites is the last, and neither waits.
 fn overwrite() {
     let map = with_vars();
     let its_map = map.clone();
@@ -132,7 +132,8 @@ fn overwrite() {
     assert!(get(&map).is_some_and(|n| n == 2 || n == 3));
 }
 
-/// An overwritten value is taken, or stays; the new value is not lost if the old one is taken.
+/// Checks that an overwritten value is taken, or stays, and that the new value is not lost if the
+/// old one is taken.
 fn overwrite_take() {
     let map = with_vars();
     let its_map = map.clone();
@@ -146,7 +147,7 @@ fn overwrite_take() {
     assert!(taken == [2] || taken == [1, 2], "{taken:?}");
 }
 
-/// A copy of the map has what belongs together.
+/// Checks that a copy of the map has values that belong together.
 fn copy() {
     let map = with_vars();
     let its_map = map.clone();
@@ -171,7 +172,7 @@ fn take_both(map: &Map) -> Option<u64> {
     Some(a)
 }
 
-/// A set value is taken once.
+/// Checks that a set value is taken once.
 fn take() {
     let map = with_vars();
     let its_map = map.clone();
@@ -189,7 +190,8 @@ fn take() {
     assert_eq!(get(&map), None);
 }
 
-/// A value that was taken and restored does not exist if it was overwritten concurrently.
+/// Checks that a value which was taken and restored does not exist if it was overwritten
+/// concurrently.
 fn restore() {
     let map = with_vars();
     let its_map = map.clone();
@@ -213,7 +215,7 @@ fn restore() {
     );
 }
 
-/// A write is interrupted, anywhere, by a read and a write, while another CPU reads.
+/// Checks a write that is interrupted, anywhere, by a read and a write, while another CPU reads.
 fn interrupt(after: usize) {
     let map = with_vars();
     let its_map = map.clone();
@@ -239,7 +241,7 @@ fn interrupt(after: usize) {
     assert!(get(&map).is_some());
 }
 
-/// Writers, readers, and interrupts of both.
+/// Runs writers, readers, and interrupts of both.
 fn storm() {
     let map = with_vars();
     let jobs: Vec<_> = (1..4)

@@ -16,12 +16,12 @@ mod visit_list;
 
 use kernel::prelude::*;
 
-/// As in the root of the crate `user_events`.
+/// Returns a number as in the root of the crate `user_events`.
 fn seed() -> u64 {
     kernel::random::get_u64()
 }
 
-/// A use of an event.
+/// Creates a use of an event.
 pub(crate) fn event_use(event: &kernel::sync::Arc<event::UserEvent>) -> event::EventUse {
     event::EventUse::new(event.clone())
 }
@@ -70,7 +70,7 @@ mod faults {
         Queue, //
     };
 
-    /// The one queue of a model.
+    /// Returns the one queue of a model.
     pub(super) fn queue() -> &'static Queue {
         workqueue::system_percpu()
     }
@@ -102,7 +102,7 @@ pub(crate) mod reaper {
     };
     use kernel::sync::Arc;
 
-    /// At once.
+    /// Releases the state at once.
     pub(crate) fn release(mm: Arc<MmState<UserEvent>>) {
         mm.close();
         mm.leave();
@@ -113,6 +113,6 @@ mod unused {
     use super::event::UserEvent;
     use kernel::sync::Arc;
 
-    /// No event is removed.
+    /// Ignores the event, as none is removed in a model.
     pub(super) fn reap_later(_: Arc<UserEvent>) {}
 }

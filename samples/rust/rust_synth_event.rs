@@ -93,14 +93,14 @@ const MORE_FIELDS: [(Type, &CStr); 9] = {
     [pid, comm, ns, one, ms, cpu, text, two, number]
 };
 
-/// Values for the fields without these two.
+/// Returns values for [`FIELDS`].
 fn values<'v>(comm: &'v CStr, text: &'v CStr, number: i32) -> [Arg<'v>; 7] {
     let [pid, ns, ms, cpu] = [777, 1_000_000, 1_000, 0].map(Arg::Unsigned);
 
     [pid, comm.into(), ns, ms, cpu, text.into(), number.into()]
 }
 
-/// One record whose values are given in their order, and one by name.
+/// Generates one record whose values are added in their order, and one by name.
 fn piecewise(tracer: &Tracer) -> Result {
     let mut record = tracer.in_order()?;
     for value in values(c"slinky", c"thneed_2.01", 395) {
@@ -119,7 +119,7 @@ fn piecewise(tracer: &Tracer) -> Result {
     record.set(c"my_int_field", 3999)
 }
 
-/// Has an event happen while it is enabled, which keeps the module loaded, so it is not left so.
+/// Enables an event while `happen` runs, and no longer, as that keeps the module loaded.
 fn enabled(event: &Event, happen: impl FnOnce(&Tracer) -> Result) -> Result {
     let tracer = event.tracer(None)?;
 

@@ -116,7 +116,7 @@ fn text<'b>(reader: &mut UserSliceReader, buf: &'b mut [u8]) -> Result<&'b str> 
     Ok(core::str::from_utf8(buf).map_err(|_| EINVAL)?.trim())
 }
 
-/// The number that is written to a file.
+/// Reads the number that was written to a file.
 fn number(reader: &mut UserSliceReader) -> Result<u32> {
     text(reader, &mut [0; 16])?.parse().map_err(|_| EINVAL)
 }
@@ -126,7 +126,7 @@ fn evaluated(n: u32) -> u32 {
     n
 }
 
-/// A socket address of IPv4, of IPv6, or of another kind, and its length.
+/// Returns a socket address of IPv4, of IPv6, or of another kind, and its length.
 fn address(i: u32) -> ([u8; 28], usize) {
     let mut address = [0; 28];
     let (family, len) = match i % 3 {
@@ -184,7 +184,7 @@ fn fire(_: &(), reader: &mut UserSliceReader) -> Result {
     Ok(())
 }
 
-/// Fires `r_pointers` as often.
+/// Fires `r_pointers` as often as the written number says.
 fn pointers(_: &(), reader: &mut UserSliceReader) -> Result {
     for i in 0..number(reader)? {
         events::trace_r_pointers(NOTES[i as usize % 2], i % 2);
@@ -215,7 +215,7 @@ fn fire_exported(_: &(), reader: &mut UserSliceReader) -> Result {
     Ok(())
 }
 
-/// Fires `r_big` with as many bytes.
+/// Fires `r_big` with that many bytes.
 fn big(_: &(), reader: &mut UserSliceReader) -> Result {
     let data = KVVec::from_elem(b'x', number(reader)? as usize, GFP_KERNEL)?;
 
@@ -235,7 +235,7 @@ fn bind_tree(_: &(), _: &mut UserSliceReader) -> Result {
     tree::sched_switch::bind()
 }
 
-/// Fires the events of the tree as often.
+/// Fires the events of the tree as often as the written number says.
 fn fire_tree(_: &(), reader: &mut UserSliceReader) -> Result {
     tree::fire(number(reader)?);
     Ok(())
@@ -249,7 +249,7 @@ fn bind_nowhere(_: &(), _: &mut UserSliceReader) -> Result {
 /// The task that others hit `r_counted` for.
 type Counted = Mutex<Option<ARef<Task>>>;
 
-/// Remembers this task for 0, else hits `r_counted` as often for the one that is remembered.
+/// Stores this task for 0, otherwise fires `r_counted` for the stored one, that many times.
 fn fire_task(counted: &Counted, reader: &mut UserSliceReader) -> Result {
     let n = number(reader)?;
     let mut counted = counted.lock();
@@ -314,14 +314,15 @@ fn keep(kept: &Kept, reader: &mut UserSliceReader) -> Result {
     Ok(())
 }
 
-/// Hits an event and does nothing else, for a look at its instructions.
+/// Fires an event and does nothing else, so that its instructions can be inspected.
 #[no_mangle]
 #[inline(never)]
 extern "C" fn rust_event_test_off(n: u32) {
     events::trace_r_bare(n);
 }
 
-/// Nanoseconds that `f` takes, called with the numbers up to `COUNT`, times 1000 and for each.
+/// Returns the nanoseconds per call of `f`, times 1000, when it is called with the numbers up to
+/// `COUNT`.
 fn cost(f: impl Fn(u32)) -> i64 {
     const COUNT: u32 = 100_000;
     let start = Instant::<Monotonic>::now();

@@ -222,7 +222,7 @@ trace_event! {
     }
 }
 
-/// Hits all of them but `sched_switch`, which the scheduler does.
+/// Fires all of the events `n` times, other than `sched_switch`, which the scheduler fires.
 pub(crate) fn fire(n: u32) {
     const DEV: u32 = 8 << 20 | 1;
 

@@ -115,7 +115,8 @@ impl<T> KVec<T> {
         }
     }
 
-    /// An empty vector that is checked, unlike that of [`Self::new`], which can be a constant.
+    /// Creates an empty vector that is checked, unlike that of [`Self::new`], which can be a
+    /// constant.
     pub fn new_checked() -> Self {
         Self::from_vec(Vec::new())
     }

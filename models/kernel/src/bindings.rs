@@ -38,6 +38,8 @@ impl trace_array {
     }
 }
 
+/// Enables the condition of an instance.
+///
 /// # Safety
 ///
 /// `array` must be that of a model.
@@ -57,6 +59,8 @@ pub unsafe fn tracing_snapshot_cond_enable(
     0
 }
 
+/// Disables the condition of an instance.
+///
 /// # Safety
 ///
 /// As above.
@@ -71,6 +75,8 @@ pub unsafe fn tracing_snapshot_cond_disable(array: *mut trace_array) -> c_int {
     0
 }
 
+/// Evaluates the condition of an instance.
+///
 /// # Safety
 ///
 /// As above.

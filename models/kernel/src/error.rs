@@ -21,7 +21,7 @@ impl core::fmt::Debug for Error {
     }
 }
 
-/// An error that C returns.
+/// Converts the number that C returns to an error, unless it is 0.
 pub fn to_result(errno: i32) -> Result {
     match NonZeroI32::new(errno) {
         Some(errno) => Err(Error(errno)),

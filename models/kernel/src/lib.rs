@@ -89,14 +89,14 @@ pub mod cpu {
 }
 
 pub mod processor {
-    /// Lets others run while something is waited for.
+    /// Lets other threads run while this one waits.
     pub fn cpu_relax() {
         crate::model::yield_now();
     }
 }
 
 pub mod random {
-    /// A number that is always the same.
+    /// Returns a number that is always the same.
     pub fn get_u64() -> u64 {
         0x9e37_79b9_7f4a_7c15
     }
@@ -173,8 +173,8 @@ pub mod time {
     }
 
     pub mod delay {
-        /// Others may run, but need not: in an exhaustive model this is no different from any other
-        /// place.
+        /// Lets other threads run, though they need not: in an exhaustive model this is no
+        /// different from any other place.
         pub fn fsleep(_: super::Delta) {
             crate::model::before_access();
         }

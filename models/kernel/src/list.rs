@@ -111,6 +111,8 @@ impl<T> List<T> {
         self.0.pop_front().map(ListArc)
     }
 
+    /// Removes an item from the list.
+    ///
     /// # Safety
     ///
     /// The item is in no other list.

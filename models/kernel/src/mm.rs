@@ -41,7 +41,7 @@ struct Space {
 }
 
 impl Space {
-    /// The page can be written without a fault.
+    /// Returns `true` if the page can be written without a fault.
     fn is_ready(&self) -> bool {
         self.present.get() && self.writeable.get()
     }
@@ -63,7 +63,7 @@ pub struct MmWithUser(Mm);
 pub struct MmWithUserAsync(MmWithUser);
 
 impl Mm {
-    /// A new one. Its page is there, the words are 0.
+    /// Creates an address space whose page is present and whose words are 0.
     pub fn create() -> ARef<MmWithUser> {
         ARef::new(MmWithUser(Self(Arc::new(Space {
             mmap_lock: RwLock::new(),
@@ -87,7 +87,7 @@ impl Mm {
         ARef::new(Self(self.0.clone()))
     }
 
-    /// The word of bit 0, for the model.
+    /// Returns the word of bit 0, for the model.
     #[track_caller]
     pub fn word(&self) -> u64 {
         self.0.words[0].load(Relaxed)
@@ -98,7 +98,7 @@ impl Mm {
         self.0.present.set(false);
     }
 
-    /// Has the next write of the page copy it, as after a fork.
+    /// Protects the page, so that its next write copies it, as after a fork.
     pub fn write_protect(&self) {
         self.0.writeable.set(false);
     }

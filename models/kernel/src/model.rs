@@ -106,7 +106,7 @@ enum Run {
 }
 
 impl Model {
-    /// A model, one execution of which is `run`.
+    /// Creates a model, one execution of which is `run`.
     pub const fn new(name: &'static str, check: Check, run: fn()) -> Self {
         Self {
             name,
@@ -115,7 +115,7 @@ impl Model {
         }
     }
 
-    /// The same for `count` cases, the number of which `run` gets.
+    /// Creates a model of `count` cases, whose number is passed to `run`.
     pub const fn with_cases(
         name: &'static str,
         check: Check,
@@ -130,7 +130,7 @@ impl Model {
     }
 }
 
-/// The engine that runs the caller; none while a panic unwinds.
+/// Returns the engine that runs the caller, or none while a panic unwinds.
 pub(crate) fn engine() -> Engine {
     if panicking() {
         Engine::None
@@ -139,7 +139,7 @@ pub(crate) fn engine() -> Engine {
     }
 }
 
-/// The number of this execution, which is not 0.
+/// Returns the number of this execution, which is not 0.
 pub(crate) fn execution() -> u64 {
     EXECUTION.get()
 }
@@ -188,7 +188,7 @@ impl Point {
     }
 }
 
-/// The number of an atomic of the pool that nothing uses yet.
+/// Takes an unused atomic of the pool, and returns its number.
 pub(crate) fn take_atomic() -> usize {
     let point = Point::new();
 
@@ -204,7 +204,7 @@ pub(crate) fn pool() -> Rc<Vec<loom::sync::atomic::AtomicU64>> {
     with_run(|run| run.pool.clone())
 }
 
-/// The point that belongs to an atomic of the pool, which each load passes.
+/// Returns the point that belongs to an atomic of the pool, which each load passes.
 ///
 /// Of the accesses to an atomic loom remembers the last one only, when it looks for those whose
 /// order matters, and loads do not matter to each other. So a thread that loads and then stores
@@ -214,7 +214,7 @@ pub(crate) fn point(number: usize) -> Rc<Point> {
     with_run(|run| run.points[number].clone())
 }
 
-/// The CPU of this thread.
+/// Returns the CPU of this thread.
 pub(crate) fn cpu() -> u32 {
     if engine() == Engine::None {
         return 0;
@@ -255,15 +255,15 @@ pub(crate) fn traced() -> bool {
     TRACED.get() != 0 && TRACED.get() == EXECUTION.get()
 }
 
-/// Calls `f`, in which vectors get no memory, unless they ask for it with `__GFP_NOFAIL`. To be
-/// called before other threads run.
+/// Calls `f` without memory for vectors, unless they ask for it with `__GFP_NOFAIL`. To be called
+/// before other threads run.
 pub fn without_memory(f: impl FnOnce()) {
     with_run(|run| run.no_memory = true);
     f();
     with_run(|run| run.no_memory = false);
 }
 
-/// Returns `true` if vectors get memory.
+/// Returns `true` if vectors can allocate memory.
 pub(crate) fn has_memory() -> bool {
     engine() == Engine::None || with_run(|run| !run.no_memory)
 }
@@ -319,7 +319,7 @@ pub enum JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// Waits for its end.
+    /// Waits for the end of the thread, and returns its result.
     pub fn join(self) -> T {
         match self {
             Self::Loom(thread) => thread.join().expect("the thread comes to its end"),
@@ -374,7 +374,7 @@ pub fn interrupt_is_due() -> bool {
     with_run(|run| run.interrupts.contains_key(&thread))
 }
 
-/// Lets others run.
+/// Lets other threads run.
 pub fn yield_now() {
     match engine() {
         Engine::None => (),
@@ -383,7 +383,7 @@ pub fn yield_now() {
     }
 }
 
-/// A number below `n`, in random models.
+/// Returns a number below `n`, in random models.
 pub fn random(n: u64) -> u64 {
     use shuttle::rand::Rng;
 
@@ -422,12 +422,12 @@ pub fn run_work() -> bool {
     }
 }
 
-/// An `Arc` of something that is used by several threads.
+/// Creates an `Arc` of a value that is used by several threads.
 pub fn shared<T>(value: T) -> Arc<T> {
     Arc::new(value, crate::alloc::flags::GFP_KERNEL).expect("there is memory")
 }
 
-/// Runs a model, which panics if it fails. Returns how many executions there were.
+/// Runs a model, which panics if it fails. Returns the number of executions.
 pub fn check(model: &Model) -> u64 {
     let before = EXECUTION.get();
 
@@ -489,7 +489,7 @@ fn check_one(check: Check, run: impl Fn() + Clone + Send + Sync + 'static) {
     }
 }
 
-/// The end of an execution: nothing may be left to do.
+/// Checks at the end of an execution that no work is left.
 fn finish() {
     let left = with_run(|run| run.work.len());
 
@@ -497,7 +497,7 @@ fn finish() {
     ENGINE.set(Engine::None);
 }
 
-/// The seed of random models.
+/// Returns the seed of random models.
 pub fn seed() -> u64 {
     env::var("MODELS_SEED")
         .ok()

@@ -57,7 +57,7 @@ pub mod barrier {
         const ORDER: Ordering = Ordering::SeqCst;
     }
 
-    /// A barrier between CPUs.
+    /// Executes a barrier between CPUs.
     #[track_caller]
     pub fn smp_mb<B: Barrier>(_: B) {
         fence(B::ORDER);
@@ -84,7 +84,7 @@ impl<T> Arc<T> {
         std::sync::Arc::ptr_eq(&this.0, &other.0)
     }
 
-    /// The address of the value.
+    /// Returns the address of the value.
     pub fn as_ptr(this: &Self) -> *const T {
         std::sync::Arc::as_ptr(&this.0)
     }
@@ -108,7 +108,7 @@ impl<T: ?Sized> Deref for Arc<T> {
 pub struct ArcBorrow<'a, T>(&'a Arc<T>);
 
 impl<T> Arc<T> {
-    /// Borrows it.
+    /// Borrows the value.
     pub fn as_arc_borrow(&self) -> ArcBorrow<'_, T> {
         ArcBorrow(self)
     }

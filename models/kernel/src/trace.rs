@@ -22,7 +22,7 @@ pub mod event_mutex {
     pub struct Held<'a>(PhantomData<&'a ()>);
 
     impl Held<'_> {
-        /// The model has to see to it that only one thread does this.
+        /// Creates the token. The model must ensure that only one thread uses one.
         pub fn assume() -> Self {
             Self(PhantomData)
         }
@@ -48,7 +48,7 @@ pub mod instance {
             Instance(self.0, PhantomData)
         }
 
-        /// Nothing may use it from here on. It must not be pinned.
+        /// Frees the instance, which must not be pinned and is not used from here on.
         pub fn free(&self) {
             // SAFETY: The memory is freed with `self`.
             unsafe {

@@ -123,7 +123,8 @@ fn explain_write(e: &io::Error) -> String {
     format!("cannot write a record: {why}")
 }
 
-/// Waits up to [`LOOK_EVERY_MS`] for input: the lines that came, or `None` at its end.
+/// Waits up to [`LOOK_EVERY_MS`] for input, and returns the lines that arrived, or `None` at its
+/// end.
 fn lines_read(mut input: &File) -> Result<Option<usize>, String> {
     let mut fds = PollFd {
         fd: input.as_raw_fd(),
@@ -160,7 +161,7 @@ struct Records {
     length: usize,
 }
 
-/// Writes records at once; the number of the last one is in `id`.
+/// Writes records at once. The number of the last one is in `id`.
 ///
 /// Returns 0 if the event has no listener.
 fn write_records(

@@ -141,7 +141,7 @@ const UNUSED: usize = usize::MAX;
 const UNLIKELY: u64 = 0x5eed_0ff5_0dd5_ba11;
 
 impl<T> Atomic<T> {
-    /// An atomic with this value.
+    /// Creates an atomic with this value.
     pub const fn new(value: T) -> Self {
         Self {
             init: UnsafeCell::new(value),
@@ -314,7 +314,7 @@ impl<T: AtomicType> Atomic<T> {
         result
     }
 
-    /// Exclusive access.
+    /// Returns the value, to which the caller has exclusive access.
     pub fn get_mut(&mut self) -> &mut T {
         let value = T::from_bits(self.last());
 

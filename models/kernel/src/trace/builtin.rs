@@ -61,6 +61,8 @@ pub mod event {
     unsafe impl<T> Sync for Event<T> {}
 
     impl<T> Event<T> {
+        /// Creates an event that is not enabled.
+        ///
         /// # Safety
         ///
         /// None.

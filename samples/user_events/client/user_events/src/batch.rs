@@ -48,7 +48,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Returns `true` if it has no records.
+    /// Returns `true` if the batch has no records.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
@@ -133,7 +133,7 @@ fn record_at(records: &[u8], at: usize) -> Option<&[u8]> {
     rest.get(..size)
 }
 
-/// Returns the place of what follows the next `count` records.
+/// Returns the place after the next `count` records.
 fn skip(records: &[u8], mut at: usize, count: usize) -> usize {
     for _ in 0..count {
         match record_at(records, at) {

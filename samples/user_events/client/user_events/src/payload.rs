@@ -50,7 +50,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Creates one without values.
+    /// Creates a payload without values.
     pub fn new() -> Self {
         Self::default()
     }

@@ -128,7 +128,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // If it fails, the word is leaked, and there is nobody to tell.
+        // If it fails, the word is leaked, and the error cannot be reported.
         let _ = self.end();
     }
 }

@@ -61,7 +61,7 @@ const IOC: (c_ulong, c_ulong, u32) = if cfg!(any(
 const IOC_WRITE: c_ulong = IOC.0;
 const IOC_READ: c_ulong = IOC.1;
 
-/// The kernel's `_IOC()` for user_events: the argument is always a pointer.
+/// Returns `_IOC()` of the kernel for user_events, whose argument is always a pointer.
 const fn ioc(direction: c_ulong, number: c_ulong) -> c_ulong {
     (direction << IOC.2)
         | ((size_of::<usize>() as c_ulong) << 16)
@@ -82,7 +82,7 @@ extern "C" {
     fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
 }
 
-/// Returns what a call of `ioctl()` has returned, or its error.
+/// Converts the result of `ioctl()`.
 fn check(result: c_int) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }

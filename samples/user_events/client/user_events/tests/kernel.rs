@@ -32,7 +32,7 @@ fn fresh() -> io::Result<Session> {
     Session::open()
 }
 
-/// The lines of an event in `trace`, without what is before its name.
+/// Returns the lines of an event in `trace`, without the text before its name.
 fn records(name: &str) -> io::Result<Vec<String>> {
     let trace = fs::read_to_string(format!("{TRACEFS}/trace"))?;
     let mark = format!(": {name}: ");
