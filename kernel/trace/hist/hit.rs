@@ -315,7 +315,7 @@ fn handle(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
     }
 }
 
-/// [`handle`] for [`HitPath::LargeOpen`], where actions only store something.
+/// Handles a hit as [`handle`] does, for [`HitPath::LargeOpen`], where actions only store something.
 #[inline(never)]
 fn handle_open(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
     let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
@@ -368,7 +368,8 @@ fn look_up<M: HitContext>(
 /// Counts a hit, and stores its variables. Returns the element and the actions that are to run, or
 /// `None` if the hit was not counted.
 ///
-/// `TEXTS` says whether the histogram may keep texts, `OPEN` whether its path is [`HitPath::LargeOpen`].
+/// `TEXTS` says whether the histogram may keep texts, `OPEN` whether its path is
+/// [`HitPath::LargeOpen`].
 #[inline(always)]
 pub(crate) fn record<'m, const TEXTS: bool, const OPEN: bool, M: HitContext>(
     hist: &'m Histogram,

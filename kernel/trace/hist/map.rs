@@ -315,8 +315,8 @@ impl Map {
         }
     }
 
-    /// Like [`Map::hit`], for long keys, whose words from `end` on are zeroes that may not have been
-    /// written yet.
+    /// Finds or claims an element as [`Map::hit`] does, for long keys, whose words from `end` on are
+    /// zeroes that may not have been written yet.
     #[inline]
     pub(crate) fn hit_long(
         &self,

@@ -83,7 +83,8 @@ impl Room {
         self.noted.len() <= self.count
     }
 
-    /// [`Room::note`] for elements that may come twice, as they change their keys meanwhile.
+    /// Notes elements as [`Room::note`] does; those that are in `elements` twice, as they change
+    /// their keys concurrently, are noted once.
     pub(super) fn note_once(&mut self, elements: impl Iterator<Item = u32>) -> bool {
         self.noted.clear();
         for index in elements {

@@ -8,7 +8,7 @@ use super::*;
 mod tests {
     use super::*;
 
-    /// A record with a string of these bytes after its word.
+    /// Fills a record with a string of these bytes after its word.
     fn named<'a>(record: &'a mut [u8; 512], name: &[u8]) -> Result<&'a [u8]> {
         let end = 4usize.wrapping_add(name.len());
 
