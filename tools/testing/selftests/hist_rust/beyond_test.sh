@@ -51,7 +51,7 @@ log2_parts_shown_and_sorted() {
 
 log2_parts_of_negative_numbers() {
 	need_rust 'it has no .log2=K' || return
-	put dynamic_events 'u:odd s64 n' | q grep ok || return
+	made 'u:odd s64 n' || return
 	ok odd hist:keys=n.log2=1:sort=n.descending || return
 	printf '%s\n' 'reg bit=0 : odd s64 n' 'w 0 u64:0' 'w 0 u64:5' 'w 0 u64:0xfffffffffffffffb' 'w 0 u64:0xfffffffffffffffa' \
 		'w 0 u64:0x8000000000000000' 'w 0 u64:0x7fffffffffffffff' | q ue || return
@@ -111,7 +111,7 @@ statistics_of_values() {
 
 statistics_of_signed_values() {
 	need_rust 'it has no statistics' || return
-	put dynamic_events 'u:odd s32 n' | q grep ok || return
+	made 'u:odd s32 n' || return
 	ok odd hist:keys=common_pid:vals=n.min,n.max,n.avg:nohitcount:sort=n.avg || return
 	trigger_is odd 'hist:keys=common_pid:vals=n.min,n.max,n.avg:sort=n.avg:size=2048:nohitcount [active]' || return
 	printf '%s\n' 'reg bit=0 : odd s32 n' 'w 0 u32:0xfffffff9' 'w 0 u32:0xfffffffd' 'w 0 u32:2' | q ue || return
@@ -157,7 +157,7 @@ statistics_are_refused() {
 
 onmin_saves_and_traces() {
 	need_rust 'it has no onmin()' || return
-	fresh && synth 'syn u64 total' | q grep ok || return
+	fresh && made_synth 'syn u64 total' || return
 	ok num 'hist:keys=id:x1=total:onmin($x1).save(delta):onmin($x1).trace(syn,$x1)' || return
 	trigger_is num 'hist:keys=id:vals=hitcount:x1=total:sort=hitcount:size=2048:onmin($x1).save(delta):onmin($x1).trace(syn,$x1) [active]' || return
 	: >trace
@@ -240,7 +240,7 @@ reuse_is_part_of_the_command() {
 	refused pair hist:name=foo:keys=id:x1=total 'Invalid argument' "$(entry pair "$MISMATCH" hist:name=foo:keys=id:x1=total name=foo)" || return
 	drop num
 	# One without variables can be changed. Without the clause, it is another one.
-	synth 'syn u64 total' | q grep ok || return
+	made_synth 'syn u64 total' || return
 	c='hist:keys=id:sort=id:reuse:onmatch(user_events.pair).trace(syn,total)'
 	ok num "$c" && q num 7 0 0 a && ok num "$c:pause" && q num 7 0 0 a && ok num "$c:cont" || return
 	trigger_is num 'hist:keys=id:vals=hitcount:sort=id:size=2048:reuse:onmatch(user_events.pair).trace(syn,total) [active]' || return
@@ -283,7 +283,7 @@ raw_is_for_programs() {
 		q num 255 17 9 a || return
 	same "$(cat $E/num/hist_raw)" $'id\tdelta.from\tdelta.to\thitcount\n255\t10\t19\t1\n\nid.log2\ttotal.from\ttotal.to\thitcount\n8\t8\t9\t1' || return
 	# Signed whatever the modifier, and the sum that an average is of.
-	put dynamic_events 'u:odd s32 n' | q grep ok && ok odd hist:keys=n.hex:vals=n.hex,n.avg:sort=n || return
+	made 'u:odd s32 n' && ok odd hist:keys=n.hex:vals=n.hex,n.avg:sort=n || return
 	printf '%s\n' 'reg bit=0 : odd s32 n' 'w 0 u32:0xfffffff9' 'w 0 u32:0xfffffff9' | q ue || return
 	same "$(cat $E/odd/hist_raw)" $'n\thitcount\tn\tn.sum\n-7\t2\t-14\t-14' || return
 	drop num && ok num hist:keys=common_pid.execname && q num 1 0 0 a || return

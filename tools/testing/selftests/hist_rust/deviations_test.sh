@@ -32,7 +32,7 @@ dev_string_modifier__command_name() {
 # Each modifier for numbers, of a stack that is a key, a value or a variable.
 dev_string_modifier__stacks() {
 	local m f c stacked=events/synthetic/stacked/trigger
-	fresh && synth 'stacked u64 val; unsigned long[] stk' | q grep ok || return
+	fresh && made_synth 'stacked u64 val; unsigned long[] stk' || return
 	for m in hex sym sym-offset syscall log2 buckets=4 usecs percent graph; do
 		f=common_stacktrace
 		for c in "keys=$f.$m" "keys=id:vals=$f.$m" "keys=id:x1=$f.$m"; do
@@ -154,13 +154,13 @@ dev_incompatible_keys__refused() {
 }
 
 dev_synth_param_type__number_for_a_string() {
-	fresh && synth 'st char[8] text' | q grep ok || return
+	fresh && made_synth 'st char[8] text' || return
 	refused_clean num 'hist:keys=id:xx=total:onmax($xx).trace(st,$xx)' 'Invalid argument' "$(entry num \
 		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:onmax($xx).trace(st,$xx)' '$xx)')"
 }
 
 dev_synth_param_type__string_for_a_number() {
-	fresh && synth 'nr u64 number' | q grep ok || return
+	fresh && made_synth 'nr u64 number' || return
 	refused_clean num 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' 'Invalid argument' "$(entry num \
 		"Param type doesn't match synthetic event field type" 'hist:keys=id:xx=total:ss=tag:onmax($xx).trace(nr,$ss)' '$ss)')"
 }
@@ -168,7 +168,7 @@ dev_synth_param_type__string_for_a_number() {
 # The field is elsewhere in the record of the other event.
 dev_named_layout__refused() {
 	local c=hist:name=foo:keys=id
-	fresh && put dynamic_events 'u:moved u64 first; u32 id' | q grep ok && ok num $c || return
+	fresh && made 'u:moved u64 first; u32 id' && ok num $c || return
 	refused_clean moved $c 'Invalid argument' \
 		"$(entry moved "Named hist trigger doesn't match existing named trigger (includes variables)" $c name=foo:keys=id)"
 }
@@ -176,8 +176,8 @@ dev_named_layout__refused() {
 # So are those that only the actions read.
 dev_named_layout__of_actions() {
 	local a c no="Named hist trigger doesn't match existing named trigger (includes variables)"
-	fresh && synth 'syn u32 aa' | q grep ok && put dynamic_events 'u:first u32 id; u32 aa' | q grep ok &&
-		put dynamic_events 'u:moved u32 id; u64 pad; u32 aa' | q grep ok || return
+	fresh && made_synth 'syn u32 aa' && made 'u:first u32 id; u32 aa' &&
+		made 'u:moved u32 id; u64 pad; u32 aa' || return
 	for a in 'save(aa)' 'trace(syn,aa)'; do
 		c="hist:name=foo:keys=id:x1=id:onmax(\$x1).$a"
 		ok first "$c" && refused_clean moved "$c" 'Invalid argument' "$(entry moved "$no" "$c" name=foo)" || return
@@ -199,7 +199,7 @@ dev_syscall_number__of_64_bits() {
 
 # A variable of an array that is full.
 dev_full_array__all_of_it() {
-	fresh && synth 'st char[] text' | q grep ok && ok num 'hist:keys=id:s1=tag:x1=total:onchange($x1).trace(st,$s1)' || return
+	fresh && made_synth 'st char[] text' && ok num 'hist:keys=id:s1=tag:x1=total:onchange($x1).trace(st,$s1)' || return
 	q num 1 0 5 abcdefgh
 	records_are 'st: text=abcdefgh'
 }
@@ -213,7 +213,7 @@ dev_full_array__as_a_key() {
 # Looked up by a string with more room, and by one of varying length.
 dev_full_array__found_by_other_strings() {
 	local wide='wide u32 id; char[16] tag'
-	fresh && put dynamic_events "u:$wide" | q grep ok && ok num hist:keys=tag:x1=total || return
+	fresh && made "u:$wide" && ok num hist:keys=tag:x1=total || return
 	ok text 'hist:keys=msg:vals=$x1' && ok wide 'hist:keys=tag:vals=$x1' || return
 	q num 1 0 5 abcdefgh
 	q text 1 abcdefgh
@@ -234,7 +234,7 @@ quotients() { # EXPRESSION TOTAL...
 
 dev_floor_division__by_constants() {
 	local n t want
-	fresh && synth 'ex u64 rr' | q grep ok || return
+	fresh && made_synth 'ex u64 rr' || return
 	for n in 3 5 7 10 100 1000 999999; do
 		want=
 		for t in $((n + 1)) $((2 * n - 1)) $((2 * n)) 1048575 1048576 123456789; do want+="$((t / n)) "; done
@@ -272,7 +272,7 @@ dev_signed_output__maximum() {
 # A bucket has the sign of its field, and so has what begins with one.
 dev_signed_output__parameters() {
 	local c='hist:keys=id:xx=delta.buckets=10+0:onchange($xx).trace'
-	fresh && synth 'without u32 val' 'with int val' | q grep ok || return
+	fresh && made_synth 'without u32 val' 'with int val' || return
 	refused_clean num "$c(without,\$xx)" 'Invalid argument' \
 		"$(entry num "Param type doesn't match synthetic event field type" "$c(without,\$xx)" '$xx)')" || return
 	ok num "$c(with,\$xx)" && q num 1 -1 5 a 1 17 5 a || return
@@ -282,7 +282,7 @@ with: val=10' && same "$(sed -n '/var.name: xx$/,/is_signed/s/^ *is_signed: //p'
 
 # The bounds of the first and the last bucket do not fit in 64 bits with a sign.
 dev_signed_output__outer_buckets() {
-	fresh && put dynamic_events 'u:wide s64 sl' | q grep ok && ok wide hist:keys=sl.buckets=10:sort=sl || return
+	fresh && made 'u:wide s64 sl' && ok wide hist:keys=sl.buckets=10:sort=sl || return
 	printf '%s\n' 'reg bit=0 : wide s64 sl' 'w 0 u64:9223372036854775808' 'w 0 u64:18446744073709551615' \
 		'w 0 u64:5' 'w 0 u64:9223372036854775807' | ue >"$tmp/log"
 	same "$(rows $E/wide | sed 's/ } .*//')" '{ sl: ~ -9223372036854775810--9223372036854775801
@@ -338,7 +338,7 @@ dev_same_spelling__of_the_same_field() {
 # A stack of the record is the same with the modifier: what is shown removes it, too.
 dev_stack_spelling__of_the_same_field() {
 	local f=events/synthetic/stacked/trigger c a b rc=0
-	fresh && synth 'stacked u64 val; unsigned long[] stk' | q grep ok || return
+	fresh && made_synth 'stacked u64 val; unsigned long[] stk' || return
 	for c in keys=STACK keys=STACK,val keys=val:s2=STACK; do
 		for a in stk{,.stacktrace}; do
 			for b in stk{,.stacktrace}; do
@@ -356,7 +356,7 @@ dev_stack_spelling__of_the_same_field() {
 dev_long_qualified__shown() {
 	local long line
 	long=$(printf 'l%.0s' $(seq 245))
-	fresh && put dynamic_events "u:$long u32 id" | q grep ok && ok "$long" hist:keys=id:x1=id || return
+	fresh && made "u:$long u32 id" && ok "$long" hist:keys=id:x1=id || return
 	line="hist:keys=id:vals=hitcount:yy=user_events.$long.\$x1:sort=hitcount:size=2048"
 	ok num "hist:keys=id:yy=user_events.$long.\$x1" && trigger_is num "$line [active]" && ok num "!$line" &&
 		trigger_is num 'num: no trigger' || return
@@ -461,7 +461,7 @@ dev_read_once_all__nothing_is_used_up() {
 
 dev_exact_action__synthetic_event_of_that_name() {
 	local n
-	fresh && synth 'save_it u64 number' 'snapshot_it u64 number' 'trace_it u64 number' | q grep ok || return
+	fresh && made_synth 'save_it u64 number' 'snapshot_it u64 number' 'trace_it u64 number' || return
 	for n in save_it snapshot_it trace_it; do
 		: >trace
 		ok num "hist:keys=id:x1=total:onmax(\$x1).$n(\$x1)" || return
@@ -513,7 +513,7 @@ dev_named_pins__every_instance() {
 }
 
 dev_same_variable__by_two_handlers() {
-	fresh && synth 'one u64 lat' 'two u64 lat' | q grep ok && ok num hist:keys=id:x1=total || return
+	fresh && made_synth 'one u64 lat' 'two u64 lat' && ok num hist:keys=id:x1=total || return
 	ok pair 'hist:keys=id:lat=total-$x1:onmatch(user_events.num).trace(one,$lat):onmatch(user_events.num).trace(two,$lat)' || return
 	q mixed num 1 0 10 a pair 1 0 17
 	records_are 'one: lat=7
@@ -531,7 +531,7 @@ dev_clock_kept__records_stay() {
 }
 
 dev_text_change__each_new_text() {
-	fresh && synth 'changed char[] text' | q grep ok && ok num 'hist:keys=id:ss=tag:onchange($ss).trace(changed,$ss)' || return
+	fresh && made_synth 'changed char[] text' && ok num 'hist:keys=id:ss=tag:onchange($ss).trace(changed,$ss)' || return
 	q num 1 0 0 one 1 0 0 two 1 0 0 two 1 0 0 three
 	records_are 'changed: text=one
 changed: text=two
@@ -539,7 +539,7 @@ changed: text=three'
 }
 
 dev_stack_header__a_line_of_its_own() {
-	fresh && synth 'first u64 val; unsigned long[] stk' | q grep ok && ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
+	fresh && made_synth 'first u64 val; unsigned long[] stk' && ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
 	on events/synthetic/first hist:keys=stk.stacktrace && q num 1 0 5 a || return
 	same "$(grep '^{' events/synthetic/first/hist)" '{ stk.stacktrace:'
 }
@@ -565,7 +565,7 @@ helper_command='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,use
 # Others refer to the helper when the one that it was made for goes.
 dev_helper_goes__with_the_last_reference() {
 	need_rust 'the kernel warns' || return
-	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num hist:keys=id:st=total || return
+	fresh && made_synth 'syn u64 lat; s32 delta' && ok num hist:keys=id:st=total || return
 	ok pair "$helper_command" && ok text 'hist:keys=id:vals=$synthetic_delta' && ok pair "!$helper_command" || return
 	same "$(triggers num | wc -l)" 2 && ok text '!hist:keys=id:vals=$synthetic_delta' && same "$(triggers num | wc -l)" 1
 }
@@ -573,7 +573,7 @@ dev_helper_goes__with_the_last_reference() {
 dev_helper_command__with_a_long_filter() {
 	local ids
 	ids=$(printf ' || id == %d' $(seq 100 140))
-	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num "hist:keys=id:st=total if id == 1$ids" && ok pair "$helper_command" || return
+	fresh && made_synth 'syn u64 lat; s32 delta' && ok num "hist:keys=id:st=total if id == 1$ids" && ok pair "$helper_command" || return
 	q mixed num 1 5 10 a pair 1 0 17
 	records_are 'syn: lat=7 delta=5'
 }
@@ -582,7 +582,7 @@ dev_helper_command__with_a_long_filter() {
 # to be counted as lost.
 dev_losses_counted__deep_chain() {
 	local i hits=''
-	fresh && synth 'n1 u64 val' 'n2 u64 val' 'n3 u64 val' 'n4 u64 val' 'n5 u64 val' | q grep ok || return
+	fresh && made_synth 'n1 u64 val' 'n2 u64 val' 'n3 u64 val' 'n4 u64 val' 'n5 u64 val' || return
 	ok num 'hist:keys=id:xx=total:onchange($xx).trace(n1,$xx)' || return
 	for i in 1 2 3 4; do
 		on "events/synthetic/n$i" "hist:keys=val:x$i=val:onchange(\$x$i).trace(n$((i + 1)),\$x$i)" || return
@@ -616,7 +616,7 @@ dev_hist_cgroup__accounted() {
 # The event of the first of two sharers goes.
 dev_named_event_gone__the_other_stays() {
 	need_rust 'a pointer to freed memory is used' || return
-	fresh && put dynamic_events 'u:goes u32 id; u32 part; u64 total' | q grep ok && ok goes hist:name=foo:keys=id:x1=total && ok pair hist:name=foo:keys=id:x1=total || return
+	fresh && made 'u:goes u32 id; u32 part; u64 total' && ok goes hist:name=foo:keys=id:x1=total && ok pair hist:name=foo:keys=id:x1=total || return
 	ok goes '!hist:name=foo:keys=id:x1=total' && same "$(put dynamic_events '-:goes u32 id; u32 part; u64 total')" ok || return
 	q pair 1 0 3
 	ok num 'hist:keys=id:vals=$x1' && q num 1 0 0 a && rows_are num '{ id:          1 } hitcount:          1  x1:          3' || return

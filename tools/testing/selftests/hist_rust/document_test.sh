@@ -95,7 +95,7 @@ handlers() {
 	fresh || return
 	for a in 'wakeup_latency(' 'trace(wakeup_latency,'; do
 		c='hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).'$a'$wakeup_lat,next_pid)'
-		synth 'wakeup_latency u64 lat; pid_t pid' | q grep ok && on $waking "$ts0" && on $switch "$c" || return
+		made_synth 'wakeup_latency u64 lat; pid_t pid' && on $waking "$ts0" && on $switch "$c" || return
 		: >trace
 		sleepers
 		grep -qE ': wakeup_latency: lat=[0-9]+ pid=[0-9]+$' trace || return
@@ -110,7 +110,7 @@ handlers() {
 onmatch() {
 	local s='wakeup_latency u64 lat; pid_t pid; char comm[16]'
 	local c='hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).wakeup_latency($wakeup_lat,next_pid,next_comm)'
-	fresh && synth "$s" | q grep ok && on $waking "$ts0" && on $switch "$c" && on events/synthetic/wakeup_latency 'hist:keys=comm' || return
+	fresh && made_synth "$s" && on $waking "$ts0" && on $switch "$c" && on events/synthetic/wakeup_latency 'hist:keys=comm' || return
 	sleepers
 	debug_is onmatch $waking $switch || return
 	grep -qE '^\{ comm: sleep +\} hitcount: +[1-9]' events/synthetic/wakeup_latency/hist || return
@@ -158,7 +158,7 @@ onmax_snapshot() {
 field_variable() {
 	local s='wakeup_latency u64 lat; pid_t pid; int prio'
 	local c='hist:keys=next_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).wakeup_latency($wakeup_lat,next_pid,prio)'
-	fresh && synth "$s" | q grep ok && on $waking "$ts0" && on $switch "$c" || return
+	fresh && made_synth "$s" && on $waking "$ts0" && on $switch "$c" || return
 	sleepers
 	debug_is field-variable $waking $switch || return
 	grep -qE ': wakeup_latency: lat=[0-9]+ pid=[0-9]+ prio=120$' trace || return
@@ -168,7 +168,7 @@ field_variable() {
 alias() {
 	local s='wakeup_latency u64 lat; pid_t pid; char comm[16]' w='hist:keys=pid:waking_pid=pid:ts0=common_timestamp.usecs'
 	local c='hist:keys=next_pid:woken_pid=$waking_pid:wakeup_lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).wakeup_latency($wakeup_lat,$woken_pid,next_comm)'
-	fresh && synth "$s" | q grep ok && on $waking "$w" && on $switch "$c" || return
+	fresh && made_synth "$s" && on $waking "$w" && on $switch "$c" || return
 	sleepers
 	debug_is alias $waking $switch || return
 	grep -qE ': wakeup_latency: lat=[0-9]+ pid=[0-9]+ comm=sleep$' trace || return

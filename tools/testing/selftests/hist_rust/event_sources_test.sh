@@ -78,7 +78,7 @@ uprobes() {
 # In the top instance only: a probe of a user event in another one leaves that in use.
 event_probes() {
 	local e=events/probes/hist_ep c=hist:keys=id:vals=total rc=0
-	fresh && put dynamic_events 'e:probes/hist_ep user_events/num id=$id total=$total' | q grep ok || return
+	fresh && made 'e:probes/hist_ep user_events/num id=$id total=$total' || return
 	on $e "$c" && echo 1 >$e/enable || rc=1
 	busy q num 1 0 5 a 2 0 7 a
 	on $e "$c:pause" && adds_up $e/hist || rc=1
@@ -89,7 +89,7 @@ event_probes() {
 }
 
 synthetic_and_user_events() {
-	fresh && synth 'syn u64 total' | q grep ok && ok num 'hist:keys=id:x1=total:onchange($x1).trace(syn,$x1)' || return
+	fresh && made_synth 'syn u64 total' && ok num 'hist:keys=id:x1=total:onchange($x1).trace(syn,$x1)' || return
 	counted events/synthetic/syn hist:keys=total busy q num 1 0 5 a 2 0 7 a 1 0 6 a 2 0 8 a || return
 	drop num
 	counted $E/num hist:keys=id,tag:vals=total busy q num 1 0 5 a 2 0 7 a
@@ -100,7 +100,7 @@ synthetic_and_user_events() {
 like_libraries() {
 	local a='hist:keys=pid:__arg_41_1=common_timestamp.usecs,__arg_41_2=prio' rc=0
 	local b='hist:keys=next_pid:__lat_41_3=common_timestamp.usecs-$__arg_41_1,__arg_41_4=$__arg_41_2:onmatch(sched.sched_waking).trace(wake_lat,$__lat_41_3,$__arg_41_4,next_comm)'
-	fresh && put dynamic_events 's:wake_lat u64 lat; int prio; char[16] comm' | q grep ok || return
+	fresh && made 's:wake_lat u64 lat; int prio; char[16] comm' || return
 	mkdir instances/lib
 	on instances/lib/events/sched/sched_waking "$a" && on instances/lib/events/sched/sched_switch "$b" || rc=1
 	on instances/lib/events/synthetic/wake_lat hist:keys=comm:vals=lat || rc=1
@@ -195,7 +195,7 @@ rtla_under_load() {
 # The output of trigger is saved, removes all triggers, and restores them.
 saved_and_restored() {
 	local saved e
-	fresh && synth 'syn u64 lat; char[8] tag' | q grep ok || return
+	fresh && made_synth 'syn u64 lat; char[8] tag' || return
 	ok num 'hist:keys=id:x1=total,s1=tag' && ok num 'hist:keys=tag,id.hex:vals=delta.hex' &&
 		ok num 'hist:keys=id.log2:vals=total.percent:sort=hitcount.descending if id > 1' || return
 	ok pair 'hist:keys=id:lat=total-$x1:onmatch(user_events.num).trace(syn,$lat,$s1)' || return

@@ -97,7 +97,7 @@ grammar_limits() {
 # All keys have 504 bytes at most, each rounded up to a multiple of eight.
 grammar_key_bytes() {
 	local desc='bytes char[256] aa; char[248] bb; char[249] cc; char[8] dd; char[248] ee' c a b n
-	fresh && put dynamic_events "u:$desc" | q grep ok || return
+	fresh && made "u:$desc" || return
 	for c in aa,bb bb,cc bb,dd,ee aa,common_stacktrace; do
 		ok bytes "hist:keys=$c" && drop bytes || return
 	done
@@ -128,7 +128,7 @@ grammar_filter() {
 
 fields_numbers() {
 	fresh || return
-	put dynamic_events 'u:wide s8 sb; u8 ub; s16 sh; u16 uh; s32 sw; u32 uw; s64 sl; u64 ul' | q grep ok || return
+	made 'u:wide s8 sb; u8 ub; s16 sh; u16 uh; s32 sw; u32 uw; s64 sl; u64 ul' || return
 	ok wide 'hist:keys=ub,uh,uw:vals=ul' && ok wide 'hist:keys=sb,sh,sw:vals=sl' || return
 	ue <<-END >"$tmp/log"
 		reg bit=0 : wide s8 sb; u8 ub; s16 sh; u16 uh; s32 sw; u32 uw; s64 sl; u64 ul
@@ -167,7 +167,7 @@ fields_special() {
 # a variable, and the number of the task as a value.
 fields_execname() {
 	local e=events/timer/hrtimer_expire_entry
-	fresh && synth 'ran char[] comm; u64 total' | q grep ok || return
+	fresh && made_synth 'ran char[] comm; u64 total' || return
 	ok num 'hist:keys=id:c1=common_pid.execname:x1=total:onchange($x1).trace(ran,$c1,$x1)' && trigger_is num \
 		'hist:keys=id:vals=hitcount:c1=common_pid.execname,x1=total:sort=hitcount:size=2048:onchange($x1).trace(ran,$c1,$x1) [active]' || return
 	cp "$UEDRIVE" "$tmp/another" || return
@@ -188,7 +188,7 @@ ran: comm=another total=7' || return
 fields_refused() {
 	local c
 	fresh || return
-	put dynamic_events 'u:odd struct blob raw 12; u32 id' | q grep ok || return
+	made 'u:odd struct blob raw 12; u32 id' || return
 	refused_clean odd hist:keys=raw 'Cannot allocate memory' &&
 		refused_clean odd hist:keys=none 'Invalid argument' "$(entry odd "Couldn't find field" hist:keys=none none)" || return
 	for c in '' : :vals=id; do
@@ -274,18 +274,19 @@ modifiers_refused() {
 value_of() { # EXPRESSION DELTA TOTAL
 	drop num
 	: >trace
-	put $E/num/trigger "hist:keys=id:rr=$1:onchange(\$rr).trace(ex,\$rr)" | q grep ok || {
+	append $E/num/trigger "hist:keys=id:rr=$1:onchange(\$rr).trace(ex,\$rr)"
+	[ "$REPLY" = ok ] || {
 		echo "# $1 is refused"
 		elog | sed 's/^/#   /'
 	}
 	q num 1 "$2" "$3" a
-	grep -o 'rr=.*' trace | sed 's/^rr=//'
+	sed -n 's/.*rr=//p' trace
 }
 
 expressions_values() {
 	local x want
 	fresh || return
-	synth 'ex u64 rr' | q grep ok || return
+	made_synth 'ex u64 rr' || return
 	while read -r x want; do
 		same "$x: $(value_of "$x" 3 1000)" "$x: $want" || return
 	done <<-'END'
@@ -393,7 +394,7 @@ variables_definitions() {
 
 variables_alias() {
 	fresh || return
-	synth 'al u64 val' | q grep ok || return
+	made_synth 'al u64 val' || return
 	ok num hist:keys=id:x1=total && ok pair 'hist:keys=id:yy=$x1:onmatch(user_events.num).trace(al,$yy)' || return
 	q mixed num 1 0 42 a pair 1 0 0 pair 1 0 0
 	records_are 'al: val=42
@@ -402,7 +403,7 @@ al: val=42'
 
 variables_strings() {
 	fresh || return
-	synth 'st char[] text; char[8] tag; u64 total' | q grep ok || return
+	made_synth 'st char[] text; char[8] tag; u64 total' || return
 	ok num 'hist:keys=id:s1=tag:s2=tag:x1=total:onchange($x1).trace(st,$s1,$s2,$x1)' || return
 	q num 1 0 5 five 1 0 5 same 1 0 6 longest
 	records_are 'st: text=five tag=five total=5
@@ -412,7 +413,7 @@ st: text=longest tag=longest total=6'
 # An address in a variable is a number.
 variables_sym() {
 	local c='x1=total.sym:onchange($x1).trace(ex,$x1)'
-	fresh && synth 'ex u64 rr' | q grep ok && ok num "hist:keys=id:$c" && trigger_is num \
+	fresh && made_synth 'ex u64 rr' && ok num "hist:keys=id:$c" && trigger_is num \
 		"hist:keys=id:vals=hitcount:x1=total.sym:sort=hitcount:size=2048:${c#*:} [active]" || return
 	q num 1 0 39 a 1 0 18446744073709551615 a
 	records_are 'ex: rr=39
@@ -423,7 +424,7 @@ ex: rr=18446744073709551615'
 
 handlers_onmatch() {
 	fresh || return
-	synth 'syn u64 lat; u32 id' | q grep ok || return
+	made_synth 'syn u64 lat; u32 id' || return
 	ok num hist:keys=id:st=total && ok pair 'hist:keys=id:lat=total-$st:onmatch(user_events.num).trace(syn,$lat,id)' &&
 		on events/synthetic/syn hist:keys=id,lat:sort=id || return
 	q mixed num 1 0 100 x pair 1 0 150 pair 1 0 170 num 2 0 200 x pair 2 0 275 pair 3 0 999
@@ -447,7 +448,7 @@ handlers_onmax_onchange() {
 handlers_refused() {
 	local c msg text
 	fresh || return
-	synth 'syn u64 lat; u32 id' | q grep ok || return
+	made_synth 'syn u64 lat; u32 id' || return
 	while IFS='|' read -r c msg text; do
 		refused_clean pair "hist:keys=id:$c" 'Invalid argument' "$(entry pair "$msg" "hist:keys=id:$c" "$text")" || return
 	done <<-'END'
@@ -469,7 +470,7 @@ handlers_refused() {
 actions_field_of_match() {
 	local c='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn2($lat,user_events.num.delta,user_events.num.tag)'
 	fresh || return
-	synth 'syn2 u64 lat; s32 delta; char[8] tag' | q grep ok || return
+	made_synth 'syn2 u64 lat; s32 delta; char[8] tag' || return
 	ok num 'hist:keys=id:st=total' && ok pair "$c" || return
 	trigger_is num 'hist:keys=id:vals=hitcount:st=total:sort=hitcount:size=2048 [active]
 hist:keys=id:vals=hitcount:synthetic_delta=delta:sort=hitcount:size=2048 [active]
@@ -482,7 +483,7 @@ hist:keys=id:vals=hitcount:synthetic_tag=tag:sort=hitcount:size=2048 [active]' |
 
 actions_several() {
 	fresh || return
-	synth 'mx u64 top; u32 id' 'ch u64 now' | q grep ok || return
+	made_synth 'mx u64 top; u32 id' 'ch u64 now' || return
 	ok pair 'hist:keys=id:vv=total:onmax($vv).trace(mx,$vv,id):onchange($vv).trace(ch,$vv):onmax($vv).save(part)' || return
 	q pair 1 0 5 1 0 3 1 0 3 1 0 9
 	records_are 'mx: top=5 id=1
@@ -497,17 +498,17 @@ ch: now=9' && trigger_is pair \
 # event that joins it.
 actions_of_a_name() {
 	local c='hist:name=foo:keys=id:x1=id:onmax($x1).save(aa)' i=instances/joins rc=0
-	fresh && put dynamic_events 'u:with u32 id; u32 aa' | q grep ok &&
-		put dynamic_events 'u:without u32 id; u32 bb' | q grep ok && ok with "$c" || return
+	fresh && made 'u:with u32 id; u32 aa' &&
+		made 'u:without u32 id; u32 bb' && ok with "$c" || return
 	refused_clean without "$c" 'Invalid argument' "$(entry without "Couldn't find field" "$c" aa)
 $(entry without "Couldn't parse field variable" "$c" aa)
 $(entry without "Couldn't create field variable" "$c" aa)" || return
 	c='hist:name=baz:keys=id:y1=id:onmax($y1).trace(narrow,aa)'
-	put dynamic_events 'u:wide u32 id; u64 aa' | q grep ok && synth 'narrow u32 aa' | q grep ok && ok with "$c" || return
+	made 'u:wide u32 id; u64 aa' && made_synth 'narrow u32 aa' && ok with "$c" || return
 	refused_clean wide "$c" 'Invalid argument' \
 		"$(entry wide "Param type doesn't match synthetic event field type" "$c" 'aa)')" || return
 	drop with
-	synth 'syn u64 val; s32 delta' | q grep ok && ok num hist:keys=id:ts0=total || return
+	made_synth 'syn u64 val; s32 delta' && ok num hist:keys=id:ts0=total || return
 	c='hist:name=bar:keys=id:onmatch(user_events.num).trace(syn,$ts0,delta)'
 	mkdir $i && ok pair "$c" && ok text "$c" || rc=1
 	same "$(put $i/$E/pair/trigger "$c")" 'Invalid argument' && grep -q "error: Couldn't find param$" $i/error_log || rc=1

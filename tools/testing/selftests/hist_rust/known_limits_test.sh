@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 # Failures that error_log says nothing about.
 kept_unlogged__no_entry() {
 	local c
-	fresh && put dynamic_events 'u:odd u32 id; struct blob raw 3' | q grep ok || return
+	fresh && made 'u:odd u32 id; struct blob raw 3' || return
 	for c in hist hist: hist:vals=total hist:keys=id:nosuch hist:keys=id:size=0 hist:keys=id:size=x \
 		hist:keys=id,delta,total,tag hist:keys=id:vals=id,delta,total hist:keys=id:x1=total+ \
 		'hist:keys=id:x1=total:onmax($x1' 'hist:keys=id if'; do
@@ -38,7 +38,7 @@ kept_remove_nothing__succeeds() {
 
 kept_after_action__is_ignored() {
 	local c
-	fresh && synth 'syn u64 total' | q grep ok || return
+	fresh && made_synth 'syn u64 total' || return
 	for c in 'onmax($x1).save(delta)nonsense' 'onmax($x1).save(delta' 'onmax($x1).trace(syn,$x1)nonsense' 'onmax($x1).trace(syn,$x1'; do
 		: >trace
 		ok num "hist:keys=id:x1=total:$c" && q num 1 3 5 a || return
@@ -59,7 +59,7 @@ kept_limits__of_clauses() {
 	v=$(printf ':v%d=total' $(seq 16))
 	ok num "hist:keys=id$v" && drop num && same "$(put $E/num/trigger "hist:keys=id$v:v17=total")" 'Invalid argument' || return
 	# A parameter of one character.
-	put dynamic_events 'u:one u32 a; u32 id' | q grep ok || return
+	made 'u:one u32 a; u32 id' || return
 	same "$(put $E/one/trigger 'hist:keys=id:x1=id:onmax($x1).save(a)')" 'Invalid argument'
 }
 
@@ -68,14 +68,14 @@ kept_limits__of_references() {
 	local sixteen more i
 	sixteen=$(printf ':v%d=total' $(seq 16))
 	fresh && ok num "hist:keys=id$sixteen" || return
-	put dynamic_events 'u:other u32 id; u64 total' | q grep ok && ok other hist:keys=id:w1=total || return
+	made 'u:other u32 id; u64 total' && ok other hist:keys=id:w1=total || return
 	more=$(for i in $(seq 16); do printf ':y%d=$v%d' "$i" "$i"; done)
 	ok pair "hist:keys=id$more" && drop pair || return
 	more=$(for i in $(seq 8); do printf ':y%d=$v%d+$v%d' "$i" $((2 * i - 1)) $((2 * i)); done)
 	ok pair "hist:keys=id$more" && drop pair || return
 	same "$(put $E/pair/trigger "hist:keys=id$more:z1=\$w1")" 'Invalid argument' || return
 	same "$(put $E/pair/trigger "hist:keys=id$more:onmax(\$y1).save(part)")" 'Cannot allocate memory' || return
-	trigger_is pair 'pair: no trigger' && synth 'syn u64 total' | q grep ok || return
+	trigger_is pair 'pair: no trigger' && made_synth 'syn u64 total' || return
 	same "$(put $E/other/trigger "hist:keys=id:x1=total:onmax(\$x1).trace(syn$(printf ',$x1%.0s' $(seq 65)))")" 'Invalid argument' &&
 		grep -q 'Too many action params' error_log
 }
@@ -167,7 +167,7 @@ longest_stack() { # of the d1, d2 or d3 in trace, or of a histogram
 # where the task switches, and deeper in a histogram of a histogram's event.
 deep_stack_in_an_event() {
 	local i e=sched/sched_switch
-	fresh && synth 'd1 u64 xx; unsigned long[] stk' 'd2 u64 xx; unsigned long[] stk' 'd3 u64 xx; unsigned long[] stk' | q grep ok || return
+	fresh && made_synth 'd1 u64 xx; unsigned long[] stk' 'd2 u64 xx; unsigned long[] stk' 'd3 u64 xx; unsigned long[] stk' || return
 	on events/$e 'hist:keys=prev_pid:x1=common_timestamp:s1=common_stacktrace:onchange($x1).trace(d1,$x1,$s1)' || return
 	for i in 2 3; do
 		on events/synthetic/d$((i - 1)) "hist:keys=xx:x$i=xx:s$i=common_stacktrace:onchange(\$x$i).trace(d$i,\$x$i,\$s$i)" || return

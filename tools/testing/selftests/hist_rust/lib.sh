@@ -17,9 +17,14 @@ export UEDRIVE
 # shellcheck source=/dev/null
 . "$ue/ktap.sh"
 tmp=${tmp:?made by ktap.sh}
+# It is started very often: from a file in memory.
+cp "$UEDRIVE" "$tmp/uedrive" && UEDRIVE=$tmp/uedrive
 
 # True if the histograms of this kernel are those in Rust.
-hist_is_rust() { zgrep -q '^CONFIG_HIST_TRIGGERS_RUST=y' /proc/config.gz; }
+hist_is_rust() {
+	[ -n "${is_rust-}" ] || is_rust=$(zgrep -c '^CONFIG_HIST_TRIGGERS_RUST=y' /proc/config.gz)
+	[ "$is_rust" != 0 ]
+}
 
 # For what would harm the run on the C implementation.
 need_rust() { # WHY
@@ -42,11 +47,10 @@ ok() { # EVENT COMMAND
 }
 
 on() { # EVENTDIR COMMAND
-	local got
 	: >error_log
-	got=$(put "$1/trigger" "$2")
-	[ "$got" = ok ] && return
-	echo "# $1: $2: $got"
+	append "$1/trigger" "$2"
+	[ "$REPLY" = ok ] && return
+	echo "# $1: $2: $REPLY"
 	elog | sed 's/^/#   /'
 	return 1
 }
@@ -54,10 +58,9 @@ on() { # EVENTDIR COMMAND
 # A trigger that has to be refused: the error, and all that error_log says (or
 # nothing).
 refused() { # EVENT COMMAND ERROR [LOG]
-	local got
 	: >error_log
-	got=$(put "$E/$1/trigger" "$2")
-	same "$2: $got" "$2: $3" && same "$(elog)" "${4-}"
+	append "$E/$1/trigger" "$2"
+	same "$2: $REPLY" "$2: $3" && take_log && same "$REPLY" "${4-}"
 }
 
 # Taken by mistake would be the worst: leave nothing.
@@ -75,21 +78,60 @@ entry() { # EVENT MESSAGE COMMAND TEXT: the caret is at the last occurrence of T
 	printf 'hist:user_events:%s: error: %s\n  Command: %s\n%*s^' "$1" "$2" "$3" $((11 + ${#before})) ''
 }
 
-# The rows of a histogram, as they are.
+# Dynamic events that have to be taken.
+made() { # DEFINITION...
+	local definition
+	for definition; do
+		append dynamic_events "$definition"
+		same "$definition: $REPLY" "$definition: ok" || return
+	done
+}
+
+# The same for synthetic ones, which are enabled.
+made_synth() { # DEFINITION...
+	local definition
+	for definition; do
+		append synthetic_events "$definition"
+		same "$definition: $REPLY" "$definition: ok" || return
+	done
+	echo 1 >events/synthetic/enable
+}
+
+# Sets REPLY to the rows of a histogram, as they are, without the last end of a line.
+read_rows() { # EVENTDIR
+	local line lines=() in=
+	mapfile -t lines <"$1/hist"
+	REPLY=
+	for line in "${lines[@]}"; do
+		case $line in
+		'') in= ;;
+		'{'*) in=1 ;;
+		esac
+		[ -z "$in" ] || REPLY+=${REPLY:+$'\n'}$line
+	done
+}
+
 rows() { # EVENTDIR
-	sed -n '/^{/,/^$/p' "$1/hist" | sed '/^$/d'
+	read_rows "$1"
+	if [ -n "$REPLY" ]; then printf '%s\n' "$REPLY"; fi
 }
 
 rows_are() { # EVENT TEXT
-	same "$(rows "$E/$1")" "$2"
+	read_rows "$E/$1"
+	same "$REPLY" "$2"
 }
 
 totals() { # EVENTDIR
-	sed -n 's/^    \(Hits\|Entries\|Dropped\): //p' "$1/hist" | tr '\n' ' '
+	local line lines=()
+	mapfile -t lines <"$1/hist"
+	for line in "${lines[@]}"; do
+		case $line in '    Hits: '* | '    Entries: '* | '    Dropped: '*) printf '%s ' "${line##*: }" ;; esac
+	done
 }
 
 trigger_is() { # EVENT TEXT
-	same "$(triggers "$1")" "$2"
+	read_triggers "$1"
+	same "$REPLY" "$2"
 }
 
 records_are() { # TEXT
@@ -97,4 +139,8 @@ records_are() { # TEXT
 }
 
 # Without what it prints.
-q() { "$@" >/dev/null; }
+q() {
+	# shellcheck disable=SC2034 # for run_driver()
+	local quiet=1
+	"$@" >/dev/null
+}

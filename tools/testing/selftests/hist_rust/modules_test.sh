@@ -110,7 +110,7 @@ foo_with_template_simple' || return
 # Variables of a module's events, while the module comes and goes.
 sample_variables() {
 	local e=events/sample-trace
-	load trace-events-sample && synth 'silly int bar; char[] foo' | q grep ok || return
+	load trace-events-sample && made_synth 'silly int bar; char[] foo' || return
 	for _ in 1 2; do
 		modprobe trace-events-sample || return
 		: >trace
@@ -129,7 +129,7 @@ forced_module() {
 	local e=events/sample-trace c='hist:keys=id:x1=total:onmatch(sample-trace.foo_bar).trace(syn,$x1)'
 	zgrep -qx CONFIG_MODULE_FORCE_LOAD=y /proc/config.gz || skip 'this kernel loads no module by force' || return
 	[ ! -e /proc/lockdep ] || skip 'lockdep ends with a module that is loaded by force' || return
-	load trace-events-sample && same "$(ls -d $e/foo_bar)" $e/foo_bar && synth 'syn u64 total' | q grep ok || return
+	load trace-events-sample && same "$(ls -d $e/foo_bar)" $e/foo_bar && made_synth 'syn u64 total' || return
 	ok num "$c" && drop num && rmmod trace-events-sample && modprobe --force trace-events-sample || return
 	same "$(ls -d $e events/*/foo_bar 2>/dev/null)" '' &&
 		same "$(dmesg | tail -n 20 | grep -o 'trace_events_sample: module has bad taint.*')" \

@@ -42,7 +42,7 @@ long_chain() {
 
 # Read by two expressions, both variables are of one hit, and both are used up.
 read_once_together() {
-	fresh && synth 'both u64 one; s32 two' | q grep ok || return
+	fresh && made_synth 'both u64 one; s32 two' || return
 	ok num 'hist:keys=id:v1=total,v2=delta' &&
 		ok pair 'hist:keys=id:x1=$v1+0,x2=$v2+0:onmatch(user_events.num).both($x1,$x2)' || return
 	q num 1 3 5 a
@@ -136,7 +136,7 @@ dev_print_variable__qualified() {
 # A helper on that event, and its variable.
 dev_print_variable__parameter() {
 	local f=events/ftrace/print rc=0
-	fresh && synth 'mark u64 ip' | q grep ok && on $f hist:keys=common_pid || return
+	fresh && made_synth 'mark u64 ip' && on $f hist:keys=common_pid || return
 	ok num 'hist:keys=common_pid:onmatch(ftrace.print).trace(mark,ftrace.print.ip)' || rc=1
 	same "$(grep -v '^#' $f/trigger)" 'hist:keys=common_pid:vals=hitcount:sort=hitcount:size=2048 [active]
 hist:keys=common_pid:vals=hitcount:synthetic_ip=ip:sort=hitcount:size=2048 [active]' || rc=1
@@ -155,14 +155,14 @@ dev_sym_offset__as_written() {
 
 # A field of another event, of which there is a histogram with the same stack.
 dev_stack_helper__made() {
-	fresh && synth 'by_stack u32 part; u32 who' | q grep ok || return
+	fresh && made_synth 'by_stack u32 part; u32 who' || return
 	ok pair hist:keys=common_stacktrace && ok num 'hist:keys=common_stacktrace:onmatch(user_events.pair).by_stack(part,id)' || return
 	trigger_is pair 'hist:keys=common_stacktrace:vals=hitcount:sort=hitcount:size=2048 [active]
 hist:keys=common_stacktrace:vals=hitcount:synthetic_part=part:sort=hitcount:size=2048 [active]'
 }
 
 dev_recorded_stack__of_the_first_event() {
-	fresh && synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' | q grep ok || return
+	fresh && made_synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' || return
 	ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
 	on events/synthetic/first 'hist:keys=val:x2=val:s2=stk:onchange($x2).trace(second,$x2,$s2)' || return
 	q num 1 0 5 a
@@ -176,7 +176,7 @@ dev_stack_bounds__one_row() {
 	local key
 	need_rust 'the key has bytes of other records' || return
 	for key in stk.stacktrace stk; do
-		fresh && synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' | q grep ok || return
+		fresh && made_synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' || return
 		ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
 		on events/synthetic/first 'hist:keys=val:x2=val:s2=stk:onchange($x2).trace(second,$x2,$s2)' || return
 		on events/synthetic/second "hist:keys=$key:vals=val" && ok pair hist:keys=common_stacktrace || return

@@ -199,7 +199,7 @@ $(entry pair "Couldn't find field" 'hist:keys=id:y1=$x1' '$x1')"
 read_back() {
 	local c line
 	fresh || return
-	synth 'syn u64 lat; u32 id' | q grep ok || return
+	made_synth 'syn u64 lat; u32 id' || return
 	while read -r c; do
 		ok num "$c" && line=$(triggers num) && line=${line% \[active\]} || return
 		ok num "!$line" && trigger_is num 'num: no trigger' || return
@@ -464,7 +464,7 @@ log_messages() {
 log_line() { # LENGTH
 	local n
 	n=$(printf 'n%.0s' $(seq "$1"))
-	put dynamic_events "u:$n u32 id" | q grep ok || return
+	made "u:$n u32 id" || return
 	: >error_log
 	q put "$E/$n/trigger" hist:keys=nosuch
 	sed -n -E '1s/^\[ *[0-9.]+\] //p' error_log
@@ -507,7 +507,7 @@ b4 short a: Invalid argument' && same "$(sort synthetic_events)" "$(printf 'ok1\
 }
 
 synthetic_busy() {
-	fresh && synth 'busy u64 val' | q grep ok && echo 0 >events/synthetic/enable || return
+	fresh && made_synth 'busy u64 val' && echo 0 >events/synthetic/enable || return
 	ok num hist:keys=id:x1=total && ok pair 'hist:keys=id:yy=$x1:onmatch(user_events.num).trace(busy,$yy)' || return
 	same "$(put synthetic_events '!busy')" 'Device or resource busy' &&
 		same "$(put $E/num/trigger '!hist:keys=id:x1=total')" 'Device or resource busy' && drop pair && drop num &&
@@ -517,7 +517,7 @@ synthetic_busy() {
 # In a buffer that is new: C prints what was there before as flags, and crashes then.
 synthetic_gfp_and_stack() {
 	local i=instances/gfp rc=0
-	fresh && synth 'gs gfp_t flags; unsigned long[] stk' 'last u64 val; gfp_t flags' | q grep ok && mkdir $i || return
+	fresh && made_synth 'gs gfp_t flags; unsigned long[] stk' 'last u64 val; gfp_t flags' && mkdir $i || return
 	echo 0 >events/synthetic/enable
 	echo 1 >$i/events/synthetic/enable
 	ok num 'hist:keys=id:x1=id:s1=common_stacktrace:y1=total:onchange($x1).trace(gs,$x1,$s1):onchange($x1).trace(last,$y1,$x1)' || rc=1
@@ -534,7 +534,7 @@ last: val=7 flags=cc0 (GFP_KERNEL)' || rc=1
 # A field that is no number: that of the other event, or EINVAL.
 params_of_odd_fields() {
 	local c='hist:keys=id:x=id:onmax($x).trace(syn,raw)'
-	fresh && synth 'syn u32 v' | q grep ok && same "$(put dynamic_events 'u:odd u32 id; struct blob raw 3')" ok &&
+	fresh && made_synth 'syn u32 v' && same "$(put dynamic_events 'u:odd u32 id; struct blob raw 3')" ok &&
 		same "$(put dynamic_events 'u:even u32 id; u32 raw')" ok || return
 	refused odd "$c" 'Invalid argument' "$(entry odd "Couldn't parse field variable" "$c" raw)" || return
 	ok even hist:keys=id && ok odd 'hist:keys=id:onmatch(user_events.even).trace(syn,raw)'

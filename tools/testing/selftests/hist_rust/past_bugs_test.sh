@@ -73,7 +73,7 @@ remove_and_make() {
 	for i in $(seq 20); do
 		mkdir instances/goes
 		put instances/goes/$E/num/trigger hist:keys=id | q grep ok || return
-		put dynamic_events 'u:goes u32 id' | q grep ok || return
+		made 'u:goes u32 id' || return
 		ok goes hist:keys=id || return
 		drop goes
 		put dynamic_events '-:goes u32 id' | q grep ok || { echo "# it stays"; return 1; }
@@ -89,7 +89,7 @@ open_while_removed() {
 
 # hist read and polled after its event went.
 read_after_removal() {
-	fresh && put dynamic_events 'u:goes u32 id' | q grep ok && ok goes hist:keys=id || return
+	fresh && made 'u:goes u32 id' && ok goes hist:keys=id || return
 	same "$(perl -e '
 		open F, "<", "events/user_events/goes/hist" or die;
 		if (!($x = fork)) { select undef, undef, undef, 0.5;
@@ -105,7 +105,7 @@ delete_goes() { put dynamic_events '-:goes u32 id' | q grep ok; }
 
 # A reading that has begun comes to its end when the event is gone.
 read_on_after_removal() {
-	fresh && put dynamic_events 'u:goes u32 id' | q grep ok && ok goes hist:keys=id || return
+	fresh && made 'u:goes u32 id' && ok goes hist:keys=id || return
 	{
 		echo 'reg bit=0 : goes u32 id'
 		seq -f 'w 0 u32:%.0f' 300
@@ -126,7 +126,7 @@ read_on_after_removal() {
 long_names() {
 	local n i long want
 	n=$(printf 'n%.0s' $(seq 120))
-	fresh && put dynamic_events "u:$n u32 id; u64 total" | q grep ok && ok "$n" "hist:keys=id:$n=total" || return
+	fresh && made "u:$n u32 id; u64 total" && ok "$n" "hist:keys=id:$n=total" || return
 	want="hist:keys=id:vals=hitcount:yy=user_events.$n.\$$n,zz=user_events.$n.\$$n:sort=hitcount:size=2048 [active]"
 	ok pair "hist:keys=id:yy=user_events.$n.\$$n:zz=user_events.$n.\$$n" || return
 	for i in $(seq 50); do long=$(triggers pair); done
@@ -136,13 +136,13 @@ long_names() {
 # Fields that cannot be created, with a modifier around them.
 modifier_of_nothing() {
 	local m
-	fresh && put dynamic_events 'u:odd struct blob raw 3' | q grep ok || return
+	fresh && made 'u:odd struct blob raw 3' || return
 	for m in log2 buckets=4; do refused_clean odd "hist:keys=raw.$m" 'Cannot allocate memory' || return; done
 }
 
 # More parameters than there is room for.
 many_parameters() {
-	fresh && synth 'syn u64 lat' | q grep ok || return
+	fresh && made_synth 'syn u64 lat' || return
 	refused_clean num "hist:keys=id:x1=total:onmax(\$x1).trace(syn$(printf ',$x1%.0s' $(seq 65)))" 'Invalid argument' \
 		"$(entry num 'Too many action params' "hist:keys=id:x1=total:onmax(\$x1).trace(syn$(printf ',$x1%.0s' $(seq 65)))" '')"
 }
@@ -162,10 +162,10 @@ character_arrays() {
 	local n long full=1
 	# A full array has no NUL; C takes the last byte for one.
 	if hist_is_rust; then full=0; fi
-	fresh && synth 'st char[] text' | q grep ok || return
+	fresh && made_synth 'st char[] text' || return
 	long=$(printf 'x%.0s' $(seq 255))
 	for n in 1 8 255 256 1024; do
-		put dynamic_events "u:arr$n char[$n] text; u32 id" | q grep ok || return
+		made "u:arr$n char[$n] text; u32 id" || return
 		ok "arr$n" 'hist:keys=id:s1=text:x1=id:onchange($x1).trace(st,$s1):onmax($x1).save(text)' || return
 		printf 'reg bit=0 : arr%d char[%d] text; u32 id\nw 0 %s u32:5\n' "$n" "$n" "$(printf 's:x %.0s' $(seq "$n"))" | ue >"$tmp/log"
 		same "$(body)" "st: text=${long:0:$((n > 255 ? 255 : n - full))}" && same "$(totals "$E/arr$n")" '1 1 0 ' || return
@@ -199,7 +199,7 @@ order_of_operators() {
 
 # A variable used twice, in an expression and on its own.
 variable_used_twice() {
-	fresh && synth 'syn u64 one; u64 two' | q grep ok && ok num hist:keys=id:ts=total || return
+	fresh && made_synth 'syn u64 one; u64 two' && ok num hist:keys=id:ts=total || return
 	ok pair 'hist:keys=id:lat=total-$ts,ts2=$ts:onmatch(user_events.num).trace(syn,$lat,$ts2)' || return
 	q mixed num 1 0 10 a pair 1 0 17
 	records_are 'syn: one=7 two=10' || return
@@ -211,7 +211,7 @@ variable_used_twice() {
 # type are found on a kernel with CFI, and wrong ones in the order. No row is twice.
 sorted_by_each_type() {
 	local desc='kinds u8 aa; s8 bb; u16 cc; s16 dd; u32 ee; s32 ff; u64 gg; s64 hh; char[8] ii; __data_loc char[] jj' f
-	fresh && put dynamic_events "u:$desc" | q grep ok || return
+	fresh && made "u:$desc" || return
 	for f in aa bb cc dd ee ff gg hh ii jj; do
 		ok kinds "hist:keys=$f:sort=$f:size=512" && ok kinds "hist:keys=$f,aa:vals=gg:sort=$f.descending,gg:size=512" || return
 	done
@@ -237,7 +237,7 @@ $(for f in aa bb cc dd ee ff gg hh ii jj; do printf '%s=250 %s,aa=250 ' $f $f; d
 # Malformed lists of variables and parameters, many times.
 malformed() {
 	local i c bad='Invalid argument'
-	fresh && synth 'syn u64 lat' | q grep ok && ok pair hist:name=foo:keys=id:t1=common_timestamp || return
+	fresh && made_synth 'syn u64 lat' && ok pair hist:name=foo:keys=id:t1=common_timestamp || return
 	for i in $(seq 20); do
 		# The clock is set when all of it has been made, also for a name that is there.
 		same "$(put $E/num/trigger hist:name=foo:keys=id:t1=common_timestamp:clock=none)" "$bad" || return
@@ -265,7 +265,7 @@ $(entry pair "Couldn't find field" 'hist:keys=id:vals=wrong2 if id > 1' 'wrong2 
 # The helper of a field of another event stayed.
 helper_stayed() {
 	local c='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
-	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num hist:keys=id:st=total && ok pair "$c" || return
+	fresh && made_synth 'syn u64 lat; s32 delta' && ok num hist:keys=id:st=total && ok pair "$c" || return
 	same "$(triggers num | wc -l)" 2 && ok pair "!$c" && same "$(triggers num | wc -l)" 1 && ok num '!hist:keys=id:st=total' &&
 		trigger_is num 'num: no trigger'
 }
@@ -273,7 +273,7 @@ helper_stayed() {
 # The command that needs the helper fails after that was made.
 helper_of_a_failure() {
 	local c='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
-	fresh && synth 'syn u64 lat; s32 delta' | q grep ok && ok num hist:keys=id:st=total || return
+	fresh && made_synth 'syn u64 lat; s32 delta' && ok num hist:keys=id:st=total || return
 	same "$(put $E/pair/trigger "$c:onmax(\$lat).save(nosuch)")" 'Invalid argument' &&
 		same "$(put $E/pair/trigger "$c:onmatch(user_events.num).syn(user_events.num.delta)")" 'Invalid argument' &&
 		trigger_is num 'hist:keys=id:vals=hitcount:st=total:sort=hitcount:size=2048 [active]'
@@ -283,7 +283,7 @@ helper_of_a_failure() {
 long_expressions() {
 	local n
 	n=$(printf 'f%.0s' $(seq 100))
-	fresh && put dynamic_events "u:longer u32 ${n}1; u32 ${n}2; u32 ${n}3" | q grep ok || return
+	fresh && made "u:longer u32 ${n}1; u32 ${n}2; u32 ${n}3" || return
 	ok longer "hist:keys=${n}1:x1=${n}1+${n}2" && trigger_is longer \
 		"hist:keys=${n}1:vals=hitcount:x1=${n}1+${n}2:sort=hitcount:size=2048 [active]" && drop longer || return
 	refused_clean longer "hist:keys=${n}1:x1=${n}1+${n}2+${n}3" 'Argument list too long'
@@ -300,7 +300,7 @@ soft_mode() {
 large_keys_and_variables() {
 	local i strings c
 	strings=$(printf ':s%d=msg' $(seq 14))
-	fresh && synth 'l1 u32 id; char[] msg' 'l2 u32 id; char[] msg' 'l3 u32 id; char[] msg' | q grep ok || return
+	fresh && made_synth 'l1 u32 id; char[] msg' 'l2 u32 id; char[] msg' 'l3 u32 id; char[] msg' || return
 	ok text "hist:keys=msg,id$strings:x1=id:onchange(\$x1).trace(l1,\$x1,\$s14)" || return
 	for i in 1 2; do
 		on "events/synthetic/l$i" "hist:keys=msg,id$strings:x1=id:onchange(\$x1).trace(l$((i + 1)),\$x1,\$s14)" || return
@@ -433,7 +433,7 @@ two_writers() {
 # A string that a probe reads from the memory of a program, in a synthetic event.
 user_strings() {
 	local rc=0
-	fresh && synth 'opened char[] name' | q grep ok && put kprobe_events 'p:hist_open do_sys_openat2 name=+0($arg2):ustring bad=+0($arg3):ustring' | q grep ok || return
+	fresh && made_synth 'opened char[] name' && put kprobe_events 'p:hist_open do_sys_openat2 name=+0($arg2):ustring bad=+0($arg3):ustring' | q grep ok || return
 	on events/kprobes/hist_open 'hist:keys=common_pid:nn=name:bb=bad:onchange($oo).trace(opened,$nn):oo=common_timestamp if name ~ "*hist_s4*"' || rc=1
 	q cat /tmp/hist_s4_file 2>/dev/null
 	eventually grep -q 'opened: name=/tmp/hist_s4_file$' trace || rc=1
@@ -445,7 +445,7 @@ user_strings() {
 # Values of each type, as text.
 synthetic_types() {
 	local desc='typed u64 aa; s64 bb; u32 cc; s32 dd; u8 ee'
-	fresh && put dynamic_events "u:$desc" | q grep ok && synth 'types u64 a; s64 b; u32 c; s32 d; u8 e' | q grep ok || return
+	fresh && made "u:$desc" && made_synth 'types u64 a; s64 b; u32 c; s32 d; u8 e' || return
 	ok typed 'hist:keys=aa:xx=aa:onchange($xx).trace(types,aa,bb,cc,dd,ee)' || return
 	printf '%s\n' "reg bit=0 : $desc" 'w 0 u64:18446744073709551615 u64:-5 u32:4294967295 u32:-7 u8:255' | ue >"$tmp/log"
 	same "$(grep -o 'types: .*' trace)" 'types: a=18446744073709551615 b=-5 c=4294967295 d=-7 e=255'
@@ -453,7 +453,7 @@ synthetic_types() {
 
 # Stacks of synthetic events, in histograms and in further synthetic events.
 stack_chain() {
-	fresh && synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' | q grep ok || return
+	fresh && made_synth 'first u64 val; unsigned long[] stk' 'second u64 val; unsigned long[] stk' || return
 	ok num 'hist:keys=id:x1=total:s1=common_stacktrace:onchange($x1).trace(first,$x1,$s1)' || return
 	on events/synthetic/first 'hist:keys=val:x2=val:s2=stk.stacktrace:onchange($x2).trace(second,$x2,$s2)' || return
 	on events/synthetic/second hist:keys=stk.stacktrace:vals=val || return
@@ -463,7 +463,7 @@ stack_chain() {
 
 # perf on a synthetic event, and its format.
 format_and_perf() {
-	fresh && synth 'fmt u64 lat; char[] text; char[8] word' | q grep ok && echo 0 >events/synthetic/enable || return
+	fresh && made_synth 'fmt u64 lat; char[] text; char[8] word' && echo 0 >events/synthetic/enable || return
 	same "$(sed -n '/^print/p; s/^\(	field:[^c].*\|	field:char.*word.*\|	field:__data.*\)$/\1/p' events/synthetic/fmt/format | grep -v common_)" \
 '	field:u64 lat;	offset:8;	size:8;	signed:0;
 	field:__data_loc char[] text;	offset:16;	size:8;	signed:1;
@@ -482,7 +482,7 @@ too_long_for_perf() {
 	need_rust 'it warns' || return
 	need_perf || return
 	fields=$(printf ' char[8] f%d;' {1..33}) params=$(printf ',$s1%.0s' {1..33})
-	fresh && synth "long u64 lat;$fields" | q grep ok && synth 'short u64 lat' | q grep ok || return
+	fresh && made_synth "long u64 lat;$fields" && made_synth 'short u64 lat' || return
 	ok num "hist:keys=id:x1=total:s1=tag:onchange(\$x1).trace(long,\$x1$params):onchange(\$x1).trace(short,\$x1)" || return
 	before=$(dmesg | grep -c 'perf buffer not large enough')
 	printf '%s\n' 'reg bit=0 : num u32 id; s32 delta; u64 total; char[8] tag' 'w 0 u32:1 u32:2 u64:3 s:abc n:5' >"$tmp/script"

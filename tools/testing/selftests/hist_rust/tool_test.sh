@@ -9,11 +9,13 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 . "$here/lib.sh"
 
 tool=$here/../../../tracing/hist/hist.py
-hist() { python3 -B "$tool" "$@"; }
+# The modules are compiled once.
+export PYTHONPYCACHEPREFIX=$tmp/modules
+hist() { python3 "$tool" "$@"; }
 
 # The tables of a recording or of a report, by what a line of Python prints.
 of() { # FILE EXPRESSION: r is the recording
-	python3 -c "import json; r = json.load(open('$1')); rows = [row for i in r['intervals'] for row in i['rows']]; print($2)"
+	python3 -S -c "import json; r = json.load(open('$1')); rows = [row for i in r['intervals'] for row in i['rows']]; print($2)"
 }
 
 # Instances and synthetic events of the tool.
@@ -96,13 +98,13 @@ draws_and_exports() {
 		grep -qx "hist_latency_seconds_count $hits" <<<"$out" && grep -q '^hist_latency_seconds_sum [0-9.]*$' <<<"$out" || return
 	for out in otlp otlp-explicit; do
 		hist export "$f" --format $out -o "$tmp/otlp.json" || return
-		same "$(python3 -c "import json
+		same "$(python3 -S -c "import json
 m = json.load(open('$tmp/otlp.json'))['resourceMetrics'][0]['scopeMetrics'][0]['metrics'][0]
 p = (m.get('exponentialHistogram') or m.get('histogram'))['dataPoints'][0]
 n = p['bucketCounts'] if 'bucketCounts' in p else p['positive']['bucketCounts'] + [p['zeroCount']]
 print(p['count'], sum(map(int, n)), p.get('scale', '-'))")" "$hits $hits $([ $out = otlp ] && { hist_is_rust && echo 3 || echo 0; } || echo -)" || return
 	done
-	same "$(hist export "$f" | python3 -c "import json, sys; print(json.load(sys.stdin)['hits'])")" "$hits"
+	same "$(hist export "$f" | python3 -S -c "import json, sys; print(json.load(sys.stdin)['hits'])")" "$hits"
 }
 
 synthetic_event_of() { # PID
@@ -112,7 +114,7 @@ synthetic_event_of() { # PID
 # Stopped by a signal, it ends with this status.
 stopped_by() { # SIGNAL STATUS
 	local pid rc=0
-	python3 -B "$tool" latency sched_waking sched_switch --key pid=next_pid >"$tmp/out" 2>&1 &
+	python3 "$tool" latency sched_waking sched_switch --key pid=next_pid >"$tmp/out" 2>&1 &
 	pid=$!
 	eventually synthetic_event_of "$pid" || return
 	sleep 0.5
@@ -137,7 +139,7 @@ cleans_up_when_stopped() {
 # One that runs is left alone, even if its id is that of no process here: in another PID namespace.
 cleans_up_after_the_dead_only() {
 	local pid rc=0
-	unshare --pid --fork --mount-proc python3 -B "$tool" latency sched_waking sched_switch --key pid=next_pid >"$tmp/out" 2>&1 &
+	unshare --pid --fork --mount-proc python3 "$tool" latency sched_waking sched_switch --key pid=next_pid >"$tmp/out" 2>&1 &
 	pid=$!
 	eventually synthetic_event_of 1 || return
 	same "$(hist cleanup)" '' && synthetic_event_of 1 || return
@@ -197,7 +199,7 @@ tells_what_is_wrong() {
 	says 'cannot run /nowhere' hist record -e sched_switch -- /nowhere || return
 	says 'cannot write /nowhere/file' hist record -q -e sched_switch --for 100ms -o /nowhere/file || return
 	says 'has no histogram' hist show -e sched_switch || return
-	says 'permission denied' setpriv --reuid 65534 --regid 65534 --clear-groups python3 -B "$tool" record -e sched_switch || return
+	says 'permission denied' setpriv --reuid 65534 --regid 65534 --clear-groups python3 "$tool" record -e sched_switch || return
 	nothing_is_left
 }
 

@@ -17,36 +17,60 @@ other() { # GROUP/EVENT COMMAND
 	try_back "events/$1/trigger" "$2"
 }
 
-hist_lines() { # FILE
-	grep '^hist:' "$1"
+# Sets REPLY to the histograms among the triggers of a file.
+read_hist() { # FILE
+	local line lines=()
+	mapfile -t lines <"$1"
+	REPLY=
+	for line in "${lines[@]}"; do
+		[[ $line != hist:* ]] || REPLY+=$line$'\n'
+	done
+}
+
+has_line() { # LINES LINE
+	[[ $'\n'$1 == *$'\n'"$2"$'\n'* ]]
 }
 
 # With WRITE_BACK=1 each line that is new is removed by its own text and written
 # again, which prints nothing if it works. In the end the command is there as before.
 try_back() { # FILE COMMAND
-	local before line text after
-	before=$(hist_lines "$1")
+	local before line text after texts=
+	if [ -z "${WRITE_BACK-}" ]; then
+		try "$1" "$2"
+		return
+	fi
+	read_hist "$1"
+	before=$REPLY
 	try "$1" "$2"
-	after=$(hist_lines "$1")
-	[ "${WRITE_BACK-}" ] && [ "$before" != "$after" ] || return 0
-	before=$(sed 's/ \[[a-z]*\]$//' <<<"$before")
+	read_hist "$1"
+	after=$REPLY
+	[ "$before" != "$after" ] || return 0
+	while IFS= read -r line; do texts+=${line% \[*\]}$'\n'; done <<<"$before"
 	while IFS= read -r line; do
 		text=${line% \[*\]}
-		if [ -z "$text" ] || grep -qxF -- "$text" <<<"$before"; then continue; fi
+		if [ -z "$text" ] || has_line "$texts" "$text"; then continue; fi
 		removed_by "$1" "$text"
-		[ "$(put "$1" "$text")" = ok ] && hist_lines "$1" | grep -qxF -- "$text [active]" || echo "? not written again: $text"
+		append "$1" "$text"
+		[ "$REPLY" = ok ] && read_hist "$1" && has_line "$REPLY" "$text [active]" || echo "? not written again: $text"
 		removed_by "$1" "$text"
-		[ "$(put "$1" "$2")" = ok ] || echo "? not taken again: $2"
+		append "$1" "$2"
+		[ "$REPLY" = ok ] || echo "? not taken again: $2"
 	done <<<"$after"
-	[ "$(hist_lines "$1")" = "$after" ] || {
+	read_hist "$1"
+	[ "$REPLY" = "$after" ] || {
 		echo '? in the end it is'
-		hist_lines "$1"
+		printf '%s' "$REPLY"
 	}
 	: >error_log
 }
 
 removed_by() { # FILE LINE
-	[ "$(put "$1" "!$2")" = ok ] && ! hist_lines "$1" | grep -qF -- "$2 [" || echo "? not removed by !$2"
+	append "$1" "!$2"
+	if [ "$REPLY" = ok ]; then
+		read_hist "$1"
+		[[ $REPLY == *"$2 ["* ]] || return 0
+	fi
+	echo "? not removed by !$2"
 }
 
 # Removes all histograms of events, and says nothing.
@@ -55,9 +79,23 @@ drop() { # EVENT...
 	for e; do : >"$E/$e/trigger"; done 2>/dev/null
 }
 
+# Sets REPLY to the triggers of events, without the last end of a line.
+read_triggers() { # EVENT...
+	local e line lines text=
+	for e; do
+		lines=() REPLY=
+		mapfile -t lines <"$E/$e/trigger"
+		for line in "${lines[@]}"; do
+			[[ $line == \#* ]] || REPLY+=${REPLY:+$'\n'}$line
+		done
+		text+=${text:+$'\n'}${REPLY:-$e: no trigger}
+	done
+	REPLY=$text
+}
+
 triggers() { # EVENT...
-	local e
-	for e; do grep -v '^#' "$E/$e/trigger" || echo "$e: no trigger"; done
+	read_triggers "$@"
+	printf '%s\n' "$REPLY"
 }
 
 show() { # EVENT...
@@ -71,7 +109,10 @@ all() { # GROUP/EVENT: also what hist_debug says
 
 synth() { # DEFINITION...
 	local s
-	for s; do printf '%s: %s\n' "$s" "$(put synthetic_events "$s")"; done
+	for s; do
+		append synthetic_events "$s"
+		printf '%s: %s\n' "$s" "$REPLY"
+	done
 	# shellcheck disable=SC2034
 	echo 1 >events/synthetic/enable
 }
@@ -79,19 +120,17 @@ synth() { # DEFINITION...
 # Records of several events from one process: "num ID DELTA TOTAL TAG",
 # "pair ID PART TOTAL", one after the other.
 mixed() {
-	{
-		echo "reg slot=0 bit=0 : $NUM"
-		echo "reg slot=1 bit=0 : $PAIR"
-		while [ $# -gt 0 ]; do
-			if [ "$1" = num ]; then
-				echo "w 0 u32:$2 u32:$3 u64:$4 s:$5 n:$((8 - ${#5}))"
-				shift 5
-			else
-				echo "w 1 u32:$2 u32:$3 u64:$4"
-				shift 4
-			fi
-		done
-	} | ue | grep -v '^reg' | sort | uniq -c | sed 's/^ *//'
+	local script="reg slot=0 bit=0 : $NUM"$'\n'"reg slot=1 bit=0 : $PAIR"
+	while [ $# -gt 0 ]; do
+		if [ "$1" = num ]; then
+			script+=$'\n'"w 0 u32:$2 u32:$3 u64:$4 s:$5 n:$((8 - ${#5}))"
+			shift 5
+		else
+			script+=$'\n'"w 1 u32:$2 u32:$3 u64:$4"
+			shift 4
+		fi
+	done
+	run_driver "$script" 'reg*'
 }
 
 frames() { sed -E 's/\+0x.*//'; }

@@ -12,16 +12,41 @@ NUM='num u32 id; s32 delta; u64 total; char[8] tag'
 PAIR='pair u32 id; u32 part; u64 total'
 TEXT='text u32 id; __data_loc char[] msg'
 
-# Writes a text at once: ok, or the message of the error.
-put() { # FILE TEXT
-	local out
-	if out=$( (printf '%s' "$2" >>"$1") 2>&1); then echo ok; else echo "${out##*: }"; fi
+# Where the CPU is emulated, a process takes some ten milliseconds: what most sequences call
+# forks none, and has its result in REPLY. Short texts go through files in this folder, which
+# whoever sources this makes.
+tmp=${tmp:-}
+
+# Sets REPLY to ok, or to the message of the error, by the status and the text of a command.
+result_of() { # STATUS
+	REPLY=ok
+	[ "$1" != 0 ] || return 0
+	IFS= read -r -d '' REPLY <"$tmp/error.$BASHPID"
+	REPLY=${REPLY%$'\n'}
+	REPLY=${REPLY##*: }
+}
+
+# Writes a text at once.
+append() { # FILE TEXT
+	{ printf '%s' "$2" >>"$1"; } 2>"$tmp/error.$BASHPID"
+	result_of $?
 }
 
 # The same with truncation; an empty text only truncates.
+replace() { # FILE TEXT
+	{ printf '%s' "$2" >"$1"; } 2>"$tmp/error.$BASHPID"
+	result_of $?
+}
+
+# The same two, which print the result.
+put() { # FILE TEXT
+	append "$1" "$2"
+	printf '%s\n' "$REPLY"
+}
+
 new() { # FILE TEXT
-	local out
-	if out=$( (printf '%s' "$2" >"$1") 2>&1); then echo ok; else echo "${out##*: }"; fi
+	replace "$1" "$2"
+	printf '%s\n' "$REPLY"
 }
 
 ue() { "$UEDRIVE"; }
@@ -29,50 +54,83 @@ ue() { "$UEDRIVE"; }
 make_events() {
 	local e
 	for e in "$NUM" "$PAIR" "$TEXT"; do
-		[ "$(put dynamic_events "u:$e")" = ok ] || echo "? cannot make $e"
+		append dynamic_events "u:$e"
+		[ "$REPLY" = ok ] || echo "? cannot make $e"
 	done
+}
+
+# Runs the driver, and prints how often it printed each line, in the order of these. With
+# quiet=1, for a caller that drops it, nothing is counted.
+run_driver() { # SCRIPT [PATTERN]: lines that match the pattern are not counted
+	local line lines=() sorted=() i out=$tmp/driver.$BASHPID
+	local -A times=()
+	if [ -n "${quiet-}" ]; then out=/dev/null; fi
+	"$UEDRIVE" <<<"$1" >"$out"
+	mapfile -t lines <"$out"
+	for line in "${lines[@]}"; do
+		# shellcheck disable=SC2053 # a pattern
+		if [ -n "${2-}" ] && [[ $line == $2 ]]; then continue; fi
+		if [ -z "${times[=$line]-}" ]; then
+			for ((i = ${#sorted[@]}; i > 0; i--)); do
+				[[ ${sorted[i - 1]} > $line ]] || break
+				sorted[i]=${sorted[i - 1]}
+			done
+			sorted[i]=$line
+		fi
+		times[=$line]=$((${times[=$line]:-0} + 1))
+	done
+	for line in "${sorted[@]}"; do printf '%s %s\n' "${times[=$line]}" "$line"; done
 }
 
 # Records of one event from a process of its own: a count of each result.
 num() { # ID DELTA TOTAL TAG, ...
-	{
-		echo "reg bit=0 : $NUM"
-		while [ $# -gt 0 ]; do
-			echo "w 0 u32:$1 u32:$2 u64:$3 s:$4 n:$((8 - ${#4}))"
-			shift 4
-		done
-	} | ue | sort | uniq -c | sed 's/^ *//'
+	local script="reg bit=0 : $NUM"
+	while [ $# -gt 0 ]; do
+		script+=$'\n'"w 0 u32:$1 u32:$2 u64:$3 s:$4 n:$((8 - ${#4}))"
+		shift 4
+	done
+	run_driver "$script"
 }
 
 pair() { # ID PART TOTAL, ...
-	{
-		echo "reg bit=0 : $PAIR"
-		while [ $# -gt 0 ]; do
-			echo "w 0 u32:$1 u32:$2 u64:$3"
-			shift 3
-		done
-	} | ue | sort | uniq -c | sed 's/^ *//'
+	local script="reg bit=0 : $PAIR"
+	while [ $# -gt 0 ]; do
+		script+=$'\n'"w 0 u32:$1 u32:$2 u64:$3"
+		shift 3
+	done
+	run_driver "$script"
 }
 
 text() { # ID STRING
-	printf 'reg bit=0 : %s\nw 0 u32:%s u32:%d z:%s\n' "$TEXT" "$1" $(((${#2} + 1) << 16 | 16)) "$2" | ue
+	"$UEDRIVE" <<<"reg bit=0 : $TEXT"$'\n'"w 0 u32:$1 u32:$(((${#2} + 1) << 16 | 16)) z:$2"
 }
 
 # Values that change from boot to boot. Numbers that are longer than an address are
 # none.
-norm() {
-	sed -E 's/\b0x[0-9a-f]{11,16}\b/0xADDR/g; s/\b[0-9a-f]{16}\b/ADDR/g; s/Unknown type [0-9]+/Unknown type N/
-		s/caller_offs=[^ ]+/caller_offs=SYMBOL/'
-}
+NORM='s/\b0x[0-9a-f]{11,16}\b/0xADDR/g; s/\b[0-9a-f]{16}\b/ADDR/g; s/Unknown type [0-9]+/Unknown type N/
+	s/caller_offs=[^ ]+/caller_offs=SYMBOL/'
+norm() { sed -E "$NORM"; }
 
 # The records of a buffer, without task, processor, flags and time.
 body() { # [FILE]
-	grep -av '^#' "${1:-trace}" | sed -E 's/^ *[^ ]+-[0-9]+ +\[[0-9]+\] +[^ ]+ +[0-9.]+: //' | norm
+	sed -E "/^#/d; s/^ *[^ ]+-[0-9]+ +\[[0-9]+\] +[^ ]+ +[0-9.]+: //; $NORM" "${1:-trace}"
+}
+
+# Sets REPLY to what error_log says, without the times and the last end of a line. It is emptied.
+take_log() {
+	local line lines=()
+	mapfile -t lines <error_log
+	REPLY=
+	for line in "${lines[@]}"; do
+		if [[ $line =~ ^\[\ *[0-9.]+\]\  ]]; then line=${line:${#BASH_REMATCH}}; fi
+		REPLY+=${REPLY:+$'\n'}$line
+	done
+	: >error_log
 }
 
 elog() {
-	sed -E 's/^\[ *[0-9.]+\] //' error_log
-	: >error_log
+	take_log
+	if [ -n "$REPLY" ]; then printf '%s\n' "$REPLY"; fi
 }
 
 # A write and what error_log says about it.

@@ -13,7 +13,12 @@
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 out=$1
-export UEDRIVE=$2
+# The driver is started thousands of times, so it is started from memory; and each line of a
+# sequence would be a message to the host.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cp "$2" "$tmp/uedrive" || exit
+export tmp UEDRIVE=$tmp/uedrive
 shift 2
 mkdir -p "$out"
 out=$(cd "$out" && pwd -P)
@@ -35,12 +40,12 @@ for dir in ${SEQ-"$here/seq"}; do
 		# machine that does nothing else.
 		timeout -k 5 400 bash -c "
 			'$UEDRIVE' --reset && . '$here/lib.sh' && . '$dir/../lib.sh' || { echo '? cannot begin'; exit; }
-			. '$s'" sequence >"$out/$name" 2>&1 </dev/null ||
+			. '$s'" sequence >"$tmp/sequence" 2>&1 </dev/null ||
 			case $? in
-			124 | 137) echo '? the time is up' >>"$out/$name" ;;
+			124 | 137) echo '? the time is up' >>"$tmp/sequence" ;;
 			esac
 		# The shell says where an error was: that is of no interest.
-		sed -i -E 's,^[^ ]*/seq/[^ ]*: line [0-9]+: ,,; s,^sequence: line [0-9]+: ,,' "$out/$name"
+		sed -E 's,^[^ ]*/seq/[^ ]*: line [0-9]+: ,,; s,^sequence: line [0-9]+: ,,' "$tmp/sequence" >"$out/$name"
 		echo "$SECONDS s  $name"
 	done
 done
