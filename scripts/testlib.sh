@@ -233,15 +233,17 @@ keep_result() { # ID OUTPUT
 	find "$CACHE/results" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
 }
 
-# Text for the script of a guest: lets modprobe find the modules of the kernel.
+# Text for the script of a guest: lets modprobe find the modules of the kernel. scripts/vm has
+# /usr/lib so that this can be written.
 modules_script() { # KERNEL'S FOLDER
 	cat <<-END
-		mkdir -p /run/mods/upper /run/mods/work
-		mount -t overlay mods -o xino=off,lowerdir=/usr/lib,upperdir=/run/mods/upper,workdir=/run/mods/work /usr/lib
 		to=/usr/lib/modules/\$(uname -r)
 		mkdir -p \$to
-		while read -r module; do cp "$1/\${module%.o}.ko" \$to; done <'$1/modules.order'
-		for module in '$1'/tests/*.ko; do [ ! -f "\$module" ] || cp "\$module" \$to; done
+		mapfile -t modules <'$1/modules.order'
+		modules=("\${modules[@]/#/$1/}")
+		modules=("\${modules[@]/%.o/.ko}")
+		for module in '$1'/tests/*.ko; do [ ! -f "\$module" ] || modules+=("\$module"); done
+		cp "\${modules[@]}" \$to
 		depmod
 	END
 }
