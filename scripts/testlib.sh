@@ -152,6 +152,25 @@ build_tests() { # [FOLDER...]
 		done" || die 'the tests do not build'
 }
 
+# Reads an output as it comes. Prints how many milliseconds each case took.
+times_of_cases() {
+	local line name='' last=0 now
+	while IFS= read -r line; do
+		now=${EPOCHREALTIME/[.,]/}
+		case $line in
+		'@@ end '*) name= ;;
+		'@@ '*) name=${line#@@ } last=$now ;;
+		'ok '* | 'not ok '* | '    ok '* | '    not ok '*)
+			[ -n "$name" ] || continue
+			line=${line#"${line%%[! ]*}"} line=${line#not }
+			line=${line#ok * } line=${line#- }
+			printf '%d\t%s:%s\n' $(((now - last) / 1000)) "$name" "${line%% # *}"
+			last=$now
+			;;
+		esac
+	done
+}
+
 # Runs a shell script in the guest; what it prints goes to a file. A report of
 # the kernel, a hang and a crash are results of their own. One that QEMU is to
 # blame for is told, and the guest booted once more.
@@ -164,7 +183,8 @@ guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
 	printf '%s\n' 'set -u' "$script" >"$output.sh"
 	for try in 1 2; do
 		rc=0
-		"$TOP/scripts/vm" --timeout "$limit" ${GUEST_CPUS:+--cpus "$GUEST_CPUS"} "$@" -- bash "$output.sh" >"$output" 2>"$output.err" </dev/null || rc=$?
+		"$TOP/scripts/vm" --timeout "$limit" ${GUEST_CPUS:+--cpus "$GUEST_CPUS"} "$@" -- bash "$output.sh" 2>"$output.err" </dev/null |
+			tee "$output" | times_of_cases >"$output.times" || rc=${PIPESTATUS[0]}
 		[ $rc = 123 ] && [ $try = 1 ] || break
 		explain "$output.err" 80
 		echo "# $part: what QEMU did wrong in the guest is told above; it is booted once more"
