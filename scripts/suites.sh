@@ -226,5 +226,9 @@ suite_script() { # SUITE FACTOR SECONDS
 		return
 		;;
 	esac
-	section "$s" "$cmd"
+	if [[ ,${NEEDS_OF[$s]}, == *,grace,* && $place == @(lean|c|um|64k) ]]; then
+		printf 'echo 1 >/sys/kernel/rcu_expedited\n%s\necho 0 >/sys/kernel/rcu_expedited\n' "$(section "$s" "$cmd")"
+	else
+		section "$s" "$cmd"
+	fi
 }
