@@ -19,6 +19,7 @@ use kernel::{
     str::CString,
     sync::Arc,
     trace::{
+        builtin::charge,
         event_file::{
             EventFile,
             Locked, //
@@ -256,6 +257,7 @@ pub(crate) const PARAMS_AT: usize = PREFIX.len();
 
 /// The log for the errors of a command.
 pub(crate) struct Log<'h> {
+    held: Held<'h>,
     instance: Instance<'h>,
     location: CString,
     command: CString,
@@ -266,8 +268,9 @@ pub(crate) struct Log<'h> {
 
 impl<'h> Log<'h> {
     /// Creates the log for a command of the event `file`, with `params` as the text after `hist:`.
-    pub(crate) fn new(file: EventFile<Locked<'h>>, params: &[u8]) -> Result<Self> {
+    pub(crate) fn new(file: EventFile<Locked<'h>>, params: &[u8], held: Held<'h>) -> Result<Self> {
         Ok(Self {
+            held,
             instance: file.instance(),
             location: joined(&[
                 PREFIX,
@@ -283,6 +286,7 @@ impl<'h> Log<'h> {
     /// Returns the log for a command that is created for the text in column `at` of this one.
     pub(crate) fn nested(&self, at: usize) -> Result<Self> {
         Ok(Self {
+            held: self.held,
             instance: self.instance,
             location: joined(&[self.location.to_bytes()])?,
             command: joined(&[self.command.to_bytes()])?,
@@ -290,8 +294,13 @@ impl<'h> Log<'h> {
         })
     }
 
-    /// Logs an error in column `at`.
+    /// Logs an error in column `at`, unless it is one for want of memory: the line is executed
+    /// again when there is some.
     pub(crate) fn report_at(&self, kind: ErrorKind, at: usize) {
+        if charge::is_missing(self.held) {
+            return;
+        }
+
         let at = self.column.unwrap_or(at);
 
         self.instance.log_error(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The symbols that C uses: the commands, which `glue.c` registers, and the operations of the files
-//! of an event, which `trace_events.c` creates.
+//! The symbols that C uses: the commands, which `glue.c` registers, the operations of the files of
+//! an event, which `trace_events.c` creates, and the memory that the writer of a line for a
+//! `trigger` file waits for.
 //!
 //! C headers: [`kernel/trace/hist/commands.h`](srctree/kernel/trace/hist/commands.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
@@ -22,9 +23,14 @@ use crate::{
     trigger::HIST_COMMAND, //
 };
 use kernel::{
+    error::from_result,
     prelude::*,
     trace::{
-        builtin::event_seq::FileOperations,
+        builtin::{
+            charge,
+            event_seq::FileOperations, //
+        },
+        event_mutex::Held,
         trigger::{
             CommandOps,
             Switch, //
@@ -64,10 +70,31 @@ static event_hist_debug_fops: FileOperations<DebugFile> = FileOperations::new();
 /// None: it is unsafe because C functions are.
 #[export]
 unsafe extern "C" fn trigger_hist_rust_init() -> c_int {
-    kernel::error::from_result(|| {
+    from_result(|| {
         registry::init()?;
         scratch::init()?;
         backlog::init()?;
         Ok(0)
     })
+}
+
+/// Returns how much memory the last line lacked that its command would have had to wait for.
+///
+/// # Safety
+///
+/// `event_mutex` must be held.
+#[export]
+unsafe extern "C" fn trigger_missing_memory() -> usize {
+    // SAFETY: By the safety requirements, `event_mutex` is held.
+    charge::take_missing(unsafe { Held::assume() })
+}
+
+/// Waits for so much memory. Returns 0 or a negative error.
+///
+/// # Safety
+///
+/// None: it is unsafe because C functions are.
+#[export]
+unsafe extern "C" fn trigger_wait_for_memory(missing: usize) -> c_int {
+    from_result(|| charge::wait(missing).map(|()| 0))
 }

@@ -122,7 +122,7 @@ fn execute<'h>(
     lists: &mut TriggersMut<'h>,
 ) -> Result {
     let params = line.params().ok_or(EINVAL)?.to_bytes();
-    let log = Log::new(file, params)?;
+    let log = Log::new(file, params, lists.held())?;
     let text = Span::new(params, PARAMS_AT);
     let mode = if line.remove() {
         Mode::Remove
@@ -381,20 +381,12 @@ fn prepare<'h>(
     filter: Option<&Filter<'h>>,
 ) -> Result<Option<Prepared>> {
     let clauses = builder.clauses;
-    let prepared = match shared {
-        // It has created its effects when it was new. They run with the fields and variables that
-        // were found then.
-        Some(shared) if !builder.spec.uses_same(&shared.spec) => {
-            return Err(builder.named_mismatch());
-        }
-        Some(_) => None,
-        None => {
-            let parts = parts(builder)?;
 
-            Some((UniqueArc::new_uninit(GFP_KERNEL)?, parts))
-        }
-    };
-
+    // A shared one has created its effects when it was new. They run with the fields and variables
+    // that were found then.
+    if shared.is_some_and(|shared| !builder.spec.uses_same(&shared.spec)) {
+        return Err(builder.named_mismatch());
+    }
     if let Some(name) = &builder.spec.name {
         if shared.is_none() && registry::named(builder.held(), name).is_some() {
             return Err(builder.named_mismatch());
@@ -408,6 +400,16 @@ fn prepare<'h>(
         builder.log.report_at(ErrorKind::TriggerNotFound, 0);
         return Err(ENOENT);
     }
+
+    // Only what is going to be attached takes memory.
+    let prepared = match shared {
+        Some(_) => None,
+        None => {
+            let parts = parts(builder)?;
+
+            Some((UniqueArc::new_uninit(GFP_KERNEL)?, parts))
+        }
+    };
 
     // The effects of a shared histogram, which may use them as well, are not created again.
     if shared.map_or(&builder.spec, |hist| &hist.spec).timestamps {

@@ -16,10 +16,11 @@
 //!
 //! # Memory
 //!
-//! The process that creates an event is charged for the histograms that lines add to it. It may be
-//! slowed down, or wait for memory, as its memory cgroup says. No other task waits for that: with
-//! `event_mutex` held charges do not wait ([`kernel::trace::builtin::charge`]). A line that is
-//! refused memory is applied again after the process has waited ([`Late`]).
+//! The process that creates an event is charged for the histograms that lines add to it, and the
+//! writer of a line for those of the events that exist. It may be slowed down, or wait for memory,
+//! as its memory cgroup says. No other task waits for that: with `event_mutex` held charges do not
+//! wait ([`kernel::trace::builtin::charge`]). A line that is refused memory is applied again after
+//! the task has waited ([`Late`], [`add`]).
 
 mod grammar;
 mod kept;
@@ -42,7 +43,6 @@ use self::line::Line;
 use super::defs::NAME_MAX;
 use core::marker::PhantomData;
 use kernel::{
-    memcg::Unaccounted,
     new_mutex,
     prelude::*,
     seq_file::SeqFile,
@@ -58,7 +58,7 @@ use kernel::{
     },
     trace::{
         builtin::{
-            charge::take_missing,
+            charge,
             event::{
                 Class,
                 Event,
@@ -86,7 +86,7 @@ use kernel::{
 /// Maximum number of lines in one instance. Each costs the creation of an event.
 const LINES_MAX: usize = 256;
 
-/// Number of attempts to apply a line for which a process has waited for memory.
+/// Number of attempts to apply a line for which a task has waited for memory.
 const LATE_TRIES: u32 = 3;
 
 /// Number of lines in all instances. Written with `event_mutex` held.
@@ -215,7 +215,7 @@ fn apply_all<T: Subject>(
         return late;
     };
     let event = subject.event();
-    let unaccounted = Unaccounted::new();
+    let _unaccounted = charge::begin(guard.held());
     let is_wanted = |line: &Arc<Line>| {
         only.is_none_or(|only| only.iter().any(|wanted| Arc::ptr_eq(wanted, line)))
     };
@@ -238,7 +238,7 @@ fn apply_all<T: Subject>(
                     continue;
                 };
 
-                match take_missing(&unaccounted, lists.held()) {
+                match charge::take_missing(lists.held()) {
                     0 => line.fail(file.name(), e),
                     missing => late.push(line, file, missing),
                 }
@@ -326,6 +326,14 @@ impl Patterns {
         Ok(line)
     }
 
+    /// Returns `true` if an instance has this very line. `event_mutex` must be held.
+    fn has(&self, instance: InstanceId, line: &Arc<Line>) -> bool {
+        self.lines
+            .lock()
+            .iter()
+            .any(|entry| entry.instance == instance && Arc::ptr_eq(&entry.line, line))
+    }
+
     /// Removes the first line for which `pred` returns `true`. `event_mutex` must be held.
     fn remove(&self, pred: impl FnMut(&Entry) -> bool) -> Option<Arc<Line>> {
         let mut lines = self.lines.lock();
@@ -376,20 +384,50 @@ impl<T: Subject> InstanceFile for SetUserEvent<T> {
     }
 }
 
-/// Adds a line, and applies it to the events that exist.
+/// Adds a line, and applies it to the events that exist. If memory for some of them has to be
+/// waited for, applies it again afterwards, unless it was removed by then.
 fn add<T: Subject>(instance: &InstanceRef, pattern: Pattern) -> Result {
     if pattern.trigger().is_some_and(|line| !is_command(line)) {
         return Err(EINVAL);
     }
+    let patterns = get()?;
     let line = Line::new(pattern)?;
     let mut guard = event_mutex::lock();
-    let line = get()?.add(instance.id(), line)?;
+    let line = patterns.add(instance.id(), line)?;
+    let mut missing = apply_to_existing::<T>(instance, &line, &mut guard);
+
+    drop(guard);
+    for _ in 0..LATE_TRIES {
+        if missing == 0 || charge::wait(missing).is_err() {
+            break;
+        }
+
+        let mut guard = event_mutex::lock();
+
+        if !patterns.has(instance.id(), &line) {
+            break;
+        }
+        missing = apply_to_existing::<T>(instance, &line, &mut guard);
+    }
+    Ok(())
+}
+
+/// Applies a line to the events that exist, without effect on those that have its trigger. Returns
+/// how much memory it lacked for all of them that it would have had to wait for.
+fn apply_to_existing<T: Subject>(
+    instance: &InstanceRef,
+    line: &Line,
+    guard: &mut event_mutex::Guard,
+) -> usize {
+    let _unaccounted = charge::begin(guard.held());
+    let mut missing = 0usize;
 
     line.forget_failures();
-    for_each_match::<T>(instance, &line.pattern, &mut guard, |_, file, lists| {
+    for_each_match::<T>(instance, &line.pattern, guard, |_, file, lists| {
         line.apply(file, lists);
+        missing = missing.saturating_add(charge::take_missing(lists.held()));
     });
-    Ok(())
+    missing
 }
 
 /// Removes a line, and reverts it for the events that exist.

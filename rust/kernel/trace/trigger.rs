@@ -157,6 +157,7 @@ pub use self::{
 };
 
 use super::{
+    builtin::charge,
     event_file::{
         EventFile,
         Locked, //
@@ -200,7 +201,8 @@ pub trait Command: Sized + 'static {
 
     /// Executes a line that was written to the `trigger` file of an event.
     ///
-    /// An error is returned to its writer. May sleep.
+    /// An error is returned to its writer. May sleep, but allocations are not charged to the memory
+    /// cgroup of the writer, see [`charge`].
     fn parse<'h>(
         file: EventFile<Locked<'h>>,
         line: CommandLine<'_>,
@@ -384,6 +386,7 @@ impl<T: Command> CommandOps<T> {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = UnregisterScope::none(held);
+        let _unaccounted = charge::begin(held);
         // SAFETY: C calls nothing else about triggers concurrently, so no other `TriggersMut`
         // exists.
         let mut lists = unsafe { TriggersMut::new(held) };

@@ -17,7 +17,10 @@ use kernel::{
     prelude::*,
     sync::Arc,
     trace::{
-        builtin::snapshot::ConditionalSnapshot,
+        builtin::{
+            charge,
+            snapshot::ConditionalSnapshot, //
+        },
         event_file::{
             EventFile,
             Locked, //
@@ -309,7 +312,7 @@ impl<'a, 'h> Builder<'a, 'h> {
     }
 
     /// Returns the variable of a field, of this event or of the other one. Any error is `EINVAL`,
-    /// as in C; the log has the reason.
+    /// as in C, unless memory is to be waited for; the log has the reason.
     fn param_field(
         &mut self,
         param: Qualified<'a>,
@@ -325,7 +328,13 @@ impl<'a, 'h> Builder<'a, 'h> {
 
         let event = elsewhere(param, handler).ok_or(EINVAL)?;
 
-        self.auto_var(event, param.name).map_err(|_| EINVAL)
+        self.auto_var(event, param.name).map_err(|_| {
+            if charge::is_missing(self.held()) {
+                ENOMEM
+            } else {
+                EINVAL
+            }
+        })
     }
 
     /// Finds a variable for a field of another event, or creates one. Errors are logged.

@@ -6,13 +6,15 @@
 
 use super::line::Line;
 use kernel::{
-    memcg::Charge,
     prelude::*,
     sync::Arc,
-    trace::event_file::{
-        EventFile,
-        Locked, //
-    }, //
+    trace::{
+        builtin::charge,
+        event_file::{
+            EventFile,
+            Locked, //
+        },
+    },
 };
 
 /// Lines that were not applied to an event, as its process would have had to wait for memory.
@@ -57,7 +59,7 @@ impl Late {
     ///
     /// `ENOMEM`.
     pub(super) fn wait(&self) -> Result {
-        Charge::new(self.missing).map(drop)
+        charge::wait(self.missing)
     }
 
     /// Counts the lines as failed for the event called `name`.

@@ -356,7 +356,8 @@ impl<'h, T: Command> NewTrigger<'h, T> {
                 source: UnsafeCell::new(None),
                 module: UnsafeCell::new(None),
             },
-            GFP_KERNEL_ACCOUNT,
+            // With `event_mutex` held: a charge could wait.
+            GFP_KERNEL,
         )?;
         let raw = trigger.raw.get();
 

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     bindings,
     error::to_result,
+    memcg::is_unaccounted,
     module::this_module,
     prelude::*,
     seq_file::SeqFile,
@@ -87,6 +88,10 @@ impl Command for Word {
         }
         if line.params().is_some() {
             return Err(E2BIG);
+        }
+        // Who holds `event_mutex` does not wait for its memory cgroup.
+        if cfg!(CONFIG_MEMCG) && !is_unaccounted() {
+            return Err(EDEADLK);
         }
         Ok(NewTrigger::<Self>::new(file, Dropped)?.attach(lists)?)
     }

@@ -261,17 +261,14 @@ TEST_F_TIMEOUT(trouble, words_of_a_cgroup_above_memory_high, 240)
 #define LARGE_BYTES	(24 << 20)
 #define LINES		32
 
-/* A child that creates an event which a line adds a histogram to. */
-static int run_line(const char *event, bool full, volatile int *step)
+/* Enters the cgroup, with LARGE_BYTES of memory. If @full, at the limit, but these bytes can go. */
+static int enter_with_memory(bool full)
 {
 	static char limit[32];
-	volatile uint32_t *w = words(UE_PAGE / sizeof(uint32_t), MAP_PRIVATE);
-	int fd = ue_open();
 	void *p;
 
 	/* Nobody in the cgroup can be killed: a charge over the limit fails. */
-	if (!w || fd < 0 || ue_put("/proc/self/oom_score_adj", "-1000") ||
-	    ue_put(OURS "/cgroup.procs", "0"))
+	if (ue_put("/proc/self/oom_score_adj", "-1000") || ue_put(OURS "/cgroup.procs", "0"))
 		return 1;
 	/* The first call allocates a buffer. */
 	cgroup_number("memory.current", "");
@@ -282,13 +279,29 @@ static int run_line(const char *event, bool full, volatile int *step)
 	if (p == MAP_FAILED)
 		return 3;
 	if (full) {
-		/* At the limit, but these pages can go. */
 		snprintf(limit, sizeof(limit), "%ld", cgroup_number("memory.current", ""));
 		if (madvise(p, LARGE_BYTES, MADV_FREE) || ue_put(OURS "/memory.max", limit))
 			return 4;
 	}
+	return 0;
+}
+
+/* Says that the child is ready, and waits for its parent. */
+static bool wait_for_parent(volatile int *step)
+{
 	__atomic_store_n(&step[0], 1, __ATOMIC_RELEASE);
-	if (!ue_poll(__atomic_load_n(&step[1], __ATOMIC_ACQUIRE)))
+	return ue_poll(__atomic_load_n(&step[1], __ATOMIC_ACQUIRE));
+}
+
+/* A child that creates an event which a line adds a histogram to. */
+static int run_line(const char *event, bool full, volatile int *step)
+{
+	volatile uint32_t *w = words(UE_PAGE / sizeof(uint32_t), MAP_PRIVATE);
+	int fd = ue_open(), bad = !w || fd < 0 ? 6 : enter_with_memory(full);
+
+	if (bad)
+		return bad;
+	if (!wait_for_parent(step))
 		return 5;
 	step[2] = ue_reg(fd, w, 0, ue_path("%s u32 a", event));
 	__atomic_store_n(&step[0], 2, __ATOMIC_RELEASE);
@@ -315,7 +328,10 @@ static int histograms(const char *event)
 	return ue_count(ue_slurp(ue_path(UE_EVENTS "/%s/trigger", event)), "hist:keys=a");
 }
 
-/* Takes event_mutex, by a read, all the time until the child is ready; returns the longest time in ms. */
+/*
+ * Writes to the enable file of an event, which takes event_mutex, all the time until the child is
+ * ready; returns the longest time in ms.
+ */
 static uint64_t longest_wait(volatile int *step, uint64_t limit_ms)
 {
 	uint64_t end = ue_now() + limit_ms * 1000000, longest = 0;
@@ -323,7 +339,7 @@ static uint64_t longest_wait(volatile int *step, uint64_t limit_ms)
 	while (__atomic_load_n(&step[0], __ATOMIC_ACQUIRE) != 2) {
 		uint64_t began = ue_now(), took;
 
-		if (began > end || !*ue_slurp(UE_EVENTS "/trouble_other/enable"))
+		if (began > end || ue_enable("trouble_other", true))
 			return UINT64_MAX;
 		took = ue_now() - began;
 		if (took > longest)
@@ -414,6 +430,106 @@ TEST_F_TIMEOUT(trouble, histogram_of_a_line_at_the_limit, 240)
 		EXPECT_TRUE(ue_gone("trouble_room"));
 		EXPECT_TRUE(cgroup_remove());
 	}
+}
+
+/* A child that writes a line for histograms of events that exist. */
+static int run_trigger(const char *file, const char *line, bool full, volatile int *step)
+{
+	int bad = enter_with_memory(full);
+
+	if (bad)
+		return bad;
+	if (!wait_for_parent(step))
+		return 5;
+	step[2] = ue_put(file, line);
+	__atomic_store_n(&step[0], 2, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static const struct {
+	const char *file;
+	const char *line;
+	/* What the write returns if there is no memory. */
+	int error;
+} large_lines[] = {
+	{ UE_EVENTS "/trouble_room/trigger", LARGE_HIST, -ENOMEM },
+	{ UE_TRACEFS "/set_user_event", "trouble_room " LARGE_HIST, 0 },
+	/* It adds a histogram to the other event as well. */
+	{ UE_EVENTS "/trouble_room/trigger",
+	  "hist:keys=common_stacktrace:onmatch(user_events.trouble_from)"
+	  ".trace(trouble_syn,user_events.trouble_from.b)",
+	  -ENOMEM },
+};
+
+/*
+ * Fails if others wait for the writer of a line for a histogram whose cgroup is at its limit: for
+ * reclaim, and as it is above memory.high; if the writer does not get the histogram though other
+ * memory of the cgroup can go; if it gets one beyond the limit; or if a failure that is mended by
+ * waiting is in error_log.
+ */
+TEST_F_TIMEOUT(trouble, writer_of_a_trigger_at_the_limit, 280)
+{
+	volatile int *step = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	const char *set = UE_TRACEFS "/set_user_event", *from = UE_EVENTS "/trouble_from/trigger";
+	const char *log = UE_TRACEFS "/error_log";
+
+	ASSERT_NE(MAP_FAILED, (void *)step);
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_other u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_room u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:trouble_from u32 a; u32 b"));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/synthetic_events", "trouble_syn u32 b"));
+	ASSERT_EQ(0, ue_put(from, "hist:keys=common_stacktrace:size=128"));
+	ue_trunc(log);
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(large_lines); i++) {
+		const char *file = large_lines[i / 2].file, *line = large_lines[i / 2].line;
+		const char *remove = strstr(line, "hist:");
+		bool full = i % 2 == 0;
+		int error = full ? 0 : large_lines[i / 2].error, status;
+		uint64_t longest;
+		pid_t pid;
+
+		ASSERT_TRUE(cgroup_make());
+		memset((void *)step, 0, 3 * sizeof(*step));
+		pid = fork();
+		if (!pid) {
+			killed_with_parent();
+			_exit(run_trigger(file, line, full, step));
+		}
+		ASSERT_LT(0, pid);
+		ASSERT_TRUE(ue_poll(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE)));
+		/* Without reclaim: the writer stays at its limit. */
+		if (full) {
+			ASSERT_EQ(0, ue_put_flags(OURS "/memory.high", "1048576", O_NONBLOCK));
+		} else {
+			ASSERT_EQ(0, ue_put(OURS "/memory.max",
+					    ue_path("%ld", cgroup_number("memory.current", "") + (128 << 10))));
+		}
+		__atomic_store_n(&step[1], 1, __ATOMIC_RELEASE);
+		longest = longest_wait(step, 6 * UE_PATIENCE);
+		TH_LOG("%s %s: others have waited for up to %lu ms", full ? "room" : "no room", line,
+		       (unsigned long)longest);
+		EXPECT_GT(ue_slow_ms(1000), longest);
+		EXPECT_EQ(error, step[2]);
+		EXPECT_EQ(full, ue_count(ue_slurp(UE_EVENTS "/trouble_room/trigger"), "hist:keys="));
+		EXPECT_EQ(0, ue_count(ue_slurp(log), "Command:")) TH_LOG("%s", ue_slurp(log));
+		if (!error) {
+			EXPECT_EQ(!full, ue_count(ue_slurp(set), "# failed: 1, last: -12 for trouble_room\n"));
+		}
+		EXPECT_GE(cgroup_number("memory.max", ""), cgroup_number("memory.current", ""));
+		EXPECT_EQ(0, ue_put(OURS "/memory.high", "max"));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+		if (full) {
+			EXPECT_EQ(0, ue_put(UE_EVENTS "/trouble_room/trigger", ue_path("!%s", remove)));
+		}
+		EXPECT_EQ(0, ue_trunc(set));
+		EXPECT_EQ(1, ue_count(ue_slurp(from), "hist:"));
+		EXPECT_TRUE(cgroup_remove());
+	}
+	EXPECT_EQ(0, ue_put(from, "!hist:keys=common_stacktrace:size=128"));
+	EXPECT_EQ(0, ue_put(UE_TRACEFS "/synthetic_events", "!trouble_syn"));
 }
 
 /* The word of a process over its limit, whose page has to come again. */
