@@ -7,10 +7,7 @@
 //! to its variables, and refers to no event: it may outlive its events.
 
 use kernel::{
-    memcg::{
-        Charge,
-        Unaccounted, //
-    },
+    memcg::Charge,
     prelude::*,
     sync::{
         Arc,
@@ -18,7 +15,10 @@ use kernel::{
     },
     trace::{
         builtin::{
-            charge::charge,
+            charge::{
+                charge,
+                refused, //
+            },
             snapshot::ConditionalSnapshot, //
         },
         synth::EventRef, //
@@ -26,7 +26,10 @@ use kernel::{
 };
 
 use crate::{
-    map::Map,
+    map::{
+        Kind,
+        Map, //
+    },
     program::{
         snapshot_condition::SnapshotCondition,
         HitPath,
@@ -78,26 +81,33 @@ pub(crate) struct HistogramParts {
 impl HistogramParts {
     /// Allocates map and scratch memory of a histogram of `2^map_bits` elements with this program.
     /// May sleep.
+    ///
+    /// The map is charged before it is allocated: a task without room for it costs nothing. Neither
+    /// [waits](kernel::trace::builtin::charge), as `event_mutex` is held.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, `EINVAL` if there is no such map.
     pub(crate) fn new(program: KBox<Program>, map_bits: u32) -> Result<Self> {
-        // `event_mutex` is held, so no allocation waits for the memory cgroup.
-        let unaccounted = Unaccounted::new();
         let scratch = match program.path {
             HitPath::Large | HitPath::LargeOpen | HitPath::LargeReusing => Some(ScratchRef::new()?),
             HitPath::Plain(_) | HitPath::Small | HitPath::PlainReusing(_) | HitPath::Reusing => {
                 None
             }
         };
-        let map = if program.reuse {
-            Map::with_reuse(map_bits, program.layout)?
+        let kind = if program.reuse {
+            Kind::Reuse
         } else if program.counts_only {
-            Map::new(map_bits, program.layout)?.spread()
+            Kind::Spread
         } else {
-            Map::new(map_bits, program.layout)?
+            Kind::Plain
         };
+        let size = Map::size_of(kind, map_bits, program.layout)?;
+        let charge = charge(size)?;
+        let map = Map::of_kind(kind, map_bits, program.layout).inspect_err(|_| refused(size))?;
 
-        drop(unaccounted);
         Ok(Self {
-            charge: charge(map.size())?,
+            charge,
             map,
             program,
             scratch,

@@ -100,12 +100,9 @@ pub(crate) use self::{
 };
 
 use self::{
-    element::{
-        ElementLayout,
-        Elements, //
-    },
+    buckets::Buckets,
+    element::Elements,
     reuse::Reuse,
-    snapshot::Room,
     sums::Spread,
     table::{
         Seed,
@@ -151,7 +148,45 @@ fn check_bits(bits: u32) -> Result {
     }
 }
 
+/// The kind of a map.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Plain,
+    /// That of a histogram that only counts: [spread](Map::spread).
+    Spread,
+    /// One [with reuse](Map::with_reuse).
+    Reuse,
+}
+
 impl Map {
+    /// Creates a map of `2^bits` elements.
+    pub(crate) fn of_kind(kind: Kind, bits: u32, layout: Layout) -> Result<Self> {
+        match kind {
+            Kind::Plain => Self::new(bits, layout),
+            Kind::Spread => Self::new(bits, layout).map(Self::spread),
+            Kind::Reuse => Self::with_reuse(bits, layout),
+        }
+    }
+
+    /// [`Map::size`] of a new map.
+    pub(crate) fn size_of(kind: Kind, bits: u32, layout: Layout) -> Result<usize> {
+        check_bits(bits)?;
+
+        let count = 1 << bits;
+        let index_bits = bits.wrapping_add(1);
+        let (small, index) = match kind {
+            Kind::Reuse => (usize::MAX, Buckets::size_of(index_bits)),
+            _ => (key_arena::SMALL, Table::size_of(index_bits)),
+        };
+        let elements = Elements::size_of(count, layout, small, kind == Kind::Reuse)?;
+        let spread = match kind {
+            Kind::Spread => Spread::size_of(count),
+            _ => 0,
+        };
+
+        Ok(elements.saturating_add(index).saturating_add(spread))
+    }
+
     /// Creates a map of `2^bits` elements.
     pub(crate) fn new(bits: u32, layout: Layout) -> Result<Self> {
         check_bits(bits)?;
@@ -469,81 +504,6 @@ impl Map {
         self.hits.reset();
         self.drops_before
             .store(self.drops_at_close.load(Relaxed), Relaxed);
-    }
-
-    /// Copies all elements that have a key. May sleep.
-    pub(crate) fn snapshot(&self) -> Result<Snapshot> {
-        self.copy(None)
-    }
-
-    /// Copies all elements that have a key as [`Map::snapshot`] does, and sets the numbers that
-    /// are added up in them to zero: their hit counts, and the sums that are no extremes by
-    /// `folds`. Each hit is in one such copy.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; nothing was exchanged then.
-    pub(crate) fn take(&self, folds: &[Fold]) -> Result<Snapshot> {
-        self.copy(Some(folds))
-    }
-
-    /// Copies all elements. If `taken` describes the sums, they are taken.
-    fn copy(&self, taken: Option<&[Fold]>) -> Result<Snapshot> {
-        let take = |element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]| {
-            if let Some(folds) = taken {
-                element.take(folds, copy.get_mut(layout.sums..).unwrap_or_default());
-            }
-        };
-        // Nothing is allocated while a wipe has to wait. What is published meanwhile has some room.
-        let most = self.elements.slab.count() as usize;
-        let count = self.len();
-        let mut room = Room::new(
-            &self.elements,
-            count.saturating_add(count / 8 + 64).min(most),
-        )?;
-        let mut guard = self.copying.lock();
-
-        while !self.note_all(&mut room) {
-            drop(guard);
-            room = Room::new(&self.elements, most)?;
-            guard = self.copying.lock();
-        }
-        if let Some(reuse) = &self.reuse {
-            return Ok(Snapshot::new(
-                &self.elements,
-                room,
-                |index, element, layout, copy| {
-                    let _pin = reuse.pin(index);
-                    let is_there = self.copy_live(reuse, index, element, layout, copy);
-
-                    if is_there {
-                        take(element, layout, copy);
-                    }
-                    is_there
-                },
-            ));
-        }
-        Ok(Snapshot::new(
-            &self.elements,
-            room,
-            |index, element, layout, copy| {
-                snapshot::copy_element(element, layout, copy);
-                take(element, layout, copy);
-                if let (Some(spread), Some(hits)) = (&self.spread, copy.get_mut(layout.sums)) {
-                    spread.add_to(hits, index, element, taken.is_some());
-                }
-                true
-            },
-        ))
-    }
-
-    /// Notes all elements that have a key. Returns `false` if they are more than there is room for,
-    /// which room for all elements of the map precludes.
-    fn note_all(&self, room: &mut Room) -> bool {
-        match &self.reuse {
-            Some(reuse) => room.note_once(reuse.buckets.elements()),
-            None => room.note(self.table.published()),
-        }
     }
 
     /// Returns `true` if the map is open to keys of this size.

@@ -40,7 +40,8 @@ pub mod prelude {
             flags::*,
             KBox,
             KVVec,
-            KVec, //
+            KVec,
+            Zeroable, //
         },
         error::{
             code::*,

@@ -49,8 +49,12 @@ impl Counters {
             .map(Self)
     }
 
+    pub fn size_of(len: usize) -> usize {
+        len * CPUS * size_of::<u64>()
+    }
+
     pub fn size(&self) -> usize {
-        self.0.len() * CPUS * size_of::<u64>()
+        Self::size_of(self.0.len())
     }
 
     #[track_caller]

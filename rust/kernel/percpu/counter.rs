@@ -21,13 +21,17 @@ use crate::{
     }, //
 };
 
+/// The numbers of the possible CPUs.
+fn possible_cpus() -> impl Iterator<Item = u32> {
+    // SAFETY: The function only looks at a bit, and there is one for each CPU below the number of
+    // CPUs.
+    (0..cpu::nr_cpu_ids()).filter(|&cpu| unsafe { bindings::cpu_possible(cpu) })
+}
+
 impl<T> PerCpuArray<T> {
     /// Returns the arrays of all possible CPUs.
     fn of_all_cpus(&self) -> impl Iterator<Item = *mut T> + '_ {
-        (0..cpu::nr_cpu_ids())
-            // SAFETY: The function only looks at a bit, and there is one for each CPU below the
-            // number of CPUs.
-            .filter(|&cpu| unsafe { bindings::cpu_possible(cpu) })
+        possible_cpus()
             // SAFETY: By the type invariants this is a per-CPU pointer, and the CPU is possible.
             .map(|cpu| unsafe { bindings::per_cpu_ptr(self.as_ptr().cast(), cpu) }.cast())
     }
@@ -121,6 +125,7 @@ impl PerCpuCounter {
 /// counters.add(2, 40);
 /// counters.add(2, 2);
 /// assert_eq!([counters.sum(0), counters.sum(1), counters.sum(2)], [1, 0, 42]);
+/// assert_eq!(counters.size(), Counters::size_of(3));
 ///
 /// // Beyond the end.
 /// counters.add(3, 1);
@@ -162,11 +167,19 @@ impl Counters {
         })
     }
 
+    /// Size that [`new`](Self::new) allocates for all CPUs, in bytes: 0 if it fails with `EINVAL`.
+    pub fn size_of(len: usize) -> usize {
+        if len > Self::MAX {
+            return 0;
+        }
+        possible_cpus()
+            .count()
+            .saturating_mul(size_of::<usize>().wrapping_mul(len))
+    }
+
     /// Returns the size of the memory of all CPUs, in bytes.
     pub fn size(&self) -> usize {
-        let of_each = size_of::<usize>().wrapping_mul(self.len);
-
-        self.parts.of_all_cpus().count().saturating_mul(of_each)
+        Self::size_of(self.len)
     }
 
     /// Adds `n` to the counter of an index, in any context, without a memory barrier. Has no

@@ -17,6 +17,7 @@ use kernel::{
     },
 };
 
+use super::slab;
 use crate::limits::MAP_BITS_MAX;
 
 /// Most elements of a bucket.
@@ -136,9 +137,14 @@ impl Buckets {
     /// Allocates `2^bits` empty buckets.
     pub(super) fn new(bits: u32) -> Result<Self> {
         Ok(Self {
-            words: KVVec::zeroed(1 << bits, GFP_KERNEL_ACCOUNT)?,
+            words: slab::zeroed(1 << bits)?,
             shift: u64::BITS.wrapping_sub(bits),
         })
+    }
+
+    /// Size of `2^bits` buckets, in bytes.
+    pub(super) const fn size_of(bits: u32) -> usize {
+        size_of::<u64>() << bits
     }
 
     /// Returns the number of buckets.

@@ -184,6 +184,18 @@ impl Elements {
         })
     }
 
+    /// Size of what [`Elements::new`] allocates, in bytes.
+    pub(super) fn size_of(count: u32, layout: Layout, small: usize, locked: bool) -> Result<usize> {
+        let layout = ElementLayout::new(layout, locked)?;
+        let keys = if layout.long_keys {
+            KeyArena::size_of(count, layout.parts.key_words, small)?
+        } else {
+            0
+        };
+
+        Ok(Slab::size_of(count, layout.words)?.saturating_add(keys))
+    }
+
     /// Returns the size in bytes.
     pub(super) fn size(&self) -> usize {
         let keys = self.keys.as_ref().map_or(0, KeyArena::size);

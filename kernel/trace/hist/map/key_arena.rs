@@ -34,7 +34,11 @@ use kernel::{
     }, //
 };
 
-use super::words::OwnLine;
+use super::{
+    slab,
+    words::OwnLine, //
+};
+use crate::limits::WORD;
 
 /// Keys with more words than this are long.
 const SHORT_WORDS: usize = 8;
@@ -92,13 +96,21 @@ impl_has_work! {
     impl HasWork<Self> for Extension { self.work }
 }
 
-impl KeyArena {
-    /// Creates an arena for `count` keys of `key_words` words. The map is small if these are
+/// The sizes of the parts, in words.
+struct Sizes {
+    /// [`KeyArena::own`].
+    own: usize,
+    /// [`KeyArena::early`].
+    early: usize,
+    /// [`KeyArena::extension`].
+    extension: usize,
+}
+
+impl Sizes {
+    /// Computes the sizes for `count` keys of `key_words` words. The map is small if these are
     /// `small` words at most.
-    pub(super) fn new(count: u32, key_words: usize, small: usize) -> Result<Self> {
+    fn new(count: u32, key_words: usize, small: usize) -> Result<Self> {
         let all = key_words.checked_mul(count as usize).ok_or(ENOMEM)?;
-        // The key that would be in both parts is in the second one.
-        let size = (all / 2).checked_add(key_words).ok_or(ENOMEM)?;
 
         // An element keeps a position and a size in 32 bits each.
         u32::try_from(all).map_err(|_| ENOMEM)?;
@@ -108,7 +120,25 @@ impl KeyArena {
         } else {
             (0, all.wrapping_sub(all / 2))
         };
-        let early = KVVec::zeroed(early, GFP_KERNEL_ACCOUNT)?;
+
+        Ok(Self {
+            own,
+            early,
+            // The key that would be in both parts is in this one.
+            extension: (all / 2).checked_add(key_words).ok_or(ENOMEM)?,
+        })
+    }
+}
+
+impl KeyArena {
+    /// Creates an arena for keys as [`Sizes::new`] takes.
+    pub(super) fn new(count: u32, key_words: usize, small: usize) -> Result<Self> {
+        let Sizes {
+            own,
+            early,
+            extension: size,
+        } = Sizes::new(count, key_words, small)?;
+        let early = slab::zeroed(early)?;
         let extension = Arc::pin_init(
             pin_init!(Extension {
                 words: SetOnce::new(),
@@ -126,6 +156,13 @@ impl KeyArena {
             extension,
             next: OwnLine(Atomic::new(0)),
         })
+    }
+
+    /// Size without the extension, in bytes.
+    pub(super) fn size_of(count: u32, key_words: usize, small: usize) -> Result<usize> {
+        let sizes = Sizes::new(count, key_words, small)?;
+
+        sizes.early.checked_mul(WORD).ok_or(ENOMEM)
     }
 
     /// Returns the size in bytes.

@@ -20,6 +20,18 @@ use kernel::{
 };
 
 use super::words::OwnLine;
+use crate::limits::WORD;
+
+/// Allocates zeroed words for a map, or for a copy of one.
+///
+/// `event_mutex` is held, or a lock that is taken with it held. So this tries once, and does not
+/// call the OOM killer. It is not charged either: a [whole map](super::Map::size_of) is, before.
+pub(super) fn zeroed<T: Zeroable>(len: usize) -> Result<KVVec<T>> {
+    Ok(KVVec::zeroed(
+        len,
+        GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY,
+    )?)
+}
 
 /// The elements of a map.
 pub(super) struct Slab {
@@ -65,7 +77,7 @@ impl Slab {
         let words = size.checked_mul(count as usize).ok_or(ENOMEM)?;
 
         Ok(Self {
-            words: KVVec::zeroed(words, GFP_KERNEL_ACCOUNT)?,
+            words: zeroed(words)?,
             size,
             count,
             free: OwnLine(Free {
@@ -73,6 +85,13 @@ impl Slab {
                 head: Atomic::new(0),
             }),
         })
+    }
+
+    /// Size of `count` elements of `size` words, in bytes.
+    pub(super) fn size_of(count: u32, size: usize) -> Result<usize> {
+        let words = size.checked_mul(count as usize).ok_or(ENOMEM)?;
+
+        words.checked_mul(WORD).ok_or(ENOMEM)
     }
 
     /// Returns the number of elements.

@@ -22,7 +22,8 @@ use super::{
         SortBy, //
     },
     sums::Fold,
-    words::LockWord, //
+    words::LockWord,
+    Map, //
 };
 use crate::limits::{
     COMM_WORDS,
@@ -48,7 +49,7 @@ pub(crate) struct Snapshot {
 const NOTED_TWICE: usize = 64;
 
 /// Memory for a copy, which is allocated before the map is locked against being wiped.
-pub(super) struct Room {
+struct Room {
     layout: ElementLayout,
     /// Number of elements whose copies fit.
     count: usize,
@@ -59,7 +60,7 @@ pub(super) struct Room {
 
 impl Room {
     /// Allocates room for the copies of `count` elements. May sleep.
-    pub(super) fn new(elements: &Elements, count: usize) -> Result<Self> {
+    fn new(elements: &Elements, count: usize) -> Result<Self> {
         let layout = elements.layout.of_copy()?;
         let size = layout.words.checked_mul(count).ok_or(ENOMEM)?;
 
@@ -73,7 +74,7 @@ impl Room {
 
     /// Notes which elements are to be copied, in place of those noted before. Returns `false` if
     /// there is no room for the copies of all of them.
-    pub(super) fn note(&mut self, elements: impl Iterator<Item = u32>) -> bool {
+    fn note(&mut self, elements: impl Iterator<Item = u32>) -> bool {
         self.noted.clear();
         for index in elements {
             if self.noted.push_within_capacity(index).is_err() {
@@ -85,7 +86,7 @@ impl Room {
 
     /// Notes elements as [`Room::note`] does; those that are in `elements` twice, as they change
     /// their keys concurrently, are noted once.
-    pub(super) fn note_once(&mut self, elements: impl Iterator<Item = u32>) -> bool {
+    fn note_once(&mut self, elements: impl Iterator<Item = u32>) -> bool {
         self.noted.clear();
         for index in elements {
             if self.noted.push_within_capacity(index).is_err() {
@@ -115,7 +116,7 @@ impl Snapshot {
     /// An element that is published concurrently may be in it or not. All others are.
     /// `order` has the indices of the elements: which ones there are is found out before there is
     /// room for them, and only once, as a new one must not get the room of an old one.
-    pub(super) fn new(
+    fn new(
         elements: &Elements,
         room: Room,
         copy: impl Fn(u32, Element<'_>, &ElementLayout, &mut [u64]) -> bool,
@@ -230,8 +231,85 @@ impl Snapshot {
     }
 }
 
+impl Map {
+    /// Copies all elements that have a key. May sleep.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot> {
+        self.copy(None)
+    }
+
+    /// Copies all elements that have a key as [`Map::snapshot`] does, and sets the numbers that
+    /// are added up in them to zero: their hit counts, and the sums that are no extremes by
+    /// `folds`. Each hit is in one such copy.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; nothing was exchanged then.
+    pub(crate) fn take(&self, folds: &[Fold]) -> Result<Snapshot> {
+        self.copy(Some(folds))
+    }
+
+    /// Copies all elements. If `taken` describes the sums, they are taken.
+    fn copy(&self, taken: Option<&[Fold]>) -> Result<Snapshot> {
+        let take = |element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]| {
+            if let Some(folds) = taken {
+                element.take(folds, copy.get_mut(layout.sums..).unwrap_or_default());
+            }
+        };
+        // Nothing is allocated while a wipe has to wait. What is published meanwhile has some room.
+        let most = self.elements.slab.count() as usize;
+        let count = self.len();
+        let mut room = Room::new(
+            &self.elements,
+            count.saturating_add(count / 8 + 64).min(most),
+        )?;
+        let mut guard = self.copying.lock();
+
+        while !self.note_all(&mut room) {
+            drop(guard);
+            room = Room::new(&self.elements, most)?;
+            guard = self.copying.lock();
+        }
+        if let Some(reuse) = &self.reuse {
+            return Ok(Snapshot::new(
+                &self.elements,
+                room,
+                |index, element, layout, copy| {
+                    let _pin = reuse.pin(index);
+                    let is_there = self.copy_live(reuse, index, element, layout, copy);
+
+                    if is_there {
+                        take(element, layout, copy);
+                    }
+                    is_there
+                },
+            ));
+        }
+        Ok(Snapshot::new(
+            &self.elements,
+            room,
+            |index, element, layout, copy| {
+                copy_element(element, layout, copy);
+                take(element, layout, copy);
+                if let (Some(spread), Some(hits)) = (&self.spread, copy.get_mut(layout.sums)) {
+                    spread.add_to(hits, index, element, taken.is_some());
+                }
+                true
+            },
+        ))
+    }
+
+    /// Notes all elements that have a key. Returns `false` if they are more than there is room for,
+    /// which room for all elements of the map precludes.
+    fn note_all(&self, room: &mut Room) -> bool {
+        match &self.reuse {
+            Some(reuse) => room.note_once(reuse.buckets.elements()),
+            None => room.note(self.table.published()),
+        }
+    }
+}
+
 /// Copies an element to words of this layout.
-pub(super) fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) {
+fn copy_element(element: Element<'_>, layout: &ElementLayout, copy: &mut [u64]) {
     let Some((key, rest)) = copy.split_at_mut_checked(layout.sums) else {
         return;
     };

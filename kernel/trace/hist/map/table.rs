@@ -21,7 +21,10 @@ use kernel::{
     },
 };
 
-use super::key_arena;
+use super::{
+    key_arena,
+    slab, //
+};
 use crate::limits::MAP_BITS_MAX;
 
 /// Bits of a slot that are the index of an element, plus one; the others are the lowest of the
@@ -77,9 +80,14 @@ impl Table {
     /// Allocates a table of `2^bits` free slots.
     pub(super) fn new(bits: u32) -> Result<Self> {
         Ok(Self {
-            slots: KVVec::zeroed(1 << bits, GFP_KERNEL_ACCOUNT)?,
+            slots: slab::zeroed(1 << bits)?,
             shift: u64::BITS.wrapping_sub(bits),
         })
+    }
+
+    /// Size of a table of `2^bits` slots, in bytes.
+    pub(super) const fn size_of(bits: u32) -> usize {
+        size_of::<u32>() << bits
     }
 
     /// Returns the size in bytes.

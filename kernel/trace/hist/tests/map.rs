@@ -26,6 +26,7 @@ use crate::{
         Comm,
         Element,
         KeyOrder,
+        Kind,
         Layout,
         Map,
         SortBy,
@@ -112,6 +113,32 @@ mod tests {
         })
         .is_some());
         assert!(small(plain(usize::MAX / 64)).is_some());
+    }
+
+    #[test]
+    fn size_before_it_is_allocated() -> Result {
+        let with_vars = Layout {
+            n_vars: 3,
+            string_slots: 1,
+            comm: true,
+            ..plain(2)
+        };
+
+        for kind in [Kind::Plain, Kind::Spread, Kind::Reuse] {
+            // A large map has less memory for long keys, and is not spread.
+            for bits in [MAP_BITS_MIN, 10, 15] {
+                for layout in [plain(1), plain(40), with_vars] {
+                    let size = Map::of_kind(kind, bits, layout)?.size();
+
+                    assert_eq!(size, Map::size_of(kind, bits, layout)?);
+                }
+            }
+            assert_eq!(
+                Map::size_of(kind, MAP_BITS_MAX + 1, plain(1)).err(),
+                Some(EINVAL)
+            );
+        }
+        Ok(())
     }
 
     #[test]
