@@ -17,6 +17,7 @@ use crate::{
         to_result, //
     },
     impl_has_event,
+    memcg::is_unaccounted,
     prelude::*,
     seq_file::SeqFile,
     seq_print,
@@ -79,6 +80,10 @@ macro_rules! test_event {
             fn attaching(this: ArcBorrow<'_, Self>, _held: Held<'_>) -> Result {
                 if this.is_closed.load(Relaxed) {
                     return Err(EACCES);
+                }
+                // Who holds `event_mutex` does not wait for its memory cgroup.
+                if cfg!(CONFIG_MEMCG) && !is_unaccounted() {
+                    return Err(EDEADLK);
                 }
                 Ok(())
             }

@@ -130,7 +130,8 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     /// Returns the kind of dynamic events that the event belongs to.
     fn kind() -> &'static Kind<Self>;
 
-    /// Called before a listener is attached. May sleep.
+    /// Called before a listener is attached. May sleep; allocations are not charged to the memory
+    /// cgroup of the task.
     ///
     /// # Errors
     ///

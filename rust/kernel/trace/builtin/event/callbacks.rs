@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     bindings,
+    memcg::Unaccounted,
     prelude::*,
     sync::ArcBorrow,
     trace::{
@@ -95,6 +96,8 @@ impl<T: Operations> Callbacks<T> {
         let _permission = UnregisterScope::none(held);
 
         if attach {
+            // A charge could wait for the memory cgroup of the task, and all of tracing with it.
+            let _unaccounted = Unaccounted::new();
             let attached = T::attaching(owner, held).and_then(|()| {
                 // SAFETY: The function says what `data` is: a file, which C keeps for readers after
                 // the probe is removed, as the event does; or perf, which also waits for them.

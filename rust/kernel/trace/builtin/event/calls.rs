@@ -2,6 +2,10 @@
 
 //! Adding an event to C, and removing it.
 //!
+//! What C allocates for that, and the credentials that it is done with, are not charged to the
+//! memory cgroup of the task: `event_mutex` is held, so all of tracing would wait for a cgroup at
+//! its limit.
+//!
 //! C source: [`kernel/trace/trace_events.c`](srctree/kernel/trace/trace_events.c).
 
 use super::Core;
@@ -9,6 +13,7 @@ use crate::{
     bindings,
     cred::scoped::with_root_fsuid,
     error::to_result,
+    memcg::Unaccounted,
     prelude::*,
     sync::atomic::{
         Atomic,
@@ -37,6 +42,7 @@ pub(super) unsafe fn is_busy(call: *mut bindings::trace_event_call) -> bool {
 pub(super) unsafe fn add(core: &Core, held: Held<'_>) -> Result {
     let call = core.call.get();
     let dynamic = core.dynamic.get();
+    let _unaccounted = Unaccounted::new();
 
     // First, as it is what can be taken back without the fields: the list is not being walked.
     //
@@ -104,6 +110,7 @@ unsafe fn add_call(core: &Core, _held: Held<'_>) -> Result<bool> {
 /// `core` must be registered.
 pub(super) unsafe fn remove(core: &Core, _held: Held<'_>) -> Result {
     let call = core.call.get();
+    let _unaccounted = Unaccounted::new();
 
     // SAFETY: By the safety requirements, the call is registered, and `event_mutex` is held.
     with_root_fsuid(|| to_result(unsafe { bindings::trace_remove_event_call(call) }))??;
