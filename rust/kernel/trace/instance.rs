@@ -112,10 +112,22 @@ impl<'h> Instance<'h> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is no clock of this name.
+    /// - `EINVAL` if there is no clock of this name.
+    /// - `EACCES` if the instance is [read-only](Self::is_read_only), as when its `trace_clock` is
+    ///   written: C would remove it with its records, at boot before there are files to remove.
     pub fn set_clock(self, name: &CStr) -> Result {
+        if self.is_read_only() {
+            return Err(EACCES);
+        }
         // SAFETY: By the type invariant the instance is there.
         to_result(unsafe { raw::tracing_set_clock(self.as_raw(), name.as_char_ptr()) })
+    }
+
+    /// Returns `true` if the instance has a copy of the buffer of an earlier boot, to be read only.
+    /// C removes the instance together with these records.
+    pub fn is_read_only(self) -> bool {
+        // SAFETY: By the type invariant the instance is there. The flag does not change.
+        unsafe { (*self.as_raw()).flags & bindings::TRACE_ARRAY_FL_RDONLY != 0 }
     }
 
     /// Returns `true` if this is the clock of the time stamps of records.

@@ -60,6 +60,29 @@ mod references {
     }
 
     #[test]
+    fn clock_of_a_read_only_instance() -> Result {
+        const READ_ONLY: c_uint = bindings::TRACE_ARRAY_FL_RDONLY;
+
+        let instance = InstanceRef::get_by_name(NAME, None).ok_or(ENOMEM)?;
+        // SAFETY: The instance is kept.
+        let flags = unsafe { &raw mut (*instance.as_raw()).flags };
+        let guard = event_mutex::lock();
+        let clock = instance.get(guard.held());
+
+        clock.set_clock(c"mono")?;
+        // SAFETY: Nothing else changes the flags of an instance that only this test uses.
+        unsafe { *flags |= READ_ONLY };
+        assert_eq!(clock.set_clock(c"global"), Err(EACCES));
+        assert!(clock.clock_is(c"mono"));
+        // SAFETY: As above.
+        unsafe { *flags &= !READ_ONLY };
+        clock.set_clock(c"global")?;
+        assert!(clock.clock_is(c"global"));
+        drop(guard);
+        instance.destroy()
+    }
+
+    #[test]
     fn events_of_an_instance() -> Result {
         let instance = InstanceRef::get_by_name(NAME, Some(c"sched")).ok_or(ENOMEM)?;
         let switch = EventFile::get(Some(NAME), c"sched", c"sched_switch")?;
