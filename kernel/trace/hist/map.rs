@@ -168,7 +168,7 @@ impl Map {
         }
     }
 
-    /// [`Map::size`] of a new map.
+    /// Returns the [size](Map::size) of a new map.
     pub(crate) fn size_of(kind: Kind, bits: u32, layout: Layout) -> Result<usize> {
         check_bits(bits)?;
 

@@ -21,7 +21,7 @@ use crate::{
     }, //
 };
 
-/// The numbers of the possible CPUs.
+/// Returns the numbers of the possible CPUs.
 fn possible_cpus() -> impl Iterator<Item = u32> {
     // SAFETY: The function only looks at a bit, and there is one for each CPU below the number of
     // CPUs.
@@ -167,7 +167,7 @@ impl Counters {
         })
     }
 
-    /// Size that [`new`](Self::new) allocates for all CPUs, in bytes: 0 if it fails with `EINVAL`.
+    /// Returns the size that [`new`](Self::new) allocates for all CPUs, in bytes: 0 if it fails with `EINVAL`.
     pub fn size_of(len: usize) -> usize {
         if len > Self::MAX {
             return 0;

@@ -142,7 +142,7 @@ impl Buckets {
         })
     }
 
-    /// Size of `2^bits` buckets, in bytes.
+    /// Returns the size of `2^bits` buckets, in bytes.
     pub(super) const fn size_of(bits: u32) -> usize {
         size_of::<u64>() << bits
     }

@@ -184,7 +184,7 @@ impl Elements {
         })
     }
 
-    /// Size of what [`Elements::new`] allocates, in bytes.
+    /// Returns the size of what [`Elements::new`] allocates, in bytes.
     pub(super) fn size_of(count: u32, layout: Layout, small: usize, locked: bool) -> Result<usize> {
         let layout = ElementLayout::new(layout, locked)?;
         let keys = if layout.long_keys {

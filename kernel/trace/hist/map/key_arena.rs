@@ -158,7 +158,7 @@ impl KeyArena {
         })
     }
 
-    /// Size without the extension, in bytes.
+    /// Returns the size without the extension, in bytes.
     pub(super) fn size_of(count: u32, key_words: usize, small: usize) -> Result<usize> {
         let sizes = Sizes::new(count, key_words, small)?;
 

@@ -87,7 +87,7 @@ impl Slab {
         })
     }
 
-    /// Size of `count` elements of `size` words, in bytes.
+    /// Returns the size of `count` elements of `size` words, in bytes.
     pub(super) fn size_of(count: u32, size: usize) -> Result<usize> {
         let words = size.checked_mul(count as usize).ok_or(ENOMEM)?;
 

@@ -164,7 +164,7 @@ impl Spread {
         Some(Self { counts })
     }
 
-    /// Size of the parts of `count` hit counts, in bytes; 0 if they are too many.
+    /// Returns the size of the parts of `count` hit counts, in bytes; 0 if they are too many.
     pub(super) fn size_of(count: u32) -> usize {
         // CAST: As above.
         Counters::size_of(count as usize)

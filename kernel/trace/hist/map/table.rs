@@ -85,7 +85,7 @@ impl Table {
         })
     }
 
-    /// Size of a table of `2^bits` slots, in bytes.
+    /// Returns the size of a table of `2^bits` slots, in bytes.
     pub(super) const fn size_of(bits: u32) -> usize {
         size_of::<u32>() << bits
     }
