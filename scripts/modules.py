@@ -4,7 +4,8 @@
 # The module graphs of kernel/trace/hist and kernel/trace/user_events: fails if a
 # file uses one of a higher layer, or if more than two files use each other in a
 # circle. An edge is a name that a file has from another one, through `use` or as
-# a path; re-exports are followed to where a name is defined.
+# a path; re-exports are followed to where a name is defined. Also fails if a file
+# except `exports.rs` uses the bindings of C.
 #
 # usage: scripts/modules.py TREE [--graph] [--count]
 #
@@ -123,6 +124,9 @@ class Graph:
             for d in sorted(self.edges[f]):
                 if self.layer(d) is not None and self.layer(d) > layer:
                     yield f'{f}: uses {self.name(d)}, which is of a higher layer'
+        for f, m in sorted(self.stage.modules.items()):
+            if os.path.basename(f) != 'exports.rs' and re.search(r'\bbindings\b', m.plain):
+                yield f'{f}: uses bindings, which is for the kernel crate and exports.rs'
         for circle in self.circles():
             if len(circle) > 2:
                 yield f'{self.folder}: a circle of {len(circle)} files: ' + ', '.join(map(self.name, circle))
