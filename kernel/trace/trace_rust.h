@@ -2,6 +2,10 @@
 /*
  * The private parts of the tracing code that Rust code uses. The bindings and the
  * helpers of the kernel crate include no other header of kernel/trace.
+ *
+ * Rust code embeds or allocates structures of the first two of these headers, and
+ * reads fields of those of the last one, so their definitions are needed, not only
+ * their names.
  */
 #ifndef _TRACE_RUST_H
 #define _TRACE_RUST_H

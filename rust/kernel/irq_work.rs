@@ -6,6 +6,11 @@
 //! scheduler, must not use one. [`IrqWorkQueuer`] does it for such code, from an interrupt that
 //! comes as soon as interrupts are enabled.
 //!
+//! C accesses an `irq_work` after its function has returned. So the `irq_work` is not a field of
+//! the work item, as a [`Work`](workqueue::Work) is: if the function dropped the last reference to
+//! the item, it would free the memory that C accesses next. The owner of the `irq_work` has to wait
+//! for the interrupt.
+//!
 //! C header: [`include/linux/irq_work.h`](srctree/include/linux/irq_work.h)
 
 use crate::{

@@ -15,6 +15,10 @@ use kernel::{
             Locked, //
         },
         event_mutex::Held,
+        instance::{
+            KeptUnbuffered,
+            Unbuffered, //
+        },
         synth::EventRef,
         trigger::{
             synchronize,
@@ -45,12 +49,14 @@ pub(crate) struct AttachOptions<'h> {
     pub(crate) auto_created: bool,
 }
 
-/// Attaches a histogram to an event. On error everything except the histogram is rolled back.
+/// Attaches a histogram to an event. The trigger keeps `unbuffered` until it is detached. On error
+/// everything except the histogram is rolled back.
 pub(crate) fn attach<'h>(
     file: EventFile<Locked<'h>>,
     lists: &mut TriggersMut<'h>,
     hist: &Arc<Histogram>,
     options: AttachOptions<'h>,
+    unbuffered: Option<Unbuffered<'h>>,
 ) -> Result {
     let held = lists.held();
     let mut line = TextBuf::new();
@@ -63,7 +69,10 @@ pub(crate) fn attach<'h>(
     let result = new_trigger(file, data, options).and_then(|new| Ok(new.attach(lists)?));
 
     if result.is_err() {
-        registry::remove(held, id);
+        // It has kept nothing yet.
+        let _ = registry::remove(held, id);
+    } else if let Some(section) = unbuffered {
+        registry::keep_unbuffered(held, id, section);
     }
     result
 }
@@ -124,7 +133,8 @@ pub(crate) fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMu
 /// Called when C has detached a trigger, because its instance is removed.
 pub(crate) fn detached(data: &TriggerData, held: Held<'_>) {
     data.removed();
-    registry::remove(held, data.id);
+    // Filter buffering is not enabled again in an instance that is being removed.
+    let _ = registry::remove(held, data.id);
     if !registry::is_attached(held, &data.hist) {
         // If there are auto-created histograms, they are in the instance as well.
         end_effects(data.hist.effects.iter(), held);
@@ -150,11 +160,15 @@ fn take(
 
     let (id, hist) = taken?;
 
-    registry::remove(lists.held(), id);
-    if hist.spec.timestamps {
-        file.instance().enable_filter_buffering();
-    }
+    end_unbuffered(file, registry::remove(lists.held(), id));
     Some(hist)
+}
+
+/// Ends a section that a trigger of the event has kept.
+fn end_unbuffered(file: EventFile<Locked<'_>>, kept: Option<KeptUnbuffered>) {
+    if let Some(kept) = kept {
+        file.instance().enable_filter_buffering(kept);
+    }
 }
 
 /// Releases the synthetic events and snapshots of `effects`, and all auto-created histograms
@@ -167,9 +181,10 @@ pub(crate) fn release_resources<'a>(
 
     end_effects(effects.into_iter(), held);
     // Those of a command that has failed may have no reference yet, so all are looked at.
-    while let Some(idle) = registry::take_idle(held) {
+    while let Some((idle, unbuffered)) = registry::take_idle(held) {
         if let Some(file) = idle.file(held) {
             take(file, lists, |data| data.id == idle.id);
+            end_unbuffered(file, unbuffered);
         }
     }
 }

@@ -27,7 +27,9 @@ use kernel::{
         event_mutex::Held,
         instance::{
             Instance,
-            InstanceRef, //
+            InstanceRef,
+            KeptUnbuffered,
+            Unbuffered, //
         },
         trigger::Trigger, //
     },
@@ -107,6 +109,8 @@ struct Registration {
     instance: Option<InstanceRef>,
     /// The event that it is attached to, if it is an auto-created one.
     auto_created: Option<AttachedEvent>,
+    /// The section of its instance without filter buffering, if it has time stamps.
+    unbuffered: Option<KeptUnbuffered>,
 }
 
 /// The event that an auto-created histogram is attached to.
@@ -200,6 +204,7 @@ pub(crate) fn add(
             hist: hist.clone(),
             instance,
             auto_created,
+            unbuffered: None,
         };
 
         list.last = id;
@@ -210,14 +215,27 @@ pub(crate) fn add(
     .ok_or(ENODEV)?
 }
 
-/// Removes a trigger from the list, and unpins the instance.
-pub(crate) fn remove(held: Held<'_>, id: u64) {
+/// Keeps filter buffering of the instance of a trigger on the list disabled.
+pub(crate) fn keep_unbuffered(held: Held<'_>, id: u64, section: Unbuffered<'_>) {
+    let kept = section.keep();
+
+    with(held, |list| {
+        if let Some(entry) = list.entries.iter_mut().find(|entry| entry.id == id) {
+            entry.unbuffered = Some(kept);
+        }
+    });
+}
+
+/// Removes a trigger from the list, and unpins the instance. Returns the section that it has kept.
+pub(crate) fn remove(held: Held<'_>, id: u64) -> Option<KeptUnbuffered> {
     // The entry is dropped without the lock.
-    let _entry = with(held, |list| {
+    let entry = with(held, |list| {
         let i = list.entries.iter().position(|entry| entry.id == id)?;
 
         list.remove(i)
-    });
+    })??;
+
+    entry.unbuffered
 }
 
 /// Returns the histogram with this name, which includes `name=`.
@@ -270,8 +288,9 @@ pub(crate) fn is_referred_to(held: Held<'_>, hist: &Arc<Histogram>) -> bool {
     with(held, |list| list.refers_to(hist.id())).unwrap_or(false)
 }
 
-/// Removes an auto-created histogram without references from the list, and returns it.
-pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
+/// Removes an auto-created histogram without references from the list, and returns it with the
+/// section that it has kept.
+pub(crate) fn take_idle(held: Held<'_>) -> Option<(Idle, Option<KeptUnbuffered>)> {
     // As in `remove`: what is left of the entry is dropped without the lock.
     let entry = with(held, |list| {
         let i = list
@@ -282,11 +301,13 @@ pub(crate) fn take_idle(held: Held<'_>) -> Option<Idle> {
         list.remove(i)
     })??;
 
-    Some(Idle {
+    let idle = Idle {
         id: entry.id,
         instance: entry.instance?,
         attached_to: entry.auto_created?,
-    })
+    };
+
+    Some((idle, entry.unbuffered))
 }
 
 impl Registry {

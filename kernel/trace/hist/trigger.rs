@@ -26,6 +26,7 @@ use kernel::{
             Locked, //
         },
         event_mutex::Held,
+        instance::Unbuffered,
         trigger::{
             Command,
             CommandKind,
@@ -291,9 +292,11 @@ fn finish<'h>(
         effects,
         ..
     } = builder;
-    let hist = match (shared, prepared) {
-        (Some(shared), Ok(_)) => shared,
-        (None, Ok(Some((memory, parts)))) => complete(memory, spec, effects, parts),
+    let (hist, unbuffered) = match (shared, prepared) {
+        (Some(shared), Ok((_, unbuffered))) => (shared, unbuffered),
+        (None, Ok((Some((memory, parts)), unbuffered))) => {
+            (complete(memory, spec, effects, parts), unbuffered)
+        }
         (_, result) => {
             lifecycle::release_resources(&effects, lists);
             return result.and(Err(EINVAL));
@@ -304,15 +307,10 @@ fn finish<'h>(
         paused: clauses.pause,
         auto_created,
     };
-    let result = lifecycle::attach(file, lists, &hist, options);
+    let result = lifecycle::attach(file, lists, &hist, options, unbuffered);
 
-    if result.is_err() {
-        if hist.spec.timestamps {
-            file.instance().enable_filter_buffering();
-        }
-        if !registry::is_attached(lists.held(), &hist) {
-            lifecycle::release_resources(&hist.effects, lists);
-        }
+    if result.is_err() && !registry::is_attached(lists.held(), &hist) {
+        lifecycle::release_resources(&hist.effects, lists);
     }
     result
 }
@@ -373,13 +371,14 @@ fn complete(
 }
 
 /// Performs all steps that can fail after the actions are created, except for attaching. Returns
-/// the parts of a new histogram, or `None` for the `shared` one.
+/// the parts of a new histogram, or `None` for the `shared` one, and a section of the instance if
+/// it has time stamps.
 #[inline(never)]
 fn prepare<'h>(
     builder: &mut Builder<'_, 'h>,
     shared: Option<&Histogram>,
     filter: Option<&Filter<'h>>,
-) -> Result<Option<Prepared>> {
+) -> Result<(Option<Prepared>, Option<Unbuffered<'h>>)> {
     let clauses = builder.clauses;
 
     // A shared one has created its effects when it was new. They run with the fields and variables
@@ -423,7 +422,7 @@ fn prepare<'h>(
                 builder.log.report_at(ErrorKind::SetClockFail, at);
             })?;
         }
-        instance.disable_filter_buffering();
+        return Ok((prepared, Some(instance.disable_filter_buffering())));
     }
-    Ok(prepared)
+    Ok((prepared, None))
 }

@@ -183,7 +183,7 @@ impl Counters {
     }
 
     /// Adds `n` to the counter of an index, in any context, without a memory barrier. Has no
-    /// effect beyond the end of the array.
+    /// effect beyond the end of the array. Additions of NMIs are as for [`PerCpuCounter::add`].
     #[inline(always)]
     pub fn add(&self, index: usize, n: usize) {
         if index < self.len {

@@ -32,12 +32,17 @@ use core::ptr::NonNull;
 mod error_texts;
 mod events;
 pub mod top;
+mod unbuffered;
 
 pub use self::{
     error_texts::ErrorTexts,
     events::{
         for_each,
         InstanceId, //
+    },
+    unbuffered::{
+        KeptUnbuffered,
+        Unbuffered, //
     },
 };
 
@@ -140,26 +145,6 @@ impl<'h> Instance<'h> {
     pub fn clock_in_ns(self) -> bool {
         // SAFETY: By the type invariant the instance is there.
         unsafe { raw::trace_clock_in_ns(self.as_raw()) }
-    }
-
-    /// Disables the buffering of records for filters, so that a trigger sees the time stamp that
-    /// its record is read with. Sleeps: takes `trace_types_lock`.
-    ///
-    /// Otherwise a record that may be thrown away is put together elsewhere, and its trigger sees
-    /// another time than the record has in the end. Each call is to be undone by one of
-    /// [`enable_filter_buffering`](Self::enable_filter_buffering).
-    pub fn disable_filter_buffering(self) {
-        // SAFETY: By the type invariant the instance is there.
-        unsafe { raw::tracing_set_filter_buffering(self.as_raw(), true) };
-    }
-
-    /// Undoes one [`disable_filter_buffering`](Self::disable_filter_buffering). Sleeps: takes
-    /// `trace_types_lock`.
-    pub fn enable_filter_buffering(self) {
-        // C warns about a call too many.
-        //
-        // SAFETY: By the type invariant the instance is there.
-        unsafe { raw::tracing_set_filter_buffering(self.as_raw(), false) };
     }
 
     /// Adds an entry to the `error_log` of the instance. Sleeps.

@@ -157,6 +157,38 @@ mod references {
     }
 
     #[test]
+    fn without_filter_buffering() -> Result {
+        let made = InstanceRef::get_by_name(NAME, Some(c"sched")).ok_or(ENOMEM)?;
+        let other = EventFile::get(None, c"sched", c"sched_switch")?;
+
+        {
+            let guard = event_mutex::lock();
+            let held = guard.held();
+            let instance = made.get(held);
+            // SAFETY: The instance is there, and no other code changes its count.
+            let sections = || unsafe { (*instance.as_raw()).no_filter_buffering_ref };
+
+            let section = instance.disable_filter_buffering();
+            drop(instance.disable_filter_buffering());
+            assert_eq!(sections(), 1);
+
+            // It lasts, and is not ended by another instance.
+            other
+                .file(held)
+                .instance()
+                .enable_filter_buffering(section.keep());
+            assert_eq!(sections(), 1);
+
+            let kept = instance.disable_filter_buffering().keep();
+            assert_eq!(sections(), 2);
+            instance.enable_filter_buffering(kept);
+            assert_eq!(sections(), 1);
+        }
+        drop(other);
+        made.destroy()
+    }
+
+    #[test]
     fn texts_in_an_instance() -> Result {
         let made = InstanceRef::get_by_name(NAME, Some(c"sched")).ok_or(ENOMEM)?;
         let file = EventFile::get(Some(NAME), c"sched", c"sched_switch")?;
