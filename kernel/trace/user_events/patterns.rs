@@ -23,6 +23,7 @@
 //! the task has waited ([`Late`], [`add`]).
 
 mod grammar;
+mod groups;
 mod kept;
 mod late;
 mod line;
@@ -32,6 +33,7 @@ pub(crate) use self::{
         Pattern,
         Request, //
     },
+    groups::Groups,
     kept::{
         listeners_of_lines,
         revert_all, //
@@ -112,21 +114,14 @@ pub(crate) trait Subject: Operations {
 #[pin_data]
 struct Patterns {
     #[pin]
-    lines: Mutex<KVec<Entry>>,
-}
-
-/// A line in an instance.
-#[derive(Clone)]
-struct Entry {
-    instance: InstanceId,
-    line: Arc<Line>,
+    lines: Mutex<Groups<InstanceId, Arc<Line>>>,
 }
 
 /// Prepares for the first line. Called once, while the kernel boots.
 pub(crate) fn init() -> Result {
     let patterns = Arc::pin_init(
         pin_init!(Patterns {
-            lines <- new_mutex!(KVec::new(), "user_events::patterns"),
+            lines <- new_mutex!(Groups::new(), "user_events::patterns"),
         }),
         GFP_KERNEL,
     )?;
@@ -154,10 +149,9 @@ pub(crate) fn any_matches<T: Subject>(subject: &T) -> bool {
     let matches = |patterns: &Patterns| {
         with_name(subject, |name| {
             let lines = patterns.lines.lock();
+            let mut all = lines.iter();
 
-            lines
-                .iter()
-                .any(|entry| entry.line.pattern.matches(system, name))
+            all.any(|line| line.pattern.matches(system, name))
         })
     };
 
@@ -269,16 +263,16 @@ pub(crate) fn forget(instance: InstanceId) {
         return;
     }
     if let Ok(patterns) = get() {
-        while patterns
-            .remove(|entry| entry.instance == instance)
-            .is_some()
-        {}
+        while patterns.remove(instance, |_| true).is_some() {}
     }
 }
 
 impl Patterns {
     /// Returns the lines of an instance for which `pred` returns `true`. `event_mutex` must be
     /// held.
+    ///
+    /// Takes time for the lines of this instance, and for each that is returned the logarithm of
+    /// the number of all.
     fn of<'a>(
         &'a self,
         instance: InstanceId,
@@ -288,15 +282,11 @@ impl Patterns {
 
         core::iter::from_fn(move || {
             let lines = self.lines.lock();
+            let mut rest = lines.of(instance).enumerate().skip(next);
+            let (at, line) = rest.find(|(_, line)| pred(&line.pattern))?;
 
-            loop {
-                let entry = lines.get(next)?;
-
-                next += 1;
-                if entry.instance == instance && pred(&entry.line.pattern) {
-                    return Some(entry.line.clone());
-                }
-            }
+            next = at + 1;
+            Some(line.clone())
         })
     }
 
@@ -305,9 +295,9 @@ impl Patterns {
         let mut lines = self.lines.lock();
         let mut count = 0usize;
 
-        for entry in lines.iter().filter(|entry| entry.instance == instance) {
-            if entry.line.pattern.is_same(&line.pattern) {
-                return Ok(entry.line.clone());
+        for other in lines.of(instance) {
+            if other.pattern.is_same(&line.pattern) {
+                return Ok(other.clone());
             }
             count += 1;
         }
@@ -315,13 +305,7 @@ impl Patterns {
             return Err(ENOSPC);
         }
 
-        lines.push(
-            Entry {
-                instance,
-                line: line.clone(),
-            },
-            GFP_KERNEL,
-        )?;
+        lines.add(instance, line.clone())?;
         COUNT.store(lines.len(), Relaxed);
         Ok(line)
     }
@@ -330,18 +314,22 @@ impl Patterns {
     fn has(&self, instance: InstanceId, line: &Arc<Line>) -> bool {
         self.lines
             .lock()
-            .iter()
-            .any(|entry| entry.instance == instance && Arc::ptr_eq(&entry.line, line))
+            .of(instance)
+            .any(|other| Arc::ptr_eq(other, line))
     }
 
-    /// Removes the first line for which `pred` returns `true`. `event_mutex` must be held.
-    fn remove(&self, pred: impl FnMut(&Entry) -> bool) -> Option<Arc<Line>> {
+    /// Removes the first line of an instance for which `pred` returns `true`. `event_mutex` must be
+    /// held.
+    fn remove(
+        &self,
+        instance: InstanceId,
+        pred: impl FnMut(&Arc<Line>) -> bool,
+    ) -> Option<Arc<Line>> {
         let mut lines = self.lines.lock();
-        let at = lines.iter().position(pred)?;
-        let entry = lines.remove(at).ok()?;
+        let line = lines.remove(instance, pred)?;
 
         COUNT.store(lines.len(), Relaxed);
-        Some(entry.line)
+        Some(line)
     }
 }
 
@@ -352,8 +340,8 @@ impl<T: Subject> InstanceFile for SetUserEvent<T> {
     fn show(instance: &InstanceRef, m: &SeqFile) -> Result {
         let lines = get()?.lines.lock();
 
-        for entry in lines.iter().filter(|entry| entry.instance == instance.id()) {
-            entry.line.show(m);
+        for line in lines.of(instance.id()) {
+            line.show(m);
         }
         Ok(())
     }
@@ -374,7 +362,7 @@ impl<T: Subject> InstanceFile for SetUserEvent<T> {
         // Not all at once: there may be many lines and many events.
         loop {
             let mut guard = event_mutex::lock();
-            let Some(line) = patterns.remove(|entry| entry.instance == instance.id()) else {
+            let Some(line) = patterns.remove(instance.id(), |_| true) else {
                 break;
             };
 
@@ -435,7 +423,7 @@ fn remove<T: Subject>(instance: &InstanceRef, pattern: &Pattern) -> Result {
     let patterns = get()?;
     let mut guard = event_mutex::lock();
     let line = patterns
-        .remove(|entry| entry.instance == instance.id() && entry.line.pattern.is_same(pattern))
+        .remove(instance.id(), |line| line.pattern.is_same(pattern))
         .ok_or(ENOENT)?;
 
     revert::<T>(patterns, instance, &line, &mut guard)

@@ -81,7 +81,7 @@ macro_rules! test_event {
                 if this.is_closed.load(Relaxed) {
                     return Err(EACCES);
                 }
-                // Who holds `event_mutex` does not wait for its memory cgroup.
+                // A holder of `event_mutex` does not wait for its memory cgroup.
                 if cfg!(CONFIG_MEMCG) && !is_unaccounted() {
                     return Err(EDEADLK);
                 }

@@ -30,7 +30,7 @@ use core::{
 };
 
 /// A number that no other instance has as long as the one exists that it was taken from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct InstanceId(usize);
 
 impl InstanceId {

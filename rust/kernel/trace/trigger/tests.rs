@@ -89,7 +89,7 @@ impl Command for Word {
         if line.params().is_some() {
             return Err(E2BIG);
         }
-        // Who holds `event_mutex` does not wait for its memory cgroup.
+        // A holder of `event_mutex` does not wait for its memory cgroup.
         if cfg!(CONFIG_MEMCG) && !is_unaccounted() {
             return Err(EDEADLK);
         }
