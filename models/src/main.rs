@@ -18,9 +18,11 @@ mod user_events;
 mod models_map;
 mod models_poll;
 mod models_reuse;
+mod models_sets;
 mod models_snapshot;
 mod models_user_events;
 mod models_vars;
+mod models_vec;
 
 use kernel::{
     model::{
@@ -45,7 +47,9 @@ fn all() -> impl Iterator<Item = &'static Model> {
         models_reuse::MODELS,
         models_poll::MODELS,
         models_snapshot::MODELS,
+        models_vec::MODELS,
         models_user_events::MODELS,
+        models_sets::MODELS,
     ]
     .into_iter()
     .flatten()

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! user_events: the vector that grows while it is read, and no change of an enable bit being lost.
+//! user_events: no change of an enable bit is lost, while processes register, fork and exit.
 
 use crate::user_events::{
-    append_vec::AppendVec,
+    append_vec::{
+        AppendVec,
+        Chunk, //
+    },
     defs::{
         EnableBit,
         Width, //
@@ -15,7 +18,8 @@ use crate::user_events::{
     event_use,
     mm::MmState,
     parse::Layout,
-    reaper, //
+    reaper,
+    spend_shared_visits, //
 };
 use kernel::{
     mm::{
@@ -52,8 +56,6 @@ use kernel::{
 use std::rc::Rc;
 
 pub(crate) const MODELS: &[Model] = &[
-    Model::new("vec_append", All(3), vec_append),
-    Model::new("vec_two_writers", All(3), vec_two_writers),
     Model::new("event_uses", Every, event_uses),
     Model::new("mm_switch", All(4), mm_switch),
     Model::new("mm_switch_absent", All(4), mm_switch_absent),
@@ -62,70 +64,13 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("mm_fork_pending", All(4), mm_fork_pending),
     Model::new("mm_fork_less", All(4), mm_fork_less),
     Model::new("mm_fork_shares", All(3), mm_fork_shares),
-    Model::new("mm_copy", All(4), mm_copy),
-    Model::new("mm_copy_less", All(3), mm_copy_less),
-    Model::with_cases("mm_copy_working", All(3), 2, mm_copy_working),
     Model::new("mm_unregister", All(4), mm_unregister),
     Model::new("mm_exit", All(4), mm_exit),
-    Model::new("mm_shrink", All(2), mm_shrink),
     Model::new("mm_storm", Random(20_000), mm_storm),
+    Model::new("mm_storm_defer", Random(20_000), mm_storm_defer),
 ];
 
-/// Checks that a reader of a growing vector sees an element as a whole, or not at all.
-fn vec_append() {
-    let vec = shared(AppendVec::<KVec<u64>>::new());
-    let its_vec = vec.clone();
-    let other = spawn(1, move || {
-        // The second one is in another chunk.
-        for i in [0, 4] {
-            let mut element = KVec::new_checked();
-
-            element.push(7 + i as u64, GFP_KERNEL).expect("memory");
-            its_vec.reserve(i).expect("memory");
-            assert!(its_vec.set(i, element));
-        }
-    });
-
-    for i in [4, 0] {
-        if let Some(element) = vec.get(i) {
-            assert_eq!(element[0], 7 + i as u64);
-        }
-    }
-    other.join();
-    assert_eq!(vec.get(4).map(|element| element[0]), Some(11));
-}
-
-/// Checks that two threads can append, one at a time as is required, while a third reads.
-fn vec_two_writers() {
-    let vec = shared((AppendVec::<u64>::new(), Mutex::new(0)));
-    let append = |vec: &(AppendVec<u64>, Mutex<usize>), value| {
-        let mut len = vec.1.lock();
-
-        vec.0.reserve(*len).expect("memory");
-        assert!(vec.0.set(*len, value));
-        *len += 1;
-    };
-    let jobs: Vec<_> = [10, 20]
-        .into_iter()
-        .zip(1..)
-        .map(|(value, cpu)| {
-            let vec = vec.clone();
-
-            spawn(cpu, move || append(&vec, value))
-        })
-        .collect();
-
-    // The second one is not there without the first one.
-    if let Some(second) = vec.0.get(1) {
-        assert_eq!(vec.0.get(0).map(|first| first + second), Some(30));
-    }
-    for job in jobs {
-        job.join();
-    }
-    assert_eq!(vec.0.get(0).zip(vec.0.get(1)).map(|(a, b)| a + b), Some(30));
-}
-
-fn new_event() -> Arc<UserEvent> {
+pub(crate) fn new_event() -> Arc<UserEvent> {
     UserEvent::new(Description {
         name_len: 5,
         signature: b"",
@@ -170,23 +115,23 @@ fn event_uses() {
     assert!(!event.is_used());
 }
 
-fn bit_number(nr: u8) -> EnableBit {
+pub(crate) fn bit_number(nr: u8) -> EnableBit {
     EnableBit::new(0x1000, nr, Width::Bits64).expect("it is aligned")
 }
 
-fn bit() -> EnableBit {
+pub(crate) fn bit() -> EnableBit {
     bit_number(0)
 }
 
 /// A process: its address space, with the state that hangs off it.
 #[derive(Clone)]
-struct Process {
-    mm: Rc<ARef<MmWithUser>>,
-    state: Arc<MmState<UserEvent>>,
+pub(crate) struct Process {
+    pub(crate) mm: Rc<ARef<MmWithUser>>,
+    pub(crate) state: Arc<MmState<UserEvent>>,
 }
 
 impl Process {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mm = Mm::create();
 
         Self {
@@ -196,41 +141,41 @@ impl Process {
     }
 
     /// Creates a process whose enable bit follows the event.
-    fn registered(event: &Arc<UserEvent>) -> Self {
+    pub(crate) fn registered(event: &Arc<UserEvent>) -> Self {
         let process = Self::new();
 
         process.register(event);
         process
     }
 
-    fn register(&self, event: &Arc<UserEvent>) {
+    pub(crate) fn register(&self, event: &Arc<UserEvent>) {
         self.register_bit(event, 0);
     }
 
-    fn register_bit(&self, event: &Arc<UserEvent>, nr: u8) {
+    pub(crate) fn register_bit(&self, event: &Arc<UserEvent>, nr: u8) {
         let bit = bit_number(nr);
         let result = MmState::enable(&self.state, &self.mm, &bit, event_use(event));
 
         assert_eq!(result, Ok(()));
     }
 
-    fn unregister(&self) {
+    pub(crate) fn unregister(&self) {
         self.unregister_bit(0);
     }
 
-    fn unregister_bit(&self, nr: u8) {
+    pub(crate) fn unregister_bit(&self, nr: u8) {
         let result = MmState::disable(&self.state, &self.mm, 0x1000, nr);
 
         assert_eq!(result, Ok(()));
     }
 
     /// Returns the state of a bit, if its page is present.
-    fn bit(&self, nr: u32) -> Option<bool> {
+    pub(crate) fn bit(&self, nr: u32) -> Option<bool> {
         self.mm.mmap_read_lock().test_bit_nofault(0x1000, nr)
     }
 
     /// Forks as `dup_mmap()` and `copy_process()` do.
-    fn fork(&self) -> Self {
+    pub(crate) fn fork(&self) -> Self {
         let mm = Mm::create();
         let state = self.mm.dup(&mm, || {
             MmState::fork(&self.state, mm.to_ref()).expect("there is memory")
@@ -244,13 +189,13 @@ impl Process {
     }
 
     /// Exits the address space, as its last user does.
-    fn exit(&self) {
+    pub(crate) fn exit(&self) {
         reaper::release(self.state.clone());
     }
 }
 
 /// Attaches or detaches a probe.
-fn switch(event: &Arc<UserEvent>, on: bool) {
+pub(crate) fn switch(event: &Arc<UserEvent>, on: bool) {
     let (this, held) = (event.as_arc_borrow(), Held::assume());
 
     event.trace().set_enabled(on);
@@ -263,7 +208,7 @@ fn switch(event: &Arc<UserEvent>, on: bool) {
 
 /// Checks that each word has the state of the event after all work is done, and that each process
 /// is idle then.
-fn check(event: &UserEvent, processes: &[&Process]) {
+pub(crate) fn check(event: &UserEvent, processes: &[&Process]) {
     while model::run_work() {}
     for process in processes {
         assert_eq!(process.mm.word() & 1 != 0, event.status() != 0);
@@ -276,7 +221,7 @@ fn check(event: &UserEvent, processes: &[&Process]) {
 }
 
 /// Checks that a child has nothing to write, as nothing of its parent is being written.
-fn check_idle(process: &Process) {
+pub(crate) fn check_idle(process: &Process) {
     let child = process.fork();
 
     assert!(!model::run_work());
@@ -422,22 +367,6 @@ fn mm_fork_shares() {
     check(&event, &[&process, &child, &grandchild]);
 }
 
-/// Checks that a child can get a set of its own, by registering another bit, while the event of
-/// the shared set is switched.
-fn mm_copy() {
-    let (event, another) = (new_event(), new_event());
-    let process = Process::registered(&event);
-    let child = process.fork();
-    let (its_child, its_event) = (child.clone(), another.clone());
-    let other = spawn(1, move || its_child.register_bit(&its_event, 1));
-    let worker = spawn(2, || model::run_work());
-
-    switch(&event, true);
-    other.join();
-    worker.join();
-    check(&event, &[&process, &child]);
-}
-
 /// Checks that a child can unregister the shared bit while its event is switched: the bit stays 0
 /// there.
 fn mm_unregister() {
@@ -470,104 +399,13 @@ fn mm_exit() {
     check(&event, &[&child]);
 }
 
-/// Checks that a child can unregister a bit that is set in its copy of the set while the event is
-/// switched.
-fn mm_copy_less() {
-    let event = new_event();
-    let process = Process::registered(&event);
-
-    process.register_bit(&event, 1);
-    let child = process.fork();
-    let its_child = child.clone();
-    let other = spawn(1, move || its_child.unregister_bit(1));
-
-    switch(&event, true);
-    other.join();
-    check(&event, &[&process, &child]);
+/// Runs `mm_storm()` with switches that leave the words of shared sets to work items.
+fn mm_storm_defer() {
+    spend_shared_visits();
+    mm_storm();
 }
 
-/// Checks a child that gets a set of its own while its work item passes over the shared one, which
-/// the parent leaves or changes then. The work item has to write the words that it has not
-/// reached.
-fn mm_copy_working(case: usize) {
-    let event = new_event();
-    let process = Process::registered(&event);
-    let is_less = case > 0;
-
-    if is_less {
-        process.register_bit(&event, 1);
-    }
-    // The fork copies words that are still to be written, so the child writes all of its own.
-    process.mm.swap_out();
-    switch(&event, true);
-    let child = process.fork();
-
-    // Those of the parent.
-    assert!(model::run_work());
-    let (its_child, its_event) = (child.clone(), event.clone());
-    let other = spawn(1, move || {
-        if is_less {
-            its_child.unregister_bit(1);
-        } else {
-            its_child.register_bit(&its_event, 1);
-        }
-    });
-    let worker = spawn(2, || model::run_work());
-
-    if is_less {
-        process.unregister();
-    } else {
-        process.exit();
-    }
-    other.join();
-    worker.join();
-    check(&event, &[&child]);
-    assert_eq!(child.bit(1), Some(!is_less));
-    if is_less {
-        assert_eq!((process.bit(0), process.bit(1)), (Some(false), Some(true)));
-        check_idle(&process);
-        process.exit();
-    }
-}
-
-/// Checks that the table of a set can shrink while another thread registers more bits than it has
-/// room for then.
-fn mm_shrink() {
-    let event = new_event();
-    let process = Process::new();
-
-    // The first number of bits whose table is larger than that of a quarter of them.
-    for nr in 0..25 {
-        process.register_bit(&event, nr);
-    }
-    // The table stays large, as there is no memory for a smaller one.
-    model::without_memory(|| {
-        for nr in 4..25 {
-            process.unregister_bit(nr);
-        }
-    });
-    // There is memory now: for a table with room for three bits more than are left.
-    let its_process = process.clone();
-    let less = spawn(1, move || its_process.unregister_bit(3));
-    let (its_process, its_event) = (process.clone(), event.clone());
-    let more = spawn(2, move || {
-        for nr in 30..34 {
-            its_process.register_bit(&its_event, nr);
-        }
-    });
-
-    less.join();
-    more.join();
-    // None is lost.
-    for nr in [0, 1, 2, 30, 31, 32, 33] {
-        assert!(process.state.contains(&bit_number(nr)));
-    }
-    process.exit();
-    // Nothing is left of a bit that is in the list of its event, and in no table.
-    assert!(!event.is_used());
-}
-
-/// Runs switches, forks, registrations, faults and work, at random.
+/// Switches, forks, registrations, faults and work, at random.
 fn mm_storm() {
     let event = new_event();
     let process = Process::registered(&event);

@@ -21,6 +21,15 @@ fn seed() -> u64 {
     kernel::random::get_u64()
 }
 
+/// Uses up the visits of words in processes that share enable bits, for the following switches.
+pub(crate) fn spend_shared_visits() {
+    let mut patience = patience::Patience::begin();
+
+    // More than is regained before the model has ended.
+    patience.visited_shared(usize::MAX);
+    patience.keep();
+}
+
 /// Creates a use of an event.
 pub(crate) fn event_use(event: &kernel::sync::Arc<event::UserEvent>) -> event::EventUse {
     event::EventUse::new(event.clone())
@@ -75,6 +84,14 @@ mod faults {
         workqueue::system_percpu()
     }
 
+    pub(super) fn waiting() -> &'static Queue {
+        queue()
+    }
+
+    pub(super) fn try_copy(f: impl FnOnce() -> bool) -> bool {
+        f()
+    }
+
     pub(super) fn may_warn() -> bool {
         true
     }
@@ -104,7 +121,7 @@ pub(crate) mod reaper {
 
     /// Releases the state at once.
     pub(crate) fn release(mm: Arc<MmState<UserEvent>>) {
-        mm.close();
+        MmState::close(&mm);
         mm.leave();
     }
 }

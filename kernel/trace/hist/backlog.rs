@@ -8,7 +8,11 @@
 //!
 //! # Locking
 //!
-//! Waiting happens with `event_mutex` held, which the thread does not take.
+//! Waiting happens with `event_mutex` held, which the thread does not take. So whoever needs that
+//! mutex, as a reader that opens `hist`, waits as well: for a grace period. C waits for one with
+//! `event_mutex` held for each trigger that it removes; here only who creates histograms faster than
+//! they are freed. No reader prolongs it: a trigger is freed whoever still has its histogram, and its
+//! part of the limit with it.
 
 use kernel::{
     new_condvar,
@@ -34,7 +38,8 @@ const LIMIT: usize = 32 << 20;
 /// Lower bound of the size of a trigger and its histogram without the map.
 const BESIDES: usize = 16 << 10;
 
-/// Timeout in milliseconds. Hits are over within a fraction of that.
+/// Timeout in milliseconds. Hits are over within a fraction of that: it is reached if a CPU is in
+/// the kernel for so long that RCU reports a stall.
 const TIMEOUT: u32 = 10_000;
 
 /// The memory that is to be freed.

@@ -22,6 +22,35 @@ pub(crate) struct AppendVec<T> {
     chunks: [SetOnce<KVVec<SetOnce<T>>>; CHUNKS],
 }
 
+/// Memory for elements of a vector, which is not in it yet.
+pub(crate) struct Chunk<T> {
+    number: usize,
+    elements: KVVec<SetOnce<T>>,
+}
+
+impl<T> Chunk<T> {
+    /// Allocates memory for the element at `i` and some others. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and `ENOSPC` behind the last index there can be.
+    pub(crate) fn of(i: usize) -> Result<Self> {
+        let (number, _) = position(i);
+
+        if number >= CHUNKS {
+            return Err(ENOSPC);
+        }
+
+        let len = FIRST << number;
+        let mut elements = KVVec::with_capacity(len, GFP_KERNEL_ACCOUNT)?;
+
+        for _ in 0..len {
+            elements.push_within_capacity(SetOnce::new())?;
+        }
+        Ok(Self { number, elements })
+    }
+}
+
 /// Returns the chunk of index `i`, and the offset in it.
 #[inline]
 const fn position(i: usize) -> (usize, usize) {
@@ -47,36 +76,35 @@ impl<T> AppendVec<T> {
         self.chunks.get(chunk)?.as_ref()?.get(at)?.as_ref()
     }
 
-    /// Allocates memory for the element at `i`. May sleep.
+    /// Returns `true` if the vector has memory for the element at `i`. Otherwise a [`Chunk`] for it
+    /// is to be [added](AppendVec::add).
+    pub(crate) fn has_room(&self, i: usize) -> bool {
+        let (chunk, _) = position(i);
+
+        self.chunks
+            .get(chunk)
+            .is_some_and(|slot| slot.as_ref().is_some())
+    }
+
+    /// Adds a chunk, unless the vector has that one already. It is returned then, to be freed.
     ///
     /// # Locking
     ///
     /// The caller excludes concurrent calls of this function and of [`AppendVec::set`]. Readers
     /// need no lock.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`, and `ENOSPC` behind the last index there can be.
-    pub(crate) fn reserve(&self, i: usize) -> Result {
-        let (chunk, _) = position(i);
-        let slot = self.chunks.get(chunk).ok_or(ENOSPC)?;
-
-        if slot.as_ref().is_some() {
-            return Ok(());
+    pub(crate) fn add(&self, chunk: Chunk<T>) -> Option<Chunk<T>> {
+        match self.chunks.get(chunk.number) {
+            Some(slot) if slot.as_ref().is_none() => {
+                // The slot was free, and no other thread populates it.
+                slot.populate(chunk.elements);
+                None
+            }
+            _ => Some(chunk),
         }
-
-        let len = FIRST << chunk;
-        let mut elements = KVVec::with_capacity(len, GFP_KERNEL_ACCOUNT)?;
-        for _ in 0..len {
-            elements.push(SetOnce::new(), GFP_KERNEL_ACCOUNT)?;
-        }
-        // The slot was free, and no other thread populates it.
-        slot.populate(elements);
-        Ok(())
     }
 
-    /// Sets the element at `i`, for which memory was [reserved](AppendVec::reserve), or returns
-    /// `false` if it is set already. Locking is as there.
+    /// Sets the element at `i`, for which the vector has memory; `false` if it is set already.
+    /// Locking is as for [`AppendVec::add`].
     pub(crate) fn set(&self, i: usize, value: T) -> bool {
         let (chunk, at) = position(i);
 
@@ -108,23 +136,35 @@ mod tests {
         assert!(position(usize::from(u16::MAX)).0 < CHUNKS);
     }
 
+    fn reserve<T>(v: &AppendVec<T>, i: usize) -> Result {
+        if !v.has_room(i) && v.add(Chunk::of(i)?).is_some() {
+            return Err(EEXIST);
+        }
+        Ok(())
+    }
+
     #[test]
     fn grows_and_keeps() -> Result {
         let v = AppendVec::new();
 
         for i in 0..1000usize {
             assert!(v.get(i).is_none());
-            v.reserve(i)?;
+            reserve(&v, i)?;
+            assert!(v.has_room(i));
             assert!(v.set(i, i * 3));
             assert!(!v.set(i, 0));
         }
         let first = v.get(0).ok_or(ENOENT)?;
-        v.reserve(5000)?;
+        reserve(&v, 5000)?;
+        // Another thread was faster.
+        assert!(v.add(Chunk::of(5000)?).is_some());
         assert!(core::ptr::eq(first, v.get(0).ok_or(ENOENT)?));
         assert!((0..1000).all(|i| v.get(i) == Some(&(i * 3))));
         assert!(v.get(1000).is_none());
         assert!(v.get(usize::MAX).is_none());
-        assert_eq!(v.reserve(usize::MAX / 8).err(), Some(ENOSPC));
+        assert!(!v.has_room(usize::MAX / 8));
+        assert!(!v.set(usize::MAX / 8, 0));
+        assert_eq!(reserve(&v, usize::MAX / 8).err(), Some(ENOSPC));
         Ok(())
     }
 }

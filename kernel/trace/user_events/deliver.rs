@@ -12,9 +12,11 @@
 //! in once more. A payload that is too long for the memory that perf has for records is copied to
 //! memory that is allocated for it, if perf wants it.
 //!
-//! perf comes last, and the first record is committed before the next is begun if that is possible:
-//! triggers run at the commit, they may write records of their own, and perf's buffers and some of
-//! ftrace's can be used by one at a time.
+//! perf comes last, and each record is committed before the next is begun: triggers run at the
+//! commit, they may write records of their own, and perf's buffers and some of ftrace's can be used
+//! by one at a time. Only that record stays open which the others copy a longer payload from. If
+//! triggers run at a commit, the payload is copied to memory that is allocated for it, and no record
+//! stays open.
 
 use super::{
     counts::Tally,
@@ -40,6 +42,7 @@ use kernel::{
         },
         event_file::{
             EventFile,
+            EventFileId,
             Listening, //
         },
         tracepoint::ReadGuard,
@@ -265,13 +268,38 @@ pub(crate) enum Long {
     Written,
     /// The writer's memory is not there. No listener has got the record.
     Absent,
-    /// perf wants the record, which is too long for its own memory: it has to be in that of the
-    /// caller, for [`deliver`]. No listener has got it.
+    /// The record has to be in memory of the caller, for [`deliver`]: see [`wants_buffer`]. No
+    /// listener has got it, or was asked.
     WantsBuffer,
 }
 
-/// Hands a record to the listeners of `event`, whose payload is the rest of `iov`. If perf cannot
-/// get it because the caller `has_no_memory` for it, the other listeners do.
+/// An attempt to write a record with a long payload, which may follow another one.
+pub(crate) struct Attempt {
+    /// The caller has no memory for the record.
+    has_no_memory: bool,
+    /// The last file that an attempt before has asked whether it wants the record. Asking runs
+    /// triggers, so none is asked twice for one record.
+    asked: Option<EventFileId>,
+}
+
+impl Attempt {
+    /// Returns the first attempt to write a record.
+    pub(crate) const fn first() -> Self {
+        Self {
+            has_no_memory: false,
+            asked: None,
+        }
+    }
+
+    /// Notes that the caller has no memory for the record.
+    pub(crate) fn without_memory(&mut self) {
+        self.has_no_memory = true;
+    }
+}
+
+/// Hands a record to the listeners of `event`, whose payload is what `iov` has left. If the caller
+/// has no memory for it although it is wanted, perf does not get it if that cannot do without, and
+/// the others get it.
 ///
 /// # Errors
 ///
@@ -283,22 +311,26 @@ pub(crate) enum Long {
 pub(crate) fn deliver_long(
     event: &UserEvent,
     iov: &IovIterSource<'_>,
-    has_no_memory: bool,
+    attempt: &mut Attempt,
 ) -> Result<Long> {
     let len = iov.len();
     let guard = ReadGuard::new();
 
-    if !has_no_memory && wants_buffer(event, &guard, len) {
+    // Writing from a buffer asks all files.
+    let may_buffer = !attempt.has_no_memory && attempt.asked.is_none();
+
+    if may_buffer && wants_buffer(event, &guard, len) {
         return Ok(Long::WantsBuffer);
     }
 
-    let mut listeners = Recording::new(event, &guard);
+    let mut listeners = Recording::new(event, &guard, attempt.asked);
     let mut slot = ReservationStorage::new();
     let mut tally = Tally::new();
 
     while let Some(file) = listeners.next_file() {
         if let Some(mut room) = file.reserve(&guard, len, &mut slot) {
             if !copy_user(room.payload_mut(), iov) {
+                attempt.asked = Some(file.id());
                 return Ok(Long::Absent);
             }
             if !validate::record(event.validators(), room.record()) {
@@ -317,6 +349,7 @@ pub(crate) fn deliver_long(
     if let Some(perf) = listeners.perf {
         if let Some(mut room) = perf.reserve(len) {
             if !copy_user(room.payload_mut(), iov) {
+                attempt.asked = listeners.last;
                 return Ok(Long::Absent);
             }
             if !validate::record(event.validators(), room.record()) {
@@ -330,21 +363,36 @@ pub(crate) fn deliver_long(
     finish(event, &guard, &tally, is_delivered, true).map(|()| Long::Written)
 }
 
-/// Returns `true` if perf wants a record for which only a buffer of the caller is large enough.
+/// Returns `true` if a record has to be in memory of the caller:
+///
+/// - perf wants it, whose own memory has no room for it.
+/// - It has several listeners, and triggers look at it. They run when it is committed, and may write
+///   records of their own. So each record should be committed before the next listener gets its
+///   own, as in C, but the others copy it from the first one if it is nowhere else.
+///
+/// Asks no listener.
 fn wants_buffer(event: &UserEvent, guard: &ReadGuard, len: usize) -> bool {
-    #[cfg(CONFIG_PERF_EVENTS)]
-    {
-        (perf::MAX_PAYLOAD + 1..=perf::MAX_LONG_PAYLOAD).contains(&len)
-            && event
-                .trace()
-                .listeners(guard)
-                .any(|listener| matches!(listener, Listener::Perf(perf) if perf.is_active()))
+    let mut count = 0;
+    let mut have_triggers = false;
+
+    for listener in event.trace().listeners(guard) {
+        match listener {
+            Listener::File(file) if file.is_still_recording() => {
+                count += 1;
+                have_triggers |= file.has_triggers_of_records();
+            }
+            #[cfg(CONFIG_PERF_EVENTS)]
+            Listener::Perf(listener) if listener.is_active() => {
+                if (perf::MAX_PAYLOAD + 1..=perf::MAX_LONG_PAYLOAD).contains(&len) {
+                    return true;
+                }
+                count += 1;
+            }
+            _ => (),
+        }
     }
-    #[cfg(not(CONFIG_PERF_EVENTS))]
-    {
-        let _ = (event, guard, len);
-        false
-    }
+    // One that no listener can take is not copied.
+    have_triggers && count > 1 && len <= longest_payload(event)
 }
 
 /// Counts a record that perf has got, or keeps the reason for which perf has lost it. Returns
@@ -420,17 +468,48 @@ fn copy_to_others(
 /// The listeners of an event that want a record.
 struct Recording<'g> {
     listeners: Listeners<'g>,
+    /// The files up to this one were asked for an attempt before. `None` after that file.
+    asked: Option<EventFileId>,
+    /// The last file that was asked.
+    #[cfg(CONFIG_PERF_EVENTS)]
+    last: Option<EventFileId>,
     /// perf, once it was found.
     #[cfg(CONFIG_PERF_EVENTS)]
     perf: Option<perf::Listener<'g>>,
 }
 
 impl<'g> Recording<'g> {
-    fn new(event: &'g UserEvent, guard: &'g ReadGuard) -> Self {
+    fn new(event: &'g UserEvent, guard: &'g ReadGuard, asked: Option<EventFileId>) -> Self {
+        let listeners = || event.trace().listeners(guard);
+        // If it listens no more, it is not known where those are that were not asked.
+        let is_there = |asked: &EventFileId| {
+            listeners().any(|l| matches!(l, Listener::File(file) if file.id() == *asked))
+        };
+
         Self {
-            listeners: event.trace().listeners(guard),
+            asked: asked.filter(is_there),
+            listeners: listeners(),
+            #[cfg(CONFIG_PERF_EVENTS)]
+            last: None,
             #[cfg(CONFIG_PERF_EVENTS)]
             perf: None,
+        }
+    }
+
+    /// Returns `true` if a file wants the record. Asks it, if it was not asked before.
+    fn wants(&mut self, file: EventFile<Listening<'g>>) -> bool {
+        #[cfg(CONFIG_PERF_EVENTS)]
+        {
+            self.last = Some(file.id());
+        }
+        match self.asked {
+            None => file.is_recording(),
+            Some(asked) => {
+                if asked == file.id() {
+                    self.asked = None;
+                }
+                file.is_still_recording()
+            }
         }
     }
 
@@ -438,7 +517,7 @@ impl<'g> Recording<'g> {
     fn next_file(&mut self) -> Option<EventFile<Listening<'g>>> {
         loop {
             match self.listeners.next()? {
-                Listener::File(file) if file.is_recording() => return Some(file),
+                Listener::File(file) if self.wants(file) => return Some(file),
                 #[cfg(CONFIG_PERF_EVENTS)]
                 Listener::Perf(listener) if listener.is_active() => self.perf = Some(listener),
                 _ => (),

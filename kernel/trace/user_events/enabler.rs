@@ -31,6 +31,7 @@
 //! time.
 
 mod change;
+mod defer;
 
 pub(crate) use self::change::Change;
 
@@ -52,6 +53,7 @@ use super::{
 use core::ops::Deref;
 use kernel::{
     alloc::Flags,
+    impl_has_work,
     list::{
         impl_list_arc_safe,
         impl_list_item,
@@ -59,6 +61,7 @@ use kernel::{
         ListLinks, //
     },
     new_mutex,
+    new_work,
     prelude::*,
     rbtree::{
         RBTree,
@@ -74,15 +77,12 @@ use kernel::{
         Mutex,
         SpinLock, //
     },
-    warn_on, //
+    warn_on,
+    workqueue::Work, //
 };
 
-/// A set with more bits than this is not taken apart by the task that exits.
-const FEW: usize = 8;
-
-/// Number of slots of a set that are looked at each time its lock is taken, by a pass that only
-/// needs the keys, which are on the stack.
-const KEYS_AT_A_TIME: usize = 64;
+/// Number of slots of a set that are looked at each time its lock is taken by a pass.
+const SLOTS_AT_A_TIME: usize = 32;
 
 /// Number of address spaces that a switch fetches each time it takes the lock of a set.
 const USERS_AT_A_TIME: usize = 16;
@@ -293,6 +293,13 @@ pub(crate) struct EnablerSet<E: Followed> {
     /// The last switch that has left all words of all its address spaces to their work items, by
     /// its number.
     deferred: Atomic<u64>,
+    /// Tells these address spaces.
+    #[pin]
+    work: Work<EnablerSet<E>>,
+}
+
+impl_has_work! {
+    impl{E: Followed} HasWork<Self> for EnablerSet<E> { self.work }
 }
 
 struct Inner<E: Followed> {
@@ -303,6 +310,8 @@ struct Inner<E: Followed> {
     /// Number of times that a bit was added or removed, or the table got another size: then a pass
     /// over its slots may have missed some.
     changes: u64,
+    /// [`EnablerSet::deferred`], until all address spaces have been told. Otherwise 0.
+    untold: u64,
 }
 
 impl<E: Followed> Inner<E> {
@@ -328,10 +337,12 @@ impl<E: Followed> EnablerSet<E> {
                         mms,
                         users: 1,
                         changes: 0,
+                        untold: 0,
                     },
                     "EnablerSet::inner"
                 ),
                 deferred: Atomic::new(0),
+                work <- new_work!("EnablerSet::work"),
             }),
             flags,
         )
@@ -342,22 +353,15 @@ impl<E: Followed> EnablerSet<E> {
         self.inner.lock().is_shared()
     }
 
-    /// Records that the switch with this number writes no further word of the set itself. Only
-    /// switches call this and [`EnablerSet::is_deferred`], one at a time.
-    pub(crate) fn defer(&self, switch: u64) {
-        self.deferred.store(switch, Relaxed);
-    }
-
-    /// Returns `true` if the switch with this number writes no further word of the set.
-    pub(crate) fn is_deferred(&self, switch: u64) -> bool {
-        self.deferred.load(Relaxed) == switch
-    }
-
-    /// Returns `true` if `leave()` would remove the bits of the set, and that takes a while.
-    pub(crate) fn is_slow_to_leave(&self) -> bool {
+    /// Returns the number of bits that `leave()` would remove.
+    pub(crate) fn bits_of_last(&self) -> usize {
         let inner = self.inner.lock();
 
-        inner.users == 1 && inner.enablers.len() > FEW
+        if inner.is_shared() {
+            0
+        } else {
+            inner.enablers.len()
+        }
     }
 
     /// Returns `true` if the bit is in use, whatever the width of its word.
@@ -379,7 +383,7 @@ impl<E: Followed> EnablerSet<E> {
         self.inner.lock().enablers.get(key).cloned()
     }
 
-    /// Calls `f` with the keys of all bits that the set has, without the lock.
+    /// Calls `f` with the sites of all bits that the set has, without the lock.
     ///
     /// A set of several address spaces does not change, so its slots are passed over. That takes no
     /// memory: as many lists as there are address spaces could take more than all of their bits. If
@@ -387,16 +391,19 @@ impl<E: Followed> EnablerSet<E> {
     /// is not the one of the caller any more, it has got a set of its own, and passes over that one
     /// after this.
     ///
+    /// The lock is taken once for some sites: all address spaces that use the set may call this at
+    /// the same time.
+    ///
     /// # Errors
     ///
     /// `ENOMEM`, and the errors of `f`.
-    pub(crate) fn for_each_key(&self, mut f: impl FnMut(u64) -> Result) -> Result {
-        let mut keys = [0; KEYS_AT_A_TIME];
+    pub(crate) fn for_each_site(&self, mut f: impl FnMut(&Arc<Site<E>>) -> Result) -> Result {
         let mut changes = None;
         let mut at = 0;
 
         loop {
-            let mut count = 0;
+            // Dropped without the lock.
+            let mut sites = [const { None }; SLOTS_AT_A_TIME];
             {
                 let inner = self.inner.lock();
 
@@ -406,17 +413,17 @@ impl<E: Followed> EnablerSet<E> {
                 if at >= inner.enablers.slots() {
                     return Ok(());
                 }
-                for site in (at..at + KEYS_AT_A_TIME).filter_map(|at| inner.enablers.slot(at)) {
-                    if let Some(key) = keys.get_mut(count) {
-                        *key = site.key();
-                        count += 1;
-                    }
+                for (site, at) in sites.iter_mut().zip(at..) {
+                    *site = inner.enablers.slot(at).cloned();
                 }
             }
-            at += KEYS_AT_A_TIME;
-            keys.iter().take(count).try_for_each(|key| f(*key))?;
+            at += SLOTS_AT_A_TIME;
+            sites.iter().flatten().try_for_each(&mut f)?;
         }
-        self.keys()?.into_iter().try_for_each(f)
+        self.keys()?
+            .into_iter()
+            .filter_map(|key| self.get(key))
+            .try_for_each(|site| f(&site))
     }
 
     /// Returns the keys of all bits.
@@ -481,7 +488,7 @@ impl<E: Followed> EnablerSet<E> {
     pub(crate) fn shrink(&self, slots: Slots<Arc<Site<E>>>) -> Slots<Arc<Site<E>>> {
         let mut inner = self.inner.lock();
 
-        // A change that has been prepared may rely on room that is gone now.
+        // Entries have moved, and a pass over the slots may have missed some.
         inner.changes += 1;
         inner.enablers.shrink(slots)
     }
@@ -493,22 +500,22 @@ impl<E: Followed> EnablerSet<E> {
         Ok(place)
     }
 
-    /// Adds an address space to the users of the set. Returns `true` if a switch is in progress,
-    /// which may not visit it.
+    /// Lets another address space use the set as well. Returns `true` if a switch is in progress,
+    /// which may not meet it, or has left words to work items which may not all know yet.
     pub(crate) fn share(&self, place: Place<E>) -> bool {
         let mut inner = self.inner.lock();
 
         inner.mms.insert(place);
         inner.users += 1;
-        progress::in_progress()
+        inner.untold != 0 || progress::in_progress()
     }
 
-    /// Ends the use of the set by `mm`. If that was the last use, the bits are removed.
-    pub(crate) fn leave(this: &Arc<Self>, mm: &MmState<E>) {
+    /// Ends the use of the set by `mm`. The last user removes the bits. Returns their number.
+    pub(crate) fn leave(this: &Arc<Self>, mm: &MmState<E>) -> usize {
         let (state, enablers) = {
             let mut inner = this.inner.lock();
             let Some(state) = inner.mms.remove(&mm.id()) else {
-                return;
+                return 0;
             };
 
             inner.users -= 1;
@@ -517,12 +524,15 @@ impl<E: Followed> EnablerSet<E> {
             (state, is_last.then(|| inner.enablers.take()))
         };
 
+        let count = enablers.as_ref().map_or(0, OpenTable::len);
+
         // The uses of the events are dropped here, without a lock.
         if let Some(enablers) = &enablers {
             Site::unlink_all(enablers.iter());
         }
         drop(enablers);
         drop(state);
+        count
     }
 
     /// Fills `users` with address spaces that use the set, with numbers from `first` on that are

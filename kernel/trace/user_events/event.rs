@@ -320,9 +320,16 @@ impl UserEvent {
     }
 
     /// Updates `status` and the enabled words to the attached probes.
+    ///
+    /// The words have the right state if the event was on and still is, or was off. So a further
+    /// listener, or an instance that is removed, neither visits words nor waits for processes.
     fn refresh(&self, held: Held<'_>) {
+        let was_on = self.is_on();
+
         self.status.store(listens::to(&self.event), Relaxed);
-        Switch::run(self, held);
+        if self.is_on() != was_on {
+            Switch::run(self, held);
+        }
     }
 }
 

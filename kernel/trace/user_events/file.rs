@@ -6,10 +6,14 @@
 //! the index of its event in that table. The table only grows and is read without a lock.
 
 use super::{
-    append_vec::AppendVec,
+    append_vec::{
+        AppendVec,
+        Chunk, //
+    },
     batch::Writer,
     deliver::{
         self,
+        Attempt,
         Buffer,
         Long,
         SHORT, //
@@ -20,7 +24,10 @@ use super::{
     },
     ioctl,
     seed,
-    table::OpenTable, //
+    table::{
+        OpenTable,
+        Slots, //
+    }, //
 };
 use core::{
     mem::MaybeUninit,
@@ -87,38 +94,92 @@ struct Claim {
     users: usize,
 }
 
+/// Memory for a claim. It is allocated, and freed, without the lock of the [`Index`]: with an
+/// inherited file another process may be the one that has to wait for memory.
+enum Memory {
+    None,
+    Slots(Slots<(NonZeroU16, u16)>),
+    Claims(KVec<Claim>),
+    Events(Chunk<EventUse>),
+}
+
+/// Memory that is lacking for a claim.
+enum Lack {
+    /// So many slots of the table.
+    Slots(usize),
+    /// Room for so many claims.
+    Claims(usize),
+    /// That of the element with this index.
+    Event(u16),
+}
+
+impl Lack {
+    fn allocate(self) -> Result<Memory> {
+        Ok(match self {
+            Self::Slots(count) => Memory::Slots(Slots::new(count, GFP_KERNEL_ACCOUNT)?),
+            Self::Claims(count) => Memory::Claims(KVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?),
+            Self::Event(index) => Memory::Events(Chunk::of(index.into())?),
+        })
+    }
+}
+
 impl Index {
-    /// Reserves the index of an event, which is not assigned to another one until
-    /// [`Index::settle`].
-    fn claim(&mut self, id: NonZeroU16, events: &AppendVec<EventUse>) -> Result<u16> {
+    /// Returns the index of an event, or the memory without which it can have none. Until
+    /// [`Index::settle`], the index is not assigned to another event.
+    fn claim(&mut self, id: NonZeroU16, events: &AppendVec<EventUse>) -> Result<Result<u16, Lack>> {
         if let Some((_, index)) = self.table.get(id) {
-            return Ok(*index);
+            return Ok(Ok(*index));
         }
         if let Some(claim) = self.claims.iter_mut().find(|claim| claim.id == Some(id)) {
             claim.users += 1;
-            return Ok(claim.index);
+            return Ok(Ok(claim.index));
         }
 
         // For all claims, in any order.
-        self.table.reserve(self.claims.len().saturating_add(1))?;
+        if let Some(count) = self.table.growth(self.claims.len().saturating_add(1))? {
+            return Ok(Err(Lack::Slots(count)));
+        }
         let unused = self.claims.iter_mut().filter(|claim| claim.users == 0);
         if let Some(claim) = unused.min_by_key(|claim| claim.index) {
             claim.id = Some(id);
             claim.users = 1;
-            return Ok(claim.index);
+            return Ok(Ok(claim.index));
         }
 
         let index = u16::try_from(self.table.len().saturating_add(self.claims.len()))?;
-        events.reserve(usize::from(index))?;
-        self.claims.push(
-            Claim {
-                index,
-                id: Some(id),
-                users: 1,
-            },
-            GFP_KERNEL_ACCOUNT,
-        )?;
-        Ok(index)
+        if !events.has_room(index.into()) {
+            return Ok(Err(Lack::Event(index)));
+        }
+        let claim = Claim {
+            index,
+            id: Some(id),
+            users: 1,
+        };
+        Ok(match self.claims.push_within_capacity(claim) {
+            Ok(()) => Ok(index),
+            Err(_) => Err(Lack::Claims(
+                self.claims.len().saturating_add(1).saturating_mul(2),
+            )),
+        })
+    }
+
+    /// Adds the memory. Returns what is to be freed: what was in use until now, or `memory` if
+    /// another thread was faster.
+    fn extend(&mut self, memory: Memory, events: &AppendVec<EventUse>) -> Memory {
+        match memory {
+            Memory::Slots(slots) if slots.len() > self.table.slots() => {
+                Memory::Slots(self.table.resize(slots))
+            }
+            Memory::Claims(mut claims) if claims.capacity() > self.claims.capacity() => {
+                for claim in self.claims.drain_all() {
+                    // There is more room than before.
+                    let _ = claims.push_within_capacity(claim);
+                }
+                Memory::Claims(core::mem::replace(&mut self.claims, claims))
+            }
+            Memory::Events(chunk) => events.add(chunk).map_or(Memory::None, Memory::Events),
+            memory => memory,
+        }
     }
 
     /// Ends a reservation by [`Index::claim`]. With `keep` the event has the index from now on.
@@ -169,7 +230,7 @@ impl DataFile {
     /// `publish` is called with the index, without a lock, and with nothing left that could fail
     /// but itself. If it fails a new index is not given.
     pub(crate) fn add(&self, event: EventUse, publish: impl FnOnce(u32) -> Result) -> Result {
-        let i = self.index.lock().claim(event.id()?, &self.events)?;
+        let i = self.claim(event.id()?)?;
         let result = publish(u32::from(i));
         let mut index = self.index.lock();
 
@@ -181,6 +242,24 @@ impl DataFile {
             drop(event);
         }
         result
+    }
+
+    /// Returns the index of an event, as [`Index::claim`] does, with the memory that it takes.
+    fn claim(&self, id: NonZeroU16) -> Result<u16> {
+        let mut memory = Memory::None;
+
+        loop {
+            let mut index = self.index.lock();
+            let freed = index.extend(memory, &self.events);
+            let claimed = index.claim(id, &self.events);
+
+            drop(index);
+            drop(freed);
+            match claimed? {
+                Ok(index) => return Ok(index),
+                Err(lack) => memory = lack.allocate()?,
+            }
+        }
     }
 
     /// Returns the event of a record whose payload has `len` bytes, if it has a listener.
@@ -280,7 +359,7 @@ fn count_failure(event: &UserEvent, result: Result) -> Result {
 
 /// Writes a record with a long payload, which is the rest of `iov`.
 fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
-    let mut has_no_memory = false;
+    let mut attempt = Attempt::first();
 
     for _ in 0..TRIES {
         // Not more than a listener could take.
@@ -289,7 +368,7 @@ fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
         if !iov.fault_in_readable(readable) {
             return Err(EFAULT);
         }
-        match deliver::deliver_long(event, iov, has_no_memory)? {
+        match deliver::deliver_long(event, iov, &mut attempt)? {
             Long::Written => return Ok(()),
             Long::Absent => (),
             Long::WantsBuffer => match buffer_for(iov.len(), GFP_KERNEL) {
@@ -298,7 +377,7 @@ fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
                         iov.copy_from_iter(to)
                     });
                 }
-                Err(_) => has_no_memory = true,
+                Err(_) => attempt.without_memory(),
             },
         }
     }
@@ -312,7 +391,7 @@ fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
 /// record that is tried again would have them run again.
 fn write_long_nowait(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
     if iov.len() > deliver::longest_payload(event) {
-        return match deliver::deliver_long(event, iov, false)? {
+        return match deliver::deliver_long(event, iov, &mut Attempt::first())? {
             Long::Written => Ok(()),
             _ => Err(EAGAIN),
         };

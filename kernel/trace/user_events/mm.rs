@@ -28,14 +28,17 @@
 //! next switch.
 
 mod bits;
+mod keys;
 mod late;
 
+use self::keys::Keys;
 use super::{
     defs::EnableBit,
     enabler::{
         EnablerSet,
         Followed, //
     },
+    faults,
     progress::next_id, //
 };
 use kernel::{
@@ -53,8 +56,7 @@ use kernel::{
         MmWithUser,
         MmWithUserAsync, //
     },
-    new_mutex,
-    new_work,
+    new_mutex, new_work,
     page::PAGE_SIZE,
     prelude::*,
     sync::{
@@ -67,12 +69,22 @@ use kernel::{
         Arc,
         Mutex, //
     },
-    workqueue::Work, //
+    workqueue::{
+        self,
+        Queue,
+        Work, //
+    },
 };
 
 /// Maximum number of page faults for one write: a process that keeps unmapping the page must not
 /// keep the kernel busy.
 const MAX_ATTEMPTS: usize = 10;
+
+/// The id of the work item that writes what need not be waited for.
+const NOW: u64 = 0;
+
+/// The id of the work item that waits for pages.
+const WAIT: u64 = 1;
 
 /// The user events state of an address space.
 #[pin_data]
@@ -83,9 +95,14 @@ pub(crate) struct MmState<E: Followed> {
     inner: Mutex<Inner<E>>,
     /// All words have to be written: too many are pending, or there was no memory to list them.
     resync: Atomic<bool>,
+    /// Writes what is pending and need not be waited for.
+    #[pin]
+    work: Work<MmState<E>, NOW>,
     /// Writes what is pending.
     #[pin]
-    work: Work<MmState<E>>,
+    wait: Work<MmState<E>, WAIT>,
+    /// The queue of `wait`.
+    waits_on: &'static Queue,
     /// In the list of the reaper.
     #[pin]
     links: ListLinks,
@@ -96,16 +113,33 @@ pub(crate) struct MmState<E: Followed> {
 struct Inner<E: Followed> {
     /// The enabled addresses; `None` once the address space has exited.
     set: Option<Arc<EnablerSet<E>>>,
-    /// Keys of the words to be written once their page is there, at most [`late::MAX_PENDING`].
-    pending: KVVec<u64>,
-    /// The work item is writing words.
-    working: bool,
+    /// The words that the first work item is to write.
+    pending: Keys,
+    /// The words that the second one is to wait for.
+    absent: Keys,
+    /// All words have to be waited for, as `resync`.
+    all_absent: bool,
+    /// Number of work items that are writing words.
+    workers: u32,
     /// A child whose pages are not copied yet.
     forking: bool,
 }
 
+impl<E: Followed> Inner<E> {
+    /// Returns `true` if a work item is writing words.
+    fn is_working(&self) -> bool {
+        self.workers != 0
+    }
+
+    /// Returns `true` if words are still to be written, besides those of `resync`.
+    fn is_behind(&self) -> bool {
+        self.is_working() || !self.pending.is_empty() || self.all_absent || !self.absent.is_empty()
+    }
+}
+
 impl_has_work! {
-    impl{E: Followed} HasWork<Self> for MmState<E> { self.work }
+    impl{E: Followed} HasWork<Self, NOW> for MmState<E> { self.work }
+    impl{E: Followed} HasWork<Self, WAIT> for MmState<E> { self.wait }
 }
 
 impl_list_arc_safe! {
@@ -117,9 +151,10 @@ impl_list_item! {
 }
 
 impl<E: Followed> MmState<E> {
-    /// Creates the state of an address space without addresses.
+    /// Creates the state of an address space without addresses, which belongs to the user of the
+    /// current task.
     pub(crate) fn new(mm: ARef<Mm>) -> Result<Arc<Self>> {
-        let state = Self::without_set(mm, false)?;
+        let state = Self::without_set(mm, faults::waiting(), false)?;
         let set = EnablerSet::new(&state, GFP_KERNEL_ACCOUNT)?;
 
         state.inner.lock().set = Some(set);
@@ -129,7 +164,7 @@ impl<E: Followed> MmState<E> {
     /// Creates the state of the child of `parent`, whose pages have not been copied to `mm` yet.
     /// Both are locked for writing.
     pub(crate) fn fork(parent: &Arc<Self>, mm: ARef<Mm>) -> Result<Arc<Self>> {
-        let child = Self::without_set(mm, true)?;
+        let child = Self::without_set(mm, parent.waits_on, true)?;
         let place = EnablerSet::place(&child)?;
         let (set, behind) = {
             let inner = parent.inner.lock();
@@ -139,7 +174,7 @@ impl<E: Followed> MmState<E> {
                 behind = set.share(place);
             }
             // A word of the parent that is still to be written may be copied as it is.
-            behind |= parent.resync.load(Relaxed) || inner.working || !inner.pending.is_empty();
+            behind |= parent.resync.load(Relaxed) || inner.is_behind();
 
             (inner.set.clone(), behind)
         };
@@ -151,7 +186,7 @@ impl<E: Followed> MmState<E> {
         Ok(child)
     }
 
-    fn without_set(mm: ARef<Mm>, forking: bool) -> Result<Arc<Self>> {
+    fn without_set(mm: ARef<Mm>, waits_on: &'static Queue, forking: bool) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
                 id: next_id(),
@@ -159,14 +194,18 @@ impl<E: Followed> MmState<E> {
                 inner <- new_mutex!(
                     Inner {
                         set: None,
-                        pending: KVVec::new(),
-                        working: false,
+                        pending: Keys::new(),
+                        absent: Keys::new(),
+                        all_absent: false,
+                        workers: 0,
                         forking,
                     },
                     "MmState::inner"
                 ),
                 resync: Atomic::new(false),
                 work <- new_work!("MmState::work"),
+                wait <- new_work!("MmState::wait"),
+                waits_on,
                 links <- ListLinks::new(),
                 tracker <- AtomicTracker::new(),
             }),
@@ -190,22 +229,26 @@ impl<E: Followed> MmState<E> {
         }
     }
 
-    /// Drops the words that are still to be written, as the address space is exiting. Returns
-    /// `true` if [leaving](MmState::leave) the set takes a while then.
-    pub(crate) fn close(&self) -> bool {
-        let mut inner = self.inner.lock();
+    /// Drops the words that are still to be written: the address space is exiting. Returns the
+    /// number of bits that [`MmState::leave`] removes.
+    pub(crate) fn close(this: &Arc<Self>) -> usize {
+        // It may be queued for long, and would do nothing then. Nothing queues it again: without a
+        // user the other one does not look for words.
+        workqueue::cancel::<_, WAIT>(this);
 
-        inner.pending = KVVec::new();
-        inner.set.as_ref().is_some_and(|set| set.is_slow_to_leave())
+        let mut inner = this.inner.lock();
+
+        inner.pending = Keys::new();
+        inner.absent = Keys::new();
+        inner.all_absent = false;
+        inner.set.as_ref().map_or(0, |set| set.bits_of_last())
     }
 
-    /// Leaves the set. The last user of a set removes its bits.
-    pub(super) fn leave(&self) {
+    /// Leaves the set. The last user of a set removes its bits. Returns their number.
+    pub(super) fn leave(&self) -> usize {
         let set = self.inner.lock().set.take();
 
-        if let Some(set) = set {
-            EnablerSet::leave(&set, self);
-        }
+        set.map_or(0, |set| EnablerSet::leave(&set, self))
     }
 
     /// Takes a reference to the address space. Dropping it does not tear the address space down in

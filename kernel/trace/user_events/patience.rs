@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The time that switches wait for processes.
+//! The limits that all switches share.
 //!
-//! All processes together are waited for [`PATIENCE`] at most, so that processes that are busy
-//! cannot prolong a switch. What a switch has used comes back slowly.
+//! One write to a file can switch every event. So what a switch has used of a limit comes back
+//! slowly, and the next switch has the rest only:
+//!
+//! - All processes together are waited for [`PATIENCE`] at most, so that processes that are busy
+//!   cannot prolong a switch.
+//! - A child shares the enable bits of its parent, so the words are bits times processes, while
+//!   only the sum of both was paid for. Only [`MAX_SHARED`] of these words are visited.
 
 use kernel::{
     sync::{
@@ -24,12 +29,22 @@ use kernel::{
 /// The time that a switch waits for processes, in all.
 const PATIENCE: Delta = Delta::from_millis(10);
 
-/// One part in so many of the time that passes is added again to what is left of it. One write to a
-/// file can make a switch of each event.
+/// One part in so many of the time that passes is added again to what is left of it.
 const REGAIN: i64 = 8;
 
-/// The rest of it in ns, at the end of the last switch. Written under `event_mutex`.
+/// Number of words that are visited in address spaces that share a set with one that was visited
+/// before.
+const MAX_SHARED: i64 = 1 << 16;
+
+/// The time in ns after which one more of these words may be visited.
+const VISIT: i64 = 16_000;
+
+/// The rest of [`PATIENCE`] in ns, at the end of the last switch. Written under `event_mutex`.
 static LEFT: Atomic<i64> = Atomic::new(PATIENCE.as_nanos());
+
+/// The rest of [`MAX_SHARED`] times [`VISIT`] then. It is negative after a switch that has visited
+/// too many. Written under `event_mutex`.
+static SHARED_LEFT: Atomic<i64> = Atomic::new(MAX_SHARED * VISIT);
 
 /// That end, in ns after [`FIRST`].
 static ENDED: Atomic<i64> = Atomic::new(0);
@@ -53,8 +68,19 @@ pub(super) fn regained(left: i64, passed: i64) -> i64 {
         .min(PATIENCE.as_nanos())
 }
 
-/// The time that a switch may still wait.
-pub(super) struct Patience(Delta);
+/// Returns what is left of [`MAX_SHARED`] times [`VISIT`] some time after so much was left, both in
+/// ns.
+pub(super) fn shared_regained(left: i64, passed: i64) -> i64 {
+    left.saturating_add(passed.max(0)).min(MAX_SHARED * VISIT)
+}
+
+/// The part of the limits that a switch may still use.
+pub(super) struct Patience {
+    /// The time that it may wait.
+    time: Delta,
+    /// [`VISIT`] for each shared word that it may visit.
+    shared: i64,
+}
 
 impl Patience {
     /// Returns the patience of a switch that begins now. The caller holds `event_mutex`, also when
@@ -62,12 +88,27 @@ impl Patience {
     pub(super) fn begin() -> Self {
         let passed = clock().saturating_sub(ENDED.load(Relaxed));
 
-        Self(Delta::from_nanos(regained(LEFT.load(Relaxed), passed)))
+        Self {
+            time: Delta::from_nanos(regained(LEFT.load(Relaxed), passed)),
+            shared: shared_regained(SHARED_LEFT.load(Relaxed), passed),
+        }
     }
 
     /// Returns `true` if the switch may still wait.
     pub(super) fn is_left(&self) -> bool {
-        self.0 > Delta::ZERO
+        self.time > Delta::ZERO
+    }
+
+    /// Returns `true` if the switch may still visit shared words.
+    pub(super) fn may_visit_shared(&self) -> bool {
+        self.shared > 0
+    }
+
+    /// Notes that the switch has visited so many shared words. It may be more than were left.
+    pub(super) fn visited_shared(&mut self, count: usize) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+
+        self.shared = self.shared.saturating_sub(count.saturating_mul(VISIT));
     }
 
     /// Waits a little, or returns `false` if the switch may not wait any longer.
@@ -78,13 +119,14 @@ impl Patience {
         let begin = Instant::<Monotonic>::now();
 
         fsleep(PAUSE);
-        self.0 -= begin.elapsed();
+        self.time -= begin.elapsed();
         true
     }
 
     /// Keeps the rest for the next switch, at the end of this one.
     pub(super) fn keep(self) {
-        LEFT.store(self.0.as_nanos(), Relaxed);
+        LEFT.store(self.time.as_nanos(), Relaxed);
+        SHARED_LEFT.store(self.shared, Relaxed);
         ENDED.store(clock(), Relaxed);
     }
 }

@@ -6,6 +6,9 @@
 //! [`MmState`] to a list, which takes no memory, and a work item removes the bits of all that are
 //! there some milliseconds later. Until then a switch finds the sites, and skips them as the
 //! address space has no user. The C implementation also leaves it to work items, one for each bit.
+//!
+//! One work item can be slower than the tasks of several CPUs. So the list is limited: beyond
+//! [`MAX_DEAD`] bits a task that exits removes its bits itself, however many it has.
 
 use super::{
     event::UserEvent,
@@ -20,6 +23,10 @@ use kernel::{
     new_delayed_work, new_spinlock,
     prelude::*,
     sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
         Arc,
         SetOnce,
         SpinLock, //
@@ -35,6 +42,12 @@ use kernel::{
 /// The time that the work item waits for more address spaces to die.
 const DELAY_MS: u32 = 10;
 
+/// The last user of an address space with at most so many bits removes them itself.
+const FEW: usize = 8;
+
+/// Number of bits on the list from which on no address space is added to it.
+const MAX_DEAD: usize = 1 << 16;
+
 /// The one reaper, present from [`init()`] on.
 static REAPER: SetOnce<Arc<Reaper>> = SetOnce::new();
 
@@ -44,6 +57,8 @@ struct Reaper {
     /// Nothing is taken under this lock, and nothing dropped.
     #[pin]
     dead: SpinLock<List<MmState<UserEvent>>>,
+    /// Number of their bits.
+    bits: Atomic<usize>,
     #[pin]
     work: DelayedWork<Reaper>,
 }
@@ -57,6 +72,7 @@ pub(super) fn init() -> Result {
     let reaper = Arc::pin_init(
         pin_init!(Reaper {
             dead <- new_spinlock!(List::new(), "user_events::dead"),
+            bits: Atomic::new(0),
             work <- new_delayed_work!("user_events::reaper"),
         }),
         GFP_KERNEL,
@@ -70,27 +86,43 @@ pub(super) fn init() -> Result {
 }
 
 /// Releases the state of an address space that is exiting: it has no user any more, or no bit.
+///
+/// # Context
+///
+/// May sleep, as [`MmState::leave`] takes mutexes.
 pub(super) fn release(mm: Arc<MmState<UserEvent>>) {
-    if mm.close() {
-        reap_later(mm);
-    } else {
+    let bits = MmState::close(&mm);
+
+    if bits <= FEW || !reap_later(&mm, bits) {
         mm.leave();
     }
 }
 
-/// Queues an address space for the removal of its bits.
-fn reap_later(mm: Arc<MmState<UserEvent>>) {
-    let (Some(reaper), Some(dead)) = (REAPER.as_ref(), ListArc::try_from_arc_or_drop(mm.clone()))
-    else {
-        // An address space dies once, and after `init()`.
-        mm.leave();
-        return;
+/// Queues the removal of the bits of an address space, so many. Returns `false` if there are too
+/// many of others.
+fn reap_later(mm: &Arc<MmState<UserEvent>>, bits: usize) -> bool {
+    let Some(reaper) = REAPER.as_ref() else {
+        return false;
+    };
+
+    // Its set has no other user, so the number does not change until it leaves the set.
+    let has_room = reaper.bits.fetch_add(bits, Relaxed) < MAX_DEAD;
+    let dead = if has_room {
+        ListArc::try_from_arc_or_drop(mm.clone())
+    } else {
+        None
+    };
+    // An address space dies once, so it is in no list.
+    let Some(dead) = dead else {
+        reaper.bits.fetch_sub(bits, Relaxed);
+        return false;
     };
 
     reaper.dead.lock().push_back(dead);
     // If the work item is queued already, that run finds the address space.
     let _ =
         workqueue::system_dfl_long().enqueue_delayed(reaper.clone(), msecs_to_jiffies(DELAY_MS));
+    true
 }
 
 impl WorkItem for Reaper {
@@ -102,7 +134,7 @@ impl WorkItem for Reaper {
                 break;
             };
 
-            mm.leave();
+            this.bits.fetch_sub(mm.leave(), Relaxed);
         }
     }
 }

@@ -16,14 +16,17 @@
 //! processes that are busy: all of them together are waited for a limited time ([`Patience`]).
 //!
 //! A child shares the set of its parent, so the words of a set are bits times processes, while a
-//! process pays for the sum of both only. After [`MAX_SHARED`] visits of such words, the rest is
-//! left to the work items of the processes, so that a switch takes time for the sum as well.
+//! process pays for the sum of both only. All switches together visit a limited number of such
+//! words ([`Patience`]). After that a switch visits no more sets with several processes, but leaves
+//! each to a work item of the set, which tells the processes to write all their words
+//! ([`EnablerSet::defer`]). So switches take time for the sum as well, one or many.
 //!
 //! A page that is shared since a fork has to be copied before its word can be written, which a work
 //! item does. At its end a switch waits for such copies, too, so that after it the word is right.
 
 use super::{
     enabler::{
+        EnablerSet,
         Followed,
         Site,
         Users, //
@@ -43,18 +46,12 @@ use kernel::{
 /// Maximum number of address spaces whose copies a switch waits for.
 const MAX_COPYING: usize = 64;
 
-/// Maximum number of words that a switch visits in address spaces that share a set with one that it
-/// has visited before.
-const MAX_SHARED: usize = 1 << 16;
-
 /// A switch in progress.
 pub(crate) struct Switch<E: Followed> {
     /// Address spaces with a smaller number were there when it began.
     before: u64,
-    /// The time that it may still wait.
+    /// The time that it may still wait, and the shared words that it may still visit.
     patience: Patience,
-    /// Number of words of [`MAX_SHARED`] that have been visited.
-    shared: usize,
     /// Address spaces that are copying pages of words that it could not write.
     copying: [Option<Arc<MmState<E>>>; MAX_COPYING],
 }
@@ -67,7 +64,6 @@ impl<E: Followed> Switch<E> {
         let mut switch = Self {
             before: next_id(),
             patience: Patience::begin(),
-            shared: 0,
             copying: [const { None }; MAX_COPYING],
         };
 
@@ -110,44 +106,38 @@ impl<E: Followed> Switch<E> {
             if !are_all || !seen.as_ref().is_some_and(is_same) {
                 site.set().users(&mut users, 0, self.before);
             }
-            if self.shared >= MAX_SHARED && users.len() > 1 {
-                site.set().defer(self.before);
-                are_all = self.visit_users(&site, &mut users, |mm, _| MmState::write_all_later(mm));
+            if users.len() > 1 && !self.patience.may_visit_shared() {
+                EnablerSet::defer(site.set(), self.before);
             } else {
-                are_all = self.visit_users(&site, &mut users, |mm, switch| {
-                    if MmState::sync(mm, &site, &mut switch.patience) {
-                        switch.copies(mm);
-                    }
-                    switch.shared += 1;
-                });
-                // The first of them does not count.
-                self.shared = self.shared.saturating_sub(1);
+                are_all = self.visit_users(&site, &mut users);
             }
             seen = Some(site);
         }
     }
 
-    /// Calls `f` with the address spaces that use the set of `site`, of which `users` are the
-    /// first. Returns `true` if these are all.
-    fn visit_users(
-        &mut self,
-        site: &Site<E>,
-        users: &mut Users<E>,
-        f: impl Fn(&Arc<MmState<E>>, &mut Self),
-    ) -> bool {
+    /// Visits `site` in the address spaces that use its set, of which `users` are the first.
+    /// Returns `true` if these are all.
+    fn visit_users(&mut self, site: &Arc<Site<E>>, users: &mut Users<E>) -> bool {
         let mut are_all = true;
+        let mut count = 0usize;
 
         loop {
             for mm in users.iter() {
-                f(mm, self);
+                if MmState::sync(mm, site, &mut self.patience) {
+                    self.copies(mm);
+                }
             }
+            count = count.saturating_add(users.len());
             let Some(next) = users.last_if_full().map(|last| last.id() + 1) else {
-                return are_all;
+                break;
             };
 
             are_all = false;
             site.set().users(users, next, self.before);
         }
+        // The first of them does not count.
+        self.patience.visited_shared(count.saturating_sub(1));
+        are_all
     }
 
     /// Adds `mm` to the address spaces that the switch waits for at its end: its work item copies

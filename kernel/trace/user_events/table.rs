@@ -10,8 +10,7 @@
 //! [`Slots`] are allocated without any lock, and [`OpenTable::resize`] moves the entries there. So
 //! a lock that protects a table is never held across an allocation. After that
 //! [`OpenTable::insert_within_capacity`] cannot fail. A table that has become nearly empty shrinks
-//! in the same way ([`OpenTable::surplus`]). [`OpenTable::reserve`] is for tables that may allocate
-//! where they are.
+//! in the same way ([`OpenTable::surplus`]).
 //!
 //! Hashes depend on a seed. User space that does not know it cannot choose keys that collide.
 //!
@@ -88,6 +87,11 @@ impl<E> Slots<E> {
             slots.push_within_capacity(None)?;
         }
         Ok(Self(slots))
+    }
+
+    /// Returns the number of slots.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 }
 
@@ -211,18 +215,6 @@ impl<E: Entry> OpenTable<E> {
             return slots;
         }
         self.resize(slots)
-    }
-
-    /// Reserves room for `additional` more entries. The table is not changed on failure.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    pub(crate) fn reserve(&mut self, additional: usize) -> Result {
-        if let Some(count) = self.growth(additional)? {
-            drop(self.resize(Slots::new(count, GFP_KERNEL_ACCOUNT)?));
-        }
-        Ok(())
     }
 
     /// Adds an entry, or replaces the one with the same key. There has to be room for it, see

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! KUnit tests of what is a function of bytes: the texts, the layout of records, the arithmetic of
-//! enable bits, the table, the list of sites.
+//! enable bits, the table, the list of sites, the groups of lines and of users.
 
 mod canonical_fields;
 mod defs;
+mod faults;
+mod groups;
 mod layout;
 mod parse;
 mod patience;

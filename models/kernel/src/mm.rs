@@ -38,6 +38,8 @@ struct Space {
     writeable: Cell<bool>,
     /// The page can be faulted in.
     mapped: Cell<bool>,
+    /// Number of times that the page was pinned.
+    pins: Cell<usize>,
 }
 
 impl Space {
@@ -72,6 +74,7 @@ impl Mm {
             present: Cell::new(true),
             writeable: Cell::new(true),
             mapped: Cell::new(true),
+            pins: Cell::new(0),
         }))))
     }
 
@@ -91,6 +94,11 @@ impl Mm {
     #[track_caller]
     pub fn word(&self) -> u64 {
         self.0.words[0].load(Relaxed)
+    }
+
+    /// Returns the number of times that the page was pinned, for the model.
+    pub fn pins(&self) -> usize {
+        self.0.pins.get()
     }
 
     /// Takes the page away until it is faulted in.
@@ -171,9 +179,10 @@ pub struct MmapReadGuard<'a> {
 
 impl MmapReadGuard<'_> {
     pub fn pin_page_nofault(&self, _: usize) -> Option<gup::PinnedPage> {
-        self.space
-            .is_ready()
-            .then(|| gup::PinnedPage(self.space.clone()))
+        self.space.is_ready().then(|| {
+            self.space.pins.set(self.space.pins.get() + 1);
+            gup::PinnedPage(self.space.clone())
+        })
     }
 
     /// Sets one of the two bits of the word, without a page fault.
@@ -192,6 +201,19 @@ impl MmapReadGuard<'_> {
             .present
             .get()
             .then(|| self.space.last[bit as usize % 2].get())
+    }
+
+    /// Fails if the page is not there, as if it were one of a file.
+    pub fn fault_in_nowait(&self, addr: usize) -> bool {
+        self.copy_nowait(addr)
+    }
+
+    /// Copies the page, if it is there.
+    pub fn copy_nowait(&self, _: usize) -> bool {
+        if self.space.present.get() {
+            self.space.writeable.set(true);
+        }
+        self.space.present.get()
     }
 
     pub fn fault_in_writeable(&mut self, _: usize) -> Result {

@@ -17,22 +17,22 @@ use crate::{
 };
 use std::marker::PhantomData;
 
-pub trait WorkItem {
+pub trait WorkItem<const ID: u64 = 0> {
     type Pointer;
 
     fn run(this: Self::Pointer);
 }
 
-pub trait HasWork<T> {
-    fn work(&self) -> &Work<T>;
+pub trait HasWork<T, const ID: u64 = 0> {
+    fn work(&self) -> &Work<T, ID>;
 }
 
-pub struct Work<T> {
+pub struct Work<T, const ID: u64 = 0> {
     pending: Atomic<bool>,
     _item: PhantomData<fn(T)>,
 }
 
-impl<T> Work<T> {
+impl<T, const ID: u64> Work<T, ID> {
     #[doc(hidden)]
     pub fn new() -> Self {
         Self {
@@ -48,21 +48,45 @@ pub fn system_percpu() -> &'static Queue {
     &Queue(())
 }
 
+pub fn system_dfl() -> &'static Queue {
+    &Queue(())
+}
+
 impl Queue {
     #[track_caller]
-    pub fn enqueue<T>(&self, item: Arc<T>) -> Result<(), Arc<T>>
+    pub fn enqueue<A, const ID: u64>(&self, item: A) -> Result<(), A>
     where
-        T: WorkItem<Pointer = Arc<T>> + HasWork<T> + 'static,
+        A: Item<ID>,
     {
-        if item.work().pending.xchg(true, Full) {
-            return Err(item);
+        item.enqueue()
+    }
+}
+
+/// A reference to something with a work item.
+pub trait Item<const ID: u64>: Sized {
+    fn enqueue(self) -> Result<(), Self>;
+}
+
+impl<T, const ID: u64> Item<ID> for Arc<T>
+where
+    T: WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + 'static,
+{
+    #[track_caller]
+    fn enqueue(self) -> Result<(), Self> {
+        if self.work().pending.xchg(true, Full) {
+            return Err(self);
         }
         model::queue_work(Box::new(move || {
-            item.work().pending.xchg(false, Full);
-            T::run(item);
+            self.work().pending.xchg(false, Full);
+            T::run(self);
         }));
         Ok(())
     }
+}
+
+/// Leaves the work item on the queue, where it is run all the same.
+pub fn cancel<T, const ID: u64>(_: &Arc<T>) -> bool {
+    false
 }
 
 #[macro_export]
@@ -74,9 +98,11 @@ macro_rules! new_work {
 
 #[macro_export]
 macro_rules! impl_has_work {
-    ($(impl$({$($generics:tt)*})? HasWork<Self> for $t:ty { self.$field:ident })*) => { $(
-        impl$(<$($generics)*>)? $crate::workqueue::HasWork<$t> for $t {
-            fn work(&self) -> &$crate::workqueue::Work<$t> {
+    ($(
+        impl$({$($generics:tt)*})? HasWork<Self $(, $id:tt)?> for $t:ty { self.$field:ident }
+    )*) => { $(
+        impl$(<$($generics)*>)? $crate::workqueue::HasWork<$t $(, $id)?> for $t {
+            fn work(&self) -> &$crate::workqueue::Work<$t $(, $id)?> {
                 &self.$field
             }
         }

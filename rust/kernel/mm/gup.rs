@@ -7,6 +7,8 @@
 //! writeable already, and so does not wait for I/O; when it finds none, [`fault_in_writeable`] gets
 //! it there, which may take long and may release the lock in between. [`set_bit_nofault`] is a
 //! faster way than the former for a bit in anonymous memory, and [`test_bit_nofault`] reads one.
+//! [`fault_in_nowait`] and [`copy_nowait`] are faults that do not depend on user space, which may be
+//! what brings a page in.
 //!
 //! C header: [`include/linux/mm.h`](srctree/include/linux/mm.h).
 //!
@@ -16,6 +18,8 @@
 //! [`set_bit_nofault`]: MmapReadGuard::set_bit_nofault
 //! [`test_bit_nofault`]: MmapReadGuard::test_bit_nofault
 //! [`fault_in_writeable`]: MmapReadGuard::fault_in_writeable
+//! [`fault_in_nowait`]: MmapReadGuard::fault_in_nowait
+//! [`copy_nowait`]: MmapReadGuard::copy_nowait
 
 use super::{
     virt::{
@@ -73,6 +77,11 @@ impl MmapReadGuard<'_> {
     ///
     /// [`fault_in_writeable`]: MmapReadGuard::fault_in_writeable
     pub fn pin_page_nofault(&self, addr: usize) -> Option<PinnedPage> {
+        self.pin_page(addr, bindings::FOLL_NOFAULT)
+    }
+
+    /// Pins the page at `addr` for writing.
+    fn pin_page(&self, addr: usize, flags: c_uint) -> Option<PinnedPage> {
         let mut page: *mut bindings::page = ptr::null_mut();
 
         // SAFETY: By the type invariants, the mmap lock of `self.mm` is held, and the borrow of the
@@ -83,7 +92,7 @@ impl MmapReadGuard<'_> {
                 self.mm.as_raw(),
                 addr,
                 1,
-                bindings::FOLL_WRITE | bindings::FOLL_NOFAULT,
+                bindings::FOLL_WRITE | flags,
                 &mut page,
                 ptr::null_mut(),
             )
@@ -99,6 +108,43 @@ impl MmapReadGuard<'_> {
             page,
             written: false,
         })
+    }
+
+    /// Faults in the page at `addr` as writeable, if it is in an anonymous mapping, private and not
+    /// of hugetlbfs, and that needs neither I/O nor user space (userfaultfd).
+    ///
+    /// Returns `false` if it does, or if there is no memory. I/O may have begun then, so a later
+    /// attempt may succeed.
+    ///
+    /// # Context
+    ///
+    /// May sleep to get memory, but does not release the mmap lock.
+    pub fn fault_in_nowait(&self, addr: usize) -> bool {
+        let is_anon = |vma: &VmaRef| {
+            // SAFETY: The mmap lock is held, so `vma` is valid and the field does not change.
+            unsafe { (*vma.as_ptr()).vm_ops.is_null() }
+        };
+
+        self.vma_lookup(addr).is_some_and(is_anon)
+            && self.pin_page(addr, bindings::FOLL_NOWAIT).is_some()
+    }
+
+    /// Copies the page at `addr`, which is present and shared with other address spaces, so that it
+    /// is writeable.
+    ///
+    /// Returns `false` if that is not possible without waiting, as
+    /// [`fault_in_nowait`](Self::fault_in_nowait).
+    ///
+    /// This is for a page of which [`test_bit_nofault`](Self::test_bit_nofault) has just returned a
+    /// bit. If it is one of a private mapping of a file, and another task takes it away just now,
+    /// this may wait until the file is read, which may depend on user space. So a caller limits the
+    /// number of those that may wait.
+    ///
+    /// # Context
+    ///
+    /// May sleep, but does not release the mmap lock.
+    pub fn copy_nowait(&self, addr: usize) -> bool {
+        self.pin_page(addr, bindings::FOLL_NOWAIT).is_some()
     }
 
     /// Atomically sets (`on`) or clears a bit of an `unsigned long`, if that is in anonymous memory

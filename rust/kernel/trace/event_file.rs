@@ -18,6 +18,7 @@ mod owned;
 pub(super) mod tests;
 
 pub use self::hit::{
+    EventFileId,
     Listening,
     Refusal, //
 };

@@ -30,7 +30,9 @@ const SLOTS_AT_A_TIME: usize = 256;
 /// The memory for a change of the bits of an address space, allocated before any lock is taken.
 ///
 /// It is for the set that the address space had at that time. If it has another one when the locks
-/// are taken, or if that has changed, the change has to be prepared again.
+/// are taken, the change has to be prepared again. So it is if a set that is to be copied has
+/// changed, or if others have taken the room for a new bit. Otherwise several threads can prepare
+/// changes at the same time, and make them one after the other.
 ///
 /// It is dropped without a lock. That ends the use of a set that was replaced by a copy, which
 /// frees all its sites if no other address space uses it any more.
@@ -41,7 +43,7 @@ pub(crate) struct Change<'a, E: Followed> {
     is_replaced: bool,
     /// `Inner::changes` of the set at that time.
     changes: u64,
-    /// If others use the set as well.
+    /// If others used the set as well.
     copy: Option<SetCopy<E>>,
     /// Larger slots for the table of the set, if it is full.
     slots: Option<Slots<Arc<Site<E>>>>,
@@ -106,22 +108,8 @@ impl<'a, E: Followed> Change<'a, E> {
     /// Returns `None` if the change has to be prepared again. The caller holds the lock of the
     /// address space.
     pub(crate) fn begin(&mut self, set: &Arc<EnablerSet<E>>) -> Option<(Arc<EnablerSet<E>>, bool)> {
-        let is_current = {
-            let inner = set.inner.lock();
-
-            Arc::ptr_eq(set, &self.set)
-                && inner.changes == self.changes
-                && inner.is_shared() == self.copy.is_some()
-        };
-
-        if !is_current {
+        if !Arc::ptr_eq(set, &self.set) || !self.has_room() {
             return None;
-        }
-        if let Some(slots) = self.slots.take() {
-            let mut inner = set.inner.lock();
-
-            inner.changes += 1;
-            self.slots = Some(inner.enablers.resize(slots));
         }
         let Some(mut copy) = self.copy.take() else {
             return Some((set.clone(), false));
@@ -129,7 +117,37 @@ impl<'a, E: Followed> Change<'a, E> {
 
         copy.set.insert_all(&mut copy.sites);
         self.is_replaced = true;
-        Some((copy.set, Site::link_copies(copy.sites)))
+        let is_missed = Site::link_copies(copy.sites);
+
+        // A switch that leaves the set to its work item after this has not seen the originals of
+        // the sites before, and is missed because of that.
+        Some((copy.set, set.is_untold() || is_missed))
+    }
+
+    /// Returns `true` if the set still suits the change. Moves its table to the larger slots if it
+    /// has no room.
+    fn has_room(&mut self) -> bool {
+        let mut inner = self.set.inner.lock();
+
+        if self.copy.is_some() {
+            return inner.changes == self.changes;
+        }
+        if inner.is_shared() {
+            return false;
+        }
+        let growth = inner.enablers.growth(usize::from(self.site.is_some()));
+        let wanted = match growth {
+            Ok(None) => return true,
+            Ok(Some(wanted)) => wanted,
+            Err(_) => return false,
+        };
+        let Some(slots) = self.slots.take_if(|slots| slots.len() >= wanted) else {
+            return false;
+        };
+
+        inner.changes += 1;
+        self.slots = Some(inner.enablers.resize(slots));
+        true
     }
 
     /// Adds the new bit to the set that [`Change::begin`] has returned. The caller has checked

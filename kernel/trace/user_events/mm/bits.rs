@@ -182,7 +182,7 @@ impl<E: Followed> MmState<E> {
             inner.set = Some(own.clone());
             // The work item may be passing over the set that is left here, which others change or
             // take apart from now on.
-            if is_missed || inner.working {
+            if is_missed || inner.is_working() {
                 Self::write_all_later(this);
             }
         }

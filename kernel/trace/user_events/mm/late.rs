@@ -3,20 +3,21 @@
 //! The words that a switch writes, at once or later.
 //!
 //! A switch writes a word if it gets the locks of the process within a short time and the page of
-//! the word is present. Otherwise it defers the word, or all words, to the work item of the
-//! process, which waits for these locks and faults the pages in.
+//! the word is present. Otherwise it defers the word, or all words, to the work items of the
+//! process. The first one writes the words that need not be waited for. If any are left, the second
+//! one waits for the locks of the process and faults the pages in.
 //!
 //! # States
 //!
-//! The task of the work item is in [`MmState::resync`] and in [`Inner`]:
+//! The task of the first work item is in [`MmState::resync`] and in [`Inner`]:
 //!
-//! | State | `forking` | `resync` | `pending` | `working` | Work item |
+//! | State | `forking` | `resync` | `pending` | `workers` | Work item |
 //! | --- | --- | --- | --- | --- | --- |
-//! | idle | no | no | empty | no | not queued |
-//! | listed | no | no | 1 to [`MAX_PENDING`] | either | queued |
+//! | idle | no | no | empty | 0 | not queued |
+//! | listed | no | no | 1 to 64 | either | queued |
 //! | all | no | yes | any | either | queued |
-//! | writing | no | no | empty | yes | running |
-//! | forking | yes | either | empty | no | not queued, or returns at once |
+//! | writing | no | no | empty | 1 | running |
+//! | forking | yes | either | empty | 0 | not queued, or returns at once |
 //!
 //! ```text
 //!                    list()                      take_late()
@@ -26,27 +27,37 @@
 //!            +-------------------> all ---------- take_late() -------+  |
 //!            ^                      ^                                   |
 //!            |                      +---- list(), write_all_later() ----+
-//!            +------------------------ take_late(), nothing left -------+
+//!            +--------- take_late(), nothing left; wait_for() ----------+
 //!
 //!   forking ---- forked() ----> idle, or all if `resync` is set
 //! ```
 //!
 //! The work item does not change the state of an address space that is forking; `forked()` queues
 //! it again. `list()` and `write_all_later()` add to what is deferred in any other state. Listed,
-//! all and writing end in `take_late()`, or with the address space.
+//! all and writing end in `take_late()` or `wait_for()`, or with the address space.
+//!
+//! `wait_for()` leaves the words that were taken and not written to the second work item: its
+//! task is in `absent`, a list as `pending` is, and `all_absent`, which it takes by
+//! `take_absent()`. While it has some it is one more of `workers`. What it waits for does not
+//! matter to the first one: that still writes the words that become ready, and so do switches.
+//!
+//! Both may run at a time. Each writes a word under the lock, with the state that the event has at
+//! that moment.
 //!
 //! All of the state changes under the lock of the [`MmState`], except that a switch that does not
 //! get that lock sets `resync` without it.
 //!
 //! # Waiting
 //!
-//! The work item may wait for as long as it takes to bring a page in, so it is on a queue of its
-//! own ([`faults`]). The words that need not be waited for are written first. If there is no memory
-//! for a page, it tries again after [`MEMORY_WAIT`]. Until then it does not use the address space,
-//! which may be what takes the memory.
+//! The second work item may wait for as long as it takes to bring a page in, so it is on another
+//! queue than the first one ([`faults`]), and only so many of those of one user wait at a time. The
+//! first one waits for no lock that a process can hold for long, and has a page faulted in if that
+//! depends on nothing in user space. If there is no memory for a page, the second one tries again
+//! after [`MEMORY_WAIT`]. Until then it does not use the address space, which may be what takes the
+//! memory.
 //!
 //! A page that is present, but shared since a fork, needs a copy and nothing from elsewhere. So the
-//! switch waits at its end until the work item has written such words.
+//! switch waits at its end until the work items have written such words.
 
 use super::{
     super::{
@@ -59,9 +70,12 @@ use super::{
         faults,
         patience::Patience, //
     },
+    keys::Keys,
     write,
     Inner,
-    MmState, //
+    MmState,
+    NOW,
+    WAIT, //
 };
 use kernel::{
     mm::{
@@ -85,21 +99,21 @@ use kernel::{
     workqueue::WorkItem,
 };
 
-/// Maximum number of words that are listed for the work item. With more of them it writes all
-/// words.
-pub(super) const MAX_PENDING: usize = 64;
-
 /// The number of times a switch tries to get the locks of a process. After that it leaves the word
 /// to the work item.
 const LOCK_TRIES: u32 = 5;
 
+/// Maximum number of pages that the first work item has faulted in. In a memory cgroup at its limit
+/// each may take a while; after the first one that does not come it tries no other.
+const MAX_PAGES: usize = 64;
+
 /// The delay before the work item retries a failed allocation.
 const MEMORY_WAIT: Delta = Delta::from_millis(500);
 
-/// The words that the work item writes now.
+/// The words that a work item writes now.
 enum Late<E: Followed> {
     /// Those with these keys.
-    Listed(KVVec<u64>),
+    Listed(Keys),
     /// All of the set that the address space has.
     All(Arc<EnablerSet<E>>),
 }
@@ -114,6 +128,32 @@ enum Outcome {
     Copying,
     /// A lock is held by others.
     Busy,
+}
+
+impl<E: Followed> Inner<E> {
+    /// Counts a work item, which has taken these words, as one of `workers`. Returns `None` if
+    /// these are none.
+    fn take(&mut self, all: bool, listed: Keys) -> Option<Late<E>> {
+        if !all && listed.is_empty() {
+            return None;
+        }
+        self.workers += 1;
+        match &self.set {
+            // Those on the list are among them.
+            Some(set) if all => Some(Late::All(set.clone())),
+            _ => Some(Late::Listed(listed)),
+        }
+    }
+
+    /// Lists words to be waited for by the next run of the second work item.
+    fn list_absent(&mut self, late: &Late<E>) {
+        let is_listed = match late {
+            Late::Listed(keys) => keys.iter().all(|key| self.absent.add(*key)),
+            Late::All(_) => false,
+        };
+
+        self.all_absent |= !is_listed;
+    }
 }
 
 impl<E: Followed> MmState<E> {
@@ -173,7 +213,7 @@ impl<E: Followed> MmState<E> {
             Some(guard) if write_now(&guard, site) => Outcome::Done,
             Some(guard) if state(&guard, site).is_some() => Outcome::Copying,
             // One word is waited for, not each of them.
-            None if !last && !inner.working && inner.pending.is_empty() => Outcome::Busy,
+            None if !last && !inner.is_working() && inner.pending.is_empty() => Outcome::Busy,
             _ => Outcome::Deferred,
         };
 
@@ -184,109 +224,184 @@ impl<E: Followed> MmState<E> {
         outcome
     }
 
-    /// Returns `true` until the work item has written all that is deferred, and while others hold
+    /// Returns `true` until the work items have written all that is deferred, and while others hold
     /// the lock.
     pub(crate) fn is_writing(&self) -> bool {
         let Some(inner) = self.inner.try_lock() else {
             return true;
         };
 
-        inner.set.is_some()
-            && (self.resync.load(Relaxed) || inner.working || !inner.pending.is_empty())
+        inner.set.is_some() && (self.resync.load(Relaxed) || inner.is_behind())
     }
 
-    /// Queues the work item to write all words, in a run that begins after this.
+    /// Queues the first work item to write all words, in a run that begins after this.
     pub(crate) fn write_all_later(this: &Arc<Self>) {
         this.resync.store(true, Release);
         Self::queue(this);
     }
 
-    /// Queues the work item. If it is queued already, that run looks at the list.
+    /// Queues the first work item. If it is queued already, that run looks at the list.
     pub(super) fn queue(this: &Arc<Self>) {
-        let _ = faults::queue().enqueue(this.clone());
+        let _ = faults::queue().enqueue::<_, NOW>(this.clone());
     }
 
-    /// Lists a word to be written by the next run of the work item.
+    /// Lists a word to be written by the next run of the first work item.
     fn list(this: &Arc<Self>, inner: &mut Inner<E>, key: u64) {
-        if !this.resync.load(Relaxed)
-            && !inner.pending.contains(&key)
-            && (inner.pending.len() >= MAX_PENDING || inner.pending.push(key, GFP_NOWAIT).is_err())
-        {
+        if !this.resync.load(Relaxed) && !inner.pending.add(key) {
             this.resync.store(true, Release);
         }
     }
 
-    /// Takes the words that are to be written now.
+    /// Takes the words that the first work item is to write now.
     ///
-    /// The caller calls this again even if none is left, which resets `working`.
-    fn take_late(&self) -> Option<Late<E>> {
-        let mut listed = KVVec::new();
+    /// The work item is one of `workers` if it gets some, until it calls this `again`, or
+    /// [`MmState::wait_for`].
+    fn take_late(&self, again: bool) -> Option<Late<E>> {
         let mut inner = self.inner.lock();
 
+        inner.workers = inner.workers.saturating_sub(u32::from(again));
         // `forked()` queues the work item.
         if inner.forking {
             return None;
         }
         let all = self.resync.xchg(false, Full);
+        let listed = core::mem::replace(&mut inner.pending, Keys::new());
 
-        core::mem::swap(&mut inner.pending, &mut listed);
-        inner.working = all || !listed.is_empty();
-        if !inner.working {
-            return None;
-        }
-        match &inner.set {
-            // Those on the list are among them.
-            Some(set) if all => Some(Late::All(set.clone())),
-            _ => Some(Late::Listed(listed)),
-        }
+        inner.take(all, listed)
     }
 
-    /// Writes the words of a list, waiting for pages and locks.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM` if there is no memory for a page. What is left is listed again.
-    fn write_listed(this: &Arc<Self>, mm: &MmWithUser, mut late: KVVec<u64>) -> Result {
-        // The page of another word may never come.
-        late.retain(|key| !Self::try_present(this, mm, *key));
+    /// Takes the words that the second work item is to wait for now. As for `take_late()`, but it
+    /// always calls this again.
+    fn take_absent(&self, again: bool) -> Option<Late<E>> {
+        let mut inner = self.inner.lock();
 
-        for (at, key) in late.iter().enumerate() {
-            let Err(e) = Self::write_absent(this, mm, *key) else {
-                continue;
-            };
+        inner.workers = inner.workers.saturating_sub(u32::from(again));
+        let all = core::mem::replace(&mut inner.all_absent, false);
+        let listed = core::mem::replace(&mut inner.absent, Keys::new());
+
+        inner.take(all, listed)
+    }
+
+    /// Leaves words to the second work item. The caller has got them by [`MmState::take_late`].
+    fn wait_for(this: &Arc<Self>, late: Late<E>) {
+        {
             let mut inner = this.inner.lock();
 
-            for key in late.iter().skip(at) {
-                Self::list(this, &mut inner, *key);
-            }
-            return Err(e);
+            inner.workers = inner.workers.saturating_sub(1);
+            inner.list_absent(&late);
         }
-        Ok(())
+        // If it is queued already, that run takes them.
+        let _ = this.waits_on.enqueue::<_, WAIT>(this.clone());
     }
 
-    /// Writes all words of a set, waiting for pages and locks.
+    /// Writes the words that need not be waited for. Returns the others.
+    ///
+    /// For all words, the address space is used for one at a time. There may be many, and a process
+    /// that exits would not be gone before the last one.
+    fn write_ready(this: &Arc<Self>, late: Late<E>) -> Option<Late<E>> {
+        let mut pages = MAX_PAGES;
+
+        match late {
+            Late::Listed(mut keys) => {
+                let mm = this.user()?;
+
+                keys.retain(|key| {
+                    !Self::try_write(&mm, key, &mut pages, |guard| {
+                        Self::write_present(this, guard, key)
+                    })
+                });
+                (!keys.is_empty()).then_some(Late::Listed(keys))
+            }
+            Late::All(set) => {
+                let mut is_absent = false;
+                let result = set.for_each_site(|site| {
+                    let mm = this.user().ok_or(ESRCH)?;
+
+                    is_absent |= !Self::try_write(&mm, site.key(), &mut pages, |guard| {
+                        Self::write_site(this, guard, site)
+                    });
+                    Ok(())
+                });
+
+                // Without memory the pass has ended early.
+                (is_absent || result.is_err()).then_some(Late::All(set))
+            }
+        }
+    }
+
+    /// Writes words, waiting for pages and locks.
     ///
     /// # Errors
     ///
-    /// `ENOMEM` if there is no memory for a page. All words are written again then.
-    fn write_all(this: &Arc<Self>, mm: &MmWithUser, set: &EnablerSet<E>) -> Result {
-        let mut is_absent = false;
-        // As in `write_listed()`.
-        let mut result = set.for_each_key(|key| {
-            is_absent |= !Self::try_present(this, mm, key);
-            Ok(())
-        });
+    /// `ESRCH` if the address space has no user any more. `ENOMEM` if there is no memory for a page.
+    /// What is left is listed again.
+    fn write_late(this: &Arc<Self>, late: Late<E>) -> Result {
+        // The page of another word may never come.
+        let Some(mut late) = Self::write_ready(this, late) else {
+            return Ok(());
+        };
+        let user = || this.user().ok_or(ESRCH);
+        let result = match &mut late {
+            Late::Listed(keys) => user().and_then(|mm| {
+                let mut result = Ok(());
 
-        if result.is_ok() && is_absent {
-            result = set.for_each_key(|key| Self::write_absent(this, mm, key));
-        }
-        result.inspect_err(|_| this.resync.store(true, Release))
+                keys.retain(|key| {
+                    if result.is_ok() {
+                        result = Self::write_absent(this, &mm, key);
+                    }
+                    result.is_err()
+                });
+                result
+            }),
+            Late::All(set) => set.for_each_site(|site| {
+                let mm = user()?;
+
+                Self::write_absent(this, &mm, site.key())
+            }),
+        };
+
+        result.inspect_err(|_| this.inner.lock().list_absent(&late))
     }
 
-    /// Writes a word as [`MmState::write_present`] does, if `mmap_lock` is free.
-    fn try_present(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> bool {
-        mm.mmap_read_trylock()
-            .is_some_and(|guard| Self::write_present(this, &guard, key))
+    /// Writes the word with this key by `write`, if `mmap_lock` is free. If that returns `false`,
+    /// faults the page in, as far as that waits for nothing in user space and `pages` are left to
+    /// be, and tries again.
+    fn try_write(
+        mm: &MmWithUser,
+        key: u64,
+        pages: &mut usize,
+        write: impl Fn(&MmapReadGuard<'_>) -> bool,
+    ) -> bool {
+        let (addr, nr) = EnableBit::from_key(key).target();
+        let Some(guard) = mm.mmap_read_trylock() else {
+            return false;
+        };
+
+        if write(&guard) {
+            return true;
+        }
+        if *pages == 0 {
+            return false;
+        }
+        let is_there = guard.fault_in_nowait(addr)
+            || (guard.test_bit_nofault(addr, nr).is_some()
+                && faults::try_copy(|| guard.copy_nowait(addr)));
+
+        *pages = if is_there { *pages - 1 } else { 0 };
+        is_there && write(&guard)
+    }
+
+    /// Writes the word of a site as [`MmState::write_present`] does, without the lock of the set.
+    ///
+    /// If the address space has another set by now, all words of that are written after this.
+    fn write_site(this: &Arc<Self>, guard: &MmapReadGuard<'_>, site: &Arc<Site<E>>) -> bool {
+        let inner = this.inner.lock();
+        let is_here = inner
+            .set
+            .as_ref()
+            .is_some_and(|set| Arc::ptr_eq(set, site.set()));
+
+        !is_here || !site.is_live() || is_right(guard, site) || write_now(guard, site)
     }
 
     /// Writes the state of its event to the bit with this key, or returns `false` if its page
@@ -355,25 +470,42 @@ impl<E: Followed> MmState<E> {
     }
 }
 
-impl<E: Followed> WorkItem for MmState<E> {
+impl<E: Followed> WorkItem<NOW> for MmState<E> {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
-        loop {
-            let Some(mm) = this.user() else {
+        let mut again = false;
+
+        while this.user().is_some() {
+            let Some(late) = this.take_late(again) else {
                 return;
             };
-            let result = match this.take_late() {
-                Some(Late::Listed(keys)) => Self::write_listed(&this, &mm, keys),
-                Some(Late::All(set)) => Self::write_all(&this, &mm, &set),
-                None => return,
+
+            if let Some(late) = Self::write_ready(&this, late) {
+                Self::wait_for(&this, late);
+                return;
+            }
+            again = true;
+        }
+    }
+}
+
+impl<E: Followed> WorkItem<WAIT> for MmState<E> {
+    type Pointer = Arc<Self>;
+
+    fn run(this: Arc<Self>) {
+        let mut again = false;
+
+        while this.user().is_some() {
+            let Some(late) = this.take_absent(again) else {
+                return;
             };
 
             // Memory is not waited for as a user of the address space, which may be what takes it.
-            drop(mm);
-            if result.is_err() {
+            if Self::write_late(&this, late) == Err(ENOMEM) {
                 fsleep(MEMORY_WAIT);
             }
+            again = true;
         }
     }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of the time that switches wait.
+//! Tests of the limits that switches share.
 
-use crate::patience::regained;
+use crate::patience::{
+    regained,
+    shared_regained, //
+};
 use kernel::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -39,5 +42,43 @@ mod tests {
             left = 0;
         }
         assert!(waited < 10 * MS + passed / 8);
+    }
+
+    /// The time after which one more shared word may be visited.
+    const VISIT: i64 = 16_000;
+
+    #[test]
+    fn visits_of_shared_words_come_back_slowly() {
+        let all = (1 << 16) * VISIT;
+
+        assert_eq!(shared_regained(0, 0), 0);
+        assert_eq!(shared_regained(0, VISIT), VISIT);
+        // Switches that follow each other at once lose no fraction of a visit.
+        assert_eq!(
+            (0..1000).fold(0, |left, _| shared_regained(left, 16)),
+            VISIT
+        );
+        // A set with many address spaces is visited as a whole, which the next switches make up for.
+        assert_eq!(shared_regained(-5 * VISIT, VISIT), -4 * VISIT);
+        // Never more than that, and a clock that stands still does no harm.
+        assert_eq!(shared_regained(all - 1, VISIT), all);
+        assert_eq!(shared_regained(all, i64::MAX), all);
+        assert_eq!(shared_regained(i64::MIN, -1), i64::MIN);
+    }
+
+    #[test]
+    fn many_switches_visit_few_shared_words() {
+        let (mut left, mut visits, mut passed) = (shared_regained(0, i64::MAX), 0, 0);
+
+        // Each switch visits 2,000 words of one set, as long as it may.
+        for _ in 0..30_000 {
+            left = shared_regained(left, VISIT / 4);
+            passed += VISIT / 4;
+            if left > 0 {
+                left -= 2_000 * VISIT;
+                visits += 2_000;
+            }
+        }
+        assert!(visits < (1 << 16) + 2_000 + passed / VISIT);
     }
 }

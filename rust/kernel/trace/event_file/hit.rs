@@ -48,6 +48,10 @@ const TRIGGER_COND: c_ulong = bindings::EVENT_FILE_FL_TRIGGER_COND as c_ulong;
 #[derive(Clone, Copy)]
 pub struct Listening<'g>(PhantomData<&'g ReadGuard>);
 
+/// The [number](EventFile::id) of a file of an event. After the file is freed, another may get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventFileId(usize);
+
 /// A reason for which a record is not in the buffer of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -86,6 +90,28 @@ impl<'g> EventFile<Listening<'g>> {
         let flags = self.flags();
 
         flags & ENABLED != 0 && self.wants_record_with(flags)
+    }
+
+    /// Returns `true` if a record has to be written for an event for which the triggers that need
+    /// no record have run: as [`is_recording`](Self::is_recording), if a record has to be written
+    /// anew.
+    #[inline]
+    pub fn is_still_recording(self) -> bool {
+        let flags = self.flags();
+
+        flags & ENABLED != 0 && (flags & SOFT_DISABLED == 0 || flags & TRIGGER_COND != 0)
+    }
+
+    /// Returns `true` if a trigger looks at the records. It runs when a record is committed.
+    #[inline]
+    pub fn has_triggers_of_records(self) -> bool {
+        self.flags() & TRIGGER_COND != 0
+    }
+
+    /// Returns a number that no other file of an event has at the same time.
+    #[inline]
+    pub fn id(self) -> EventFileId {
+        EventFileId(self.as_raw().addr())
     }
 
     /// Returns `true` if a record has to be written, for the probe of the file.
