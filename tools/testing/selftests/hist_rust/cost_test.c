@@ -223,8 +223,34 @@ TEST_F(dev, hist_free__without_waiting)
 	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=id:size=128"));
 }
 
+struct reads {
+	volatile bool stop;
+	uint64_t longest;
+};
+
+/* Reads a file for which event_mutex is taken, and nothing else is waited for. */
+static void *read_all_the_time(void *arg)
+{
+	struct reads *r = arg;
+	char text[8];
+
+	while (!r->stop) {
+		uint64_t start = ue_now(), took;
+		int fd = open(COST "/enable", O_RDONLY);
+
+		if (fd >= 0 && read(fd, text, sizeof(text)) > 0) {
+			took = ue_now() - start;
+			if (took > r->longest)
+				r->longest = took;
+		}
+		close(fd);
+	}
+	return NULL;
+}
+
 /*
- * hist-free: what is removed and not freed yet has a bound, however fast it is made.
+ * hist-free: what is removed and not freed yet has a bound, however fast it is made, and others
+ * wait for a grace period at most meanwhile.
  * For 3 seconds, or HIST_FREE_SECONDS.
  */
 TEST_F_TIMEOUT(dev, hist_free__bounded, 120)
@@ -234,9 +260,12 @@ TEST_F_TIMEOUT(dev, hist_free__bounded, 120)
 	const char *seconds = getenv("HIST_FREE_SECONDS");
 	uint64_t end = ue_now() + (seconds ? strtoul(seconds, NULL, 10) : 3) * 1000000000ull;
 	unsigned long rounds = 0;
+	struct reads reads = {};
+	pthread_t reader;
 
 	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
 	ASSERT_EQ(0, ue_put(COST "/trigger", "hist:keys=number:size=128"));
+	ASSERT_EQ(0, pthread_create(&reader, NULL, read_all_the_time, &reads));
 	before = lowest = available();
 	for (; ue_now() < end; rounds++) {
 		const char *command = commands[rounds % 2];
@@ -247,8 +276,13 @@ TEST_F_TIMEOUT(dev, hist_free__bounded, 120)
 		if (free < lowest)
 			lowest = free;
 	}
-	TH_LOG("%lu rounds, %ld MiB at most", rounds, (before - lowest) / 1024);
+	reads.stop = true;
+	pthread_join(reader, NULL);
+	TH_LOG("%lu rounds, %ld MiB at most; a reader waits for %llu ms at most", rounds,
+	       (before - lowest) / 1024, (unsigned long long)reads.longest / 1000000);
 	EXPECT_LT(before - lowest, 64 * 1024);
+	EXPECT_LT(0, reads.longest);
+	EXPECT_LT(reads.longest, ue_slow_ms(2000) * 1000000);
 	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=number:size=128"));
 }
 

@@ -733,6 +733,7 @@ static void lose_a_page_of(struct __test_metadata *_metadata, FIXTURE_DATA(dev) 
 	char *m, raw[512], text[128], b;
 	const char *shown;
 	int got, wrong = 0;
+	bool has_snapshots;
 	pthread_t t;
 	long ret;
 
@@ -742,6 +743,8 @@ static void lose_a_page_of(struct __test_metadata *_metadata, FIXTURE_DATA(dev) 
 	ASSERT_EQ(0, ue_enable("aon", true));
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/ue_aon/events/user_events/aon/enable", "1"));
 	ASSERT_EQ(0, ue_perf_open(&perf, "aon"));
+	/* It needs no record, and counts how often it is run. */
+	has_snapshots = !ue_put(UE_EVENTS "/aon/trigger", "snapshot:9");
 
 	/* The last page is not there. */
 	m = mmap(NULL, 3 * UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -758,6 +761,12 @@ static void lose_a_page_of(struct __test_metadata *_metadata, FIXTURE_DATA(dev) 
 	io[2] = (struct iovec) { f.block, n };
 	ASSERT_EQ(0, pthread_create(&t, NULL, lose_a_page, &f));
 	ret = ue_err(writev(self->fd, io, 3));
+	if (has_snapshots) {
+		EXPECT_EQ(1, ue_count(ue_slurp(UE_EVENTS "/aon/trigger"), "snapshot:count=8")) {
+			TH_LOG("%s", ue_slurp(UE_EVENTS "/aon/trigger"));
+		}
+		EXPECT_EQ(0, ue_put(UE_EVENTS "/aon/trigger", "!snapshot"));
+	}
 	/* Read again, and recorded: it is the same for all, and nothing else. */
 	EXPECT_EQ((long)(4 + 3 * n), ret);
 	got = ret > 0;
@@ -1422,31 +1431,68 @@ TEST_F(dev, stuck_memory__same_file_without_the_page)
  * More words whose pages do not come than a queue of the system runs work items at a time: those of
  * other processes are written, and the work of others goes on. An event without uses is removed by
  * a work item of the queue that C's schedule_work() uses.
+ *
+ * Each wait takes a thread of the kernel, so not all are waited for at a time. Those of another
+ * user are, and those of the same one when others have come to an end.
  */
 
 #define STUCK_WORDS	1100
+#define STUCK_AT_A_TIME	1024	/* WAITING_OF_ROOT of faults.rs */
+
+struct stuck_words {
+	volatile int ready, stuck;
+	volatile char is_stuck[STUCK_WORDS];
+};
+
+/* Has the page of a word of an event come by a userfaultfd. Returns that, or less than 0. */
+static int word_by_uffd(int fd, char *m, const char *desc, volatile int *ready)
+{
+	int uffd;
+
+	if (m == MAP_FAILED || ue_reg(fd, m, 0, desc) || madvise(m, UE_PAGE, MADV_DONTNEED))
+		return -1;
+	uffd = open_uffd(m, UE_PAGE);
+	if (uffd >= 0)
+		__atomic_fetch_add(ready, 1, __ATOMIC_RELEASE);
+	return uffd;
+}
 
 /* Ends when the parent has closed its end of the pipe, so it waits as long as the parent lives. */
-static int stuck_child(int fd, const int going[2], volatile int *ready, volatile int *stuck)
+static int stuck_child(int fd, const int going[2], struct stuck_words *words, int n)
 {
 	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = going[0] } };
 	char *m = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int uffd;
 
 	close(going[1]);
-	if (m == MAP_FAILED || ue_reg(fd, m, 0, "sm_many u32 a") || madvise(m, UE_PAGE, MADV_DONTNEED))
+	pfd[0].fd = word_by_uffd(fd, m, "sm_many u32 a", &words->ready);
+	if (pfd[0].fd < 0)
 		return 1;
-	uffd = open_uffd(m, UE_PAGE);
-	if (uffd < 0)
-		return 2;
-	__atomic_fetch_add(ready, 1, __ATOMIC_RELEASE);
 	/* The parent may take any time to start the others. */
-	pfd[0].fd = uffd;
-	if (poll(pfd, 2, -1) < 1 || !pfd[0].revents || !wait_fault(uffd))
+	if (poll(pfd, 2, -1) < 1 || !pfd[0].revents || !wait_fault(pfd[0].fd))
 		return 3;
-	__atomic_fetch_add(stuck, 1, __ATOMIC_RELEASE);
+	words->is_stuck[n] = true;
+	__atomic_fetch_add(&words->stuck, 1, __ATOMIC_RELEASE);
 	poll(&pfd[1], 1, -1);
 	return 0;
+}
+
+/* A process of another user, which has its page come. */
+static int other_users_child(int fd, const int going[2], struct stuck_words *words)
+{
+	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = going[0] } };
+	char *m = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	close(going[1]);
+	if (setresuid(65534, 0, 0))
+		return 1;
+	pfd[0].fd = word_by_uffd(fd, m, "sm_other u32 a", &words->ready);
+	if (pfd[0].fd < 0)
+		return 2;
+	if (poll(pfd, 2, -1) < 1 || !pfd[0].revents || !wait_fault(pfd[0].fd))
+		return 3;
+	if (fill_page(pfd[0].fd, m, 0))
+		return 4;
+	return ue_poll(*(volatile uint32_t *)m == 1) ? 0 : 5;
 }
 
 /* Returns true once the number is @n, or false if it stays the same for UE_PATIENCE. */
@@ -1462,30 +1508,39 @@ static bool comes_to(volatile int *number, int n)
 
 TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 {
-	volatile int *count = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t *pids = calloc(STUCK_WORDS, sizeof(*pids));
+	struct stuck_words *words = mmap(NULL, sizeof(*words), PROT_READ | PROT_WRITE,
+					 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t *pids = calloc(STUCK_WORDS, sizeof(*pids)), other;
 	cpu_set_t one, all;
-	int n, fd, going[2];
+	int n, fd, going[2], killed = 0, status;
 
-	ASSERT_NE(MAP_FAILED, (void *)count);
+	ASSERT_NE(MAP_FAILED, (void *)words);
 	ASSERT_EQ(0, pipe(going));
 	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_many u32 a"));
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_late u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_other u32 a"));
 	for (n = 0; n < STUCK_WORDS; n++) {
 		pids[n] = fork();
 		if (!pids[n])
-			_exit(stuck_child(self->fd, going, &count[0], &count[1]));
+			_exit(stuck_child(self->fd, going, words, n));
 		ASSERT_LT(0, pids[n]);
 	}
-	EXPECT_TRUE(comes_to(&count[0], n)) TH_LOG("%d of %d are ready", count[0], n);
+	other = fork();
+	if (!other)
+		_exit(other_users_child(self->fd, going, words));
+	ASSERT_LT(0, other);
+	EXPECT_TRUE(comes_to(&words->ready, n + 1)) {
+		TH_LOG("%d of %d are ready", words->ready, n + 1);
+	}
 	/* Work that is queued from here on is queued on this CPU. */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
 	EXPECT_EQ(0, ue_enable("sm_many", true));
-	EXPECT_TRUE(comes_to(&count[1], n)) TH_LOG("%d of %d are waited for", count[1], n);
+	EXPECT_TRUE(comes_to(&words->stuck, STUCK_AT_A_TIME)) {
+		TH_LOG("%d of %d are waited for", words->stuck, STUCK_AT_A_TIME);
+	}
 
 	ASSERT_EQ(0, ue_reg(self->fd, self->w, 0, "sm_late u32 a"));
 	ASSERT_EQ(0, madvise((void *)self->w, UE_PAGE, MADV_DONTNEED));
@@ -1497,11 +1552,25 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 	EXPECT_EQ(0, ue_unreg(fd, self->w, 1));
 	close(fd);
 	EXPECT_TRUE(ue_poll_ms(!ue_exists("sm_goes"), 3000));
+	EXPECT_EQ(0, ue_enable("sm_other", true));
+	EXPECT_EQ(other, waitpid(other, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(STUCK_AT_A_TIME, words->stuck);
 
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(all), &all));
+	/* The others have their turn. */
+	for (int i = 0; i < n && killed < STUCK_WORDS - STUCK_AT_A_TIME; i++) {
+		if (!words->is_stuck[i])
+			continue;
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], &status, 0);
+		pids[i] = 0;
+		killed++;
+	}
+	EXPECT_TRUE(comes_to(&words->stuck, n)) TH_LOG("%d of %d were waited for", words->stuck, n);
 	while (n-- > 0) {
-		int status;
-
+		if (!pids[n])
+			continue;
 		kill(pids[n], SIGKILL);
 		waitpid(pids[n], &status, 0);
 	}
@@ -1509,13 +1578,13 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 	close(going[1]);
 	EXPECT_TRUE(ue_poll(ue_enable("sm_many", false) == 0));
 	EXPECT_EQ(0, ue_unreg(self->fd, self->w, 0));
-	munmap((void *)count, UE_PAGE);
+	munmap(words, sizeof(*words));
 	free(pids);
 }
 
 /* update-never-lost: as many words as are not listed one by one are written as well. */
 
-#define MANY_WORDS	70	/* MAX_PENDING of mm.rs is 64. */
+#define MANY_WORDS	70	/* MAX_PENDING of mm/keys.rs is 64. */
 
 /* Each is in a page of its own. */
 static volatile uint32_t *word_of_many(char *m, int i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The time at which an enable word is written, and the identity of words:
- * late-word, copied-word, stuck-memory and address-tag in
+ * late-word, copied-word, unchanged-words, stuck-memory and address-tag in
  * Documentation/trace/rust/deviations.rst.
  *
  * All of these fail on the C implementation.
@@ -118,6 +118,31 @@ TEST_F(dev, copied_word__since_a_fork)
 	}
 	/* A busy machine may take longer than the switch has patience for. */
 	EXPECT_GT(3, late) TH_LOG("%d words were late", late);
+}
+
+/* unchanged-words: a further listener, or one that goes, has no word written. */
+TEST_F(dev, unchanged_words__second_listener)
+{
+	const char *enable = UE_TRACEFS "/instances/ue_uw/events/user_events/uw/enable";
+
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "uw u32 a"));
+	ASSERT_EQ(0, mkdir(UE_TRACEFS "/instances/ue_uw", 0750));
+	ASSERT_EQ(0, ue_enable("uw", true));
+	EXPECT_EQ(1, self->w[0]);
+	/* The mark of a word that is not written. */
+	self->w[0] = 0;
+	ASSERT_EQ(0, ue_put(enable, "1"));
+	EXPECT_EQ(0, self->w[0]);
+	ASSERT_EQ(0, ue_enable("uw", false));
+	EXPECT_EQ(0, self->w[0]);
+	/* The last one has it written, and the first one. */
+	self->w[0] = 1;
+	ASSERT_EQ(0, ue_put(enable, "0"));
+	EXPECT_EQ(0, self->w[0]);
+	ASSERT_EQ(0, ue_put(enable, "1"));
+	EXPECT_EQ(1, self->w[0]);
+	ASSERT_EQ(0, ue_put(enable, "0"));
+	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_uw"));
 }
 
 /* stuck-memory: nobody waits for who holds the lock of the folio of a word. */

@@ -1623,4 +1623,60 @@ TEST_F(user, index_belongs_to_the_open_file)
 	close(received);
 }
 
+/*
+ * Triggers of two instances run in the order in which the instances listen, whatever the length of
+ * the record. Each makes a synthetic event.
+ */
+
+#define ORDER_TRIGGER(made)	"hist:keys=value:mark=value:onmax($mark).trace(" made ",$mark)"
+
+static void trigger_order(struct __test_metadata *_metadata, int fd, volatile uint32_t *w,
+			  const char *desc, size_t len)
+{
+	const char *top = UE_EVENTS "/ot/trigger";
+	const char *other = UE_TRACEFS "/instances/ue_ot/events/user_events/ot/trigger";
+	const char *made = UE_TRACEFS "/events/synthetic/enable";
+	const char *list = UE_TRACEFS "/synthetic_events";
+	const char *text, *first, *second;
+	char rec[512] = {};
+	uint64_t value = 1;
+
+	if (access(list, F_OK) || ue_put(list, "ot_top u64 val"))
+		SKIP(return, "no synthetic events");
+	ASSERT_EQ(0, ue_put(list, "ot_other u64 val"));
+	ASSERT_EQ(0, ue_reg(fd, w, 0, desc));
+	ASSERT_EQ(0, mkdir(UE_TRACEFS "/instances/ue_ot", 0750));
+	ASSERT_EQ(0, ue_put(top, ORDER_TRIGGER("ot_top")));
+	ASSERT_EQ(0, ue_put(other, ORDER_TRIGGER("ot_other")));
+	ASSERT_EQ(0, ue_enable("ot", true));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/ue_ot/events/user_events/ot/enable", "1"));
+	ASSERT_EQ(0, ue_put(made, "1"));
+
+	memcpy(rec, &value, sizeof(value));
+	EXPECT_EQ((long)len + 4, ue_write(fd, 0, rec, len));
+	text = ue_slurp(UE_TRACEFS "/trace");
+	first = strstr(text, " ot_top: ");
+	second = strstr(text, " ot_other: ");
+	EXPECT_TRUE(first && second && first < second) TH_LOG("%zu bytes: %s", len, text);
+
+	ASSERT_EQ(0, ue_put(made, "0"));
+	ASSERT_EQ(0, ue_put(other, "!" ORDER_TRIGGER("ot_other")));
+	ASSERT_EQ(0, ue_put(top, "!" ORDER_TRIGGER("ot_top")));
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/ue_ot/events/user_events/ot/enable", "0"));
+	ASSERT_EQ(0, ue_enable("ot", false));
+	EXPECT_TRUE(ue_poll(ue_put(list, "!ot_top") == 0));
+	EXPECT_TRUE(ue_poll(ue_put(list, "!ot_other") == 0));
+	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_ot"));
+}
+
+TEST_F(user, trigger_order_of_a_short_record)
+{
+	trigger_order(_metadata, self->fd, self->w, "ot u64 value", 8);
+}
+
+TEST_F(user, trigger_order_of_a_long_record)
+{
+	trigger_order(_metadata, self->fd, self->w, "ot u64 value; char[200] rest", 208);
+}
+
 TEST_HARNESS_MAIN

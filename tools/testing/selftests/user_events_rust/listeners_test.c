@@ -117,7 +117,7 @@ TEST_F(dev, perf_last__short_record)
 
 TEST_F(dev, perf_last__long_record)
 {
-	check_order(_metadata, self->fd, self->w, "pl u64 value; char[200] rest", 208, "event made ");
+	check_order(_metadata, self->fd, self->w, "pl u64 value; char[200] rest", 208, "made event ");
 }
 
 /* foreign-probes: a probe of other kernel code is seen, but gets no record. */

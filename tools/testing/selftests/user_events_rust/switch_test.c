@@ -245,13 +245,21 @@ TEST_F(switched, exits_with_many_bits)
 	EXPECT_FALSE(ue_exists("switched"));
 }
 
-/* So many that all words in all processes take much longer than all bits and all processes. */
+/*
+ * So many that all words in all processes take much longer than all bits and all processes, and
+ * fewer on a kernel that checks itself.
+ */
 #define MANY_BITS (1 << 14)
 #define SHARERS 200
 
-static bool all_words(volatile uint32_t *w, uint32_t value)
+static int not_too_many(int n)
 {
-	for (int i = 0; i < MANY_BITS / 32; i++) {
+	return UE_PATIENCE > 10000 ? n / 8 : n;
+}
+
+static bool all_words(volatile uint32_t *w, uint32_t value, int bits)
+{
+	for (int i = 0; i < bits / 32; i++) {
 		if (w[i] != value)
 			return false;
 	}
@@ -264,12 +272,12 @@ TEST_F_TIMEOUT(switched, many_bits_of_many_children, 280)
 	bool *go = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t children[SHARERS];
 	uint64_t start, ms;
-	int status;
+	int status, bits = not_too_many(MANY_BITS);
 
 	if (!ue_is_rust())
 		SKIP(return, "the C implementation copies all bits to each child");
 	ASSERT_NE(MAP_FAILED, (void *)go);
-	for (int i = 0; i < MANY_BITS; i++)
+	for (int i = 0; i < bits; i++)
 		ASSERT_EQ(0, ue_reg(self->fd, &self->w[i / 32], i % 32, "switched u32 a"));
 	for (size_t i = 0; i < SHARERS; i++) {
 		children[i] = fork();
@@ -277,14 +285,14 @@ TEST_F_TIMEOUT(switched, many_bits_of_many_children, 280)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			while (!__atomic_load_n(go, __ATOMIC_ACQUIRE))
 				usleep(50000);
-			_exit(ue_poll_ms(all_words(self->w, ~0u), 6ull * UE_PATIENCE) ? 0 : 1);
+			_exit(ue_poll_ms(all_words(self->w, ~0u, bits), 6ull * UE_PATIENCE) ? 0 : 1);
 		}
 		ASSERT_LT(0, children[i]);
 	}
 	start = ue_now();
 	EXPECT_EQ(0, ue_enable("switched", true));
 	ms = (ue_now() - start) / 1000000;
-	TH_LOG("%d bits of %d processes: %llu ms", MANY_BITS, SHARERS + 1, (unsigned long long)ms);
+	TH_LOG("%d bits of %d processes: %llu ms", bits, SHARERS + 1, (unsigned long long)ms);
 	EXPECT_GT(ue_slow_ms(2000), ms);
 
 	__atomic_store_n(go, true, __ATOMIC_RELEASE);
@@ -292,7 +300,214 @@ TEST_F_TIMEOUT(switched, many_bits_of_many_children, 280)
 		ASSERT_EQ(children[i], waitpid(children[i], &status, 0));
 		EXPECT_EQ(0, status) TH_LOG("child %zu", i);
 	}
-	EXPECT_TRUE(ue_poll(all_words(self->w, ~0u)));
+	EXPECT_TRUE(ue_poll(all_words(self->w, ~0u, bits)));
+}
+
+/* Each of them has 64 bits, so one event alone has few words in all children. */
+#define MANY_EVENTS 512
+#define EVENT_BITS 64
+
+static bool all_shared_words(volatile uint32_t *w, uint32_t value, int events)
+{
+	for (int i = 0; i < events * EVENT_BITS / 32; i++) {
+		if (w[i] != value)
+			return false;
+	}
+	return true;
+}
+
+/* The same if the bits are those of many events, which one write switches. */
+TEST_F_TIMEOUT(switched, many_events_of_many_children, 280)
+{
+	volatile uint32_t *w = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t children[SHARERS];
+	int events = not_too_many(MANY_EVENTS);
+	uint64_t start, ms;
+
+	if (!ue_is_rust())
+		SKIP(return, "the C implementation copies all bits to each child");
+	ASSERT_NE(MAP_FAILED, (void *)w);
+	for (int i = 0; i < events * EVENT_BITS; i++) {
+		ASSERT_EQ(0, ue_reg(self->fd, &w[i / 32], i % 32,
+				    ue_path("switched_%d u32 a", i / EVENT_BITS)));
+	}
+	for (size_t i = 0; i < SHARERS; i++) {
+		children[i] = fork();
+		if (!children[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		ASSERT_LT(0, children[i]);
+	}
+	start = ue_now();
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
+	ms = (ue_now() - start) / 1000000;
+	TH_LOG("%d bits of each of %d events in %d processes: %llu ms", EVENT_BITS, events,
+	       SHARERS + 1, (unsigned long long)ms);
+	EXPECT_GT(ue_slow_ms(2000), ms);
+	EXPECT_TRUE(ue_poll_ms(all_shared_words(w, ~0u, events), 6ull * UE_PATIENCE));
+
+	for (size_t i = 0; i < SHARERS; i++) {
+		kill(children[i], SIGKILL);
+		ASSERT_EQ(children[i], waitpid(children[i], NULL, 0));
+	}
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "0"));
+	EXPECT_TRUE(ue_poll(all_shared_words(w, 0, events)));
+}
+
+/* So many that copying them, or removing them, takes a while. */
+#define STORM_BITS 30000
+#define STORM_SWITCHES 20
+
+/* What a process that changes its bits all the time shares with those that it forks. */
+struct storm {
+	bool ready, stop;
+	/* The last switch was that to 1. */
+	bool on;
+	/* Children that have unregistered a bit, and bits that were registered and unregistered. */
+	int forked, changed;
+};
+
+/* Forks children that get bits of their own, as they unregister one, and exit. */
+static void fork_and_unregister(int fd, volatile uint32_t *w, struct storm *storm)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!__atomic_load_n(&storm->stop, __ATOMIC_RELAXED)) {
+		pid_t child = fork();
+		int status;
+
+		if (child < 0)
+			_exit(1);
+		if (!child)
+			_exit(ue_unreg(fd, &w[storm->forked % STORM_BITS], 0) ? 1 : 0);
+		if (waitpid(child, &status, 0) != child || status)
+			_exit(2);
+		__atomic_fetch_add(&storm->forked, 1, __ATOMIC_RELAXED);
+	}
+	_exit(0);
+}
+
+struct changer {
+	int fd;
+	volatile uint32_t *w;
+	struct storm *storm;
+	bool failed;
+};
+
+static void *register_and_unregister(void *arg)
+{
+	struct changer *c = arg;
+
+	for (int i = 0; !__atomic_load_n(&c->storm->stop, __ATOMIC_RELAXED); i++) {
+		volatile uint32_t *w = &c->w[STORM_BITS + i % STORM_BITS];
+
+		if (ue_reg(c->fd, w, 0, "switched u32 a") || ue_unreg(c->fd, w, 0))
+			c->failed = true;
+		__atomic_fetch_add(&c->storm->changed, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static bool storm_words(volatile uint32_t *w, bool on)
+{
+	for (int i = 0; i < STORM_BITS; i++) {
+		if ((w[i] & 1) != on)
+			return false;
+	}
+	return true;
+}
+
+/* A process with many bits, a thread that changes them, and others that fork. */
+static int run_storm(volatile uint32_t *w, struct storm *storm, int forkers)
+{
+	struct changer changer = { .fd = ue_open(), .w = w, .storm = storm };
+	pid_t pids[16];
+	pthread_t thread;
+	int status, bad = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < STORM_BITS; i++) {
+		if (ue_reg(changer.fd, &w[i], 0, "switched u32 a"))
+			return 1;
+	}
+	for (int i = 0; i < forkers; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			fork_and_unregister(changer.fd, w, storm);
+		if (pids[i] < 0)
+			return 2;
+	}
+	if (pthread_create(&thread, NULL, register_and_unregister, &changer))
+		return 3;
+	__atomic_store_n(&storm->ready, true, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&storm->stop, __ATOMIC_RELAXED))
+		usleep(10000);
+	pthread_join(thread, NULL);
+	for (int i = 0; i < forkers; i++) {
+		if (waitpid(pids[i], &status, 0) != pids[i] || status)
+			bad = 4;
+	}
+	if (changer.failed)
+		bad = 5;
+	if (!ue_poll(storm_words(w, storm->on)))
+		bad = 6;
+	return bad;
+}
+
+/*
+ * The children of a process with many bits unregister on all CPUs but one, and a thread of the
+ * process registers and unregisters: a switch visits neither what was registered after it had
+ * begun, nor the bits of many dead children.
+ */
+TEST_F_TIMEOUT(switched, while_many_bits_change, 280)
+{
+	struct storm *storm = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	long forkers = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	uint64_t longest = 0, end;
+	int status, forked, changed;
+	pid_t pid;
+
+	UE_RUST_ONLY("a switch may take minutes");
+	if (forkers < 1)
+		SKIP(return, "needs two CPUs");
+	if (forkers > 16)
+		forkers = 16;
+	ASSERT_NE(MAP_FAILED, (void *)storm);
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:switched u32 a"));
+	pid = fork();
+	if (!pid)
+		_exit(run_storm(self->w, storm, forkers));
+	ASSERT_LT(0, pid);
+	ASSERT_TRUE(ue_poll_ms(__atomic_load_n(&storm->ready, __ATOMIC_ACQUIRE),
+			       6ull * UE_PATIENCE));
+	/* Long enough for what is left of dead children to add up. */
+	end = ue_now() + 5000000000ull;
+	for (int i = 1; i <= STORM_SWITCHES || ue_now() < end; i++) {
+		uint64_t start = ue_now();
+
+		storm->on = i & 1;
+		ASSERT_EQ(0, ue_enable("switched", i & 1));
+		if (ue_now() - start > longest)
+			longest = ue_now() - start;
+		usleep(50000);
+	}
+	forked = __atomic_load_n(&storm->forked, __ATOMIC_RELAXED);
+	changed = __atomic_load_n(&storm->changed, __ATOMIC_RELAXED);
+	__atomic_store_n(&storm->stop, true, __ATOMIC_RELAXED);
+	TH_LOG("%ld processes have forked %d children, a thread has changed %d bits",
+	       forkers, forked, changed);
+	TH_LOG("the longest switch: %llu ms", (unsigned long long)longest / 1000000);
+	EXPECT_LT(forkers, forked);
+	EXPECT_LT(10, changed);
+	/* The aim is a second, of a machine that is not emulated. */
+	EXPECT_GT(ue_slow_ms(2000), longest / 1000000);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status) TH_LOG("exit status %d", WEXITSTATUS(status));
+	EXPECT_EQ(0, ue_enable("switched", false));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "switched"));
 }
 
 TEST_HARNESS_MAIN

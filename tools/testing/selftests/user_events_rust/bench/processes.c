@@ -160,7 +160,7 @@ static void measure(double *values)
 
 void bench_processes(void)
 {
-	static const unsigned int sizes[] = { 125, 1000, 4000 };
+	static const unsigned int sizes[] = { 125, 1000, 4000, 10000 };
 	static const char *const names[] = { "exit", "register", "unregister", "fork", "toggle", "exit_0" };
 	const size_t count = sizeof(names) / sizeof(*names);
 	char text[sizeof(names) / sizeof(*names)][64];
