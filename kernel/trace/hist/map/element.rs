@@ -327,14 +327,6 @@ impl<'m> Element<'m> {
             .split_first()
     }
 
-    /// Adds to a sum, modulo 2^64.
-    #[inline]
-    pub(crate) fn add(&self, sum: usize, n: u64) {
-        if let Some(word) = self.sum_word(sum) {
-            word.add(n, Relaxed);
-        }
-    }
-
     /// Adds a hit to the hit count, which is the first sum.
     #[inline(always)]
     pub(crate) fn count(&self) {
@@ -370,11 +362,6 @@ impl<'m> Element<'m> {
             *to = from.load(Relaxed);
         }
         Comm::read_from_bytes(words.as_bytes()).unwrap_or_default()
-    }
-
-    #[inline]
-    fn sum_word(&self, sum: usize) -> Option<&'m Atomic<u64>> {
-        self.word(self.layout().sum(sum)?)
     }
 
     /// Returns the words of the key, those of a long one without the zeroes at its end.
@@ -523,9 +510,20 @@ impl<'m> Element<'m> {
     }
 }
 
-/// Accessors of the unit tests. Readers of the map take a snapshot.
+/// Accessors of the unit tests. Hits change all sums together, readers of the map take a snapshot.
 #[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
 impl Element<'_> {
+    fn sum_word(&self, sum: usize) -> Option<&Atomic<u64>> {
+        self.word(self.layout().sum(sum)?)
+    }
+
+    /// Adds to a sum, modulo 2^64.
+    pub(crate) fn add(&self, sum: usize, n: u64) {
+        if let Some(word) = self.sum_word(sum) {
+            word.add(n, Relaxed);
+        }
+    }
+
     /// Returns a sum, or 0 if it does not exist.
     pub(crate) fn sum(&self, sum: usize) -> u64 {
         self.sum_word(sum).map_or(0, |word| word.load(Relaxed))
