@@ -10,9 +10,9 @@
 //!
 //! Waiting happens with `event_mutex` held, which the thread does not take. So whoever needs that
 //! mutex, as a reader that opens `hist`, waits as well: for a grace period. C waits for one with
-//! `event_mutex` held for each trigger that it removes; here only who creates histograms faster than
-//! they are freed. No reader prolongs it: a trigger is freed whoever still has its histogram, and its
-//! part of the limit with it.
+//! `event_mutex` held for each trigger that it removes; here only who creates histograms faster
+//! than they are freed. No reader prolongs it: a trigger is freed whoever still has its histogram,
+//! and its part of the limit with it.
 
 use kernel::{
     new_condvar,

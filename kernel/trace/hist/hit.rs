@@ -315,7 +315,8 @@ fn handle(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
     }
 }
 
-/// Handles a hit as [`handle`] does, for [`HitPath::LargeOpen`], where actions only store something.
+/// Handles a hit as [`handle`] does, for [`HitPath::LargeOpen`], where actions only store
+/// something.
 #[inline(never)]
 fn handle_open(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
     let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {

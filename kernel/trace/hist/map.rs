@@ -299,7 +299,7 @@ impl Map {
     /// Counts a hit of a key of one word that has an element already, whose first sum is the hit
     /// count. Otherwise returns `false` without counting.
     ///
-    /// This is [`Map::insert_u64`] and [`Element::add`] in one, for the most frequent case.
+    /// This is [`Map::insert_u64`] and `Element::count` in one, for the most frequent case.
     #[inline(always)]
     pub(crate) fn count_u64(&self, key: u64) -> bool {
         let hash = self.seed.hash_word(key);
@@ -350,8 +350,8 @@ impl Map {
         }
     }
 
-    /// Finds or claims an element as [`Map::hit`] does, for long keys, whose words from `end` on are
-    /// zeroes that may not have been written yet.
+    /// Finds or claims an element as [`Map::hit`] does, for long keys, whose words from `end` on
+    /// are zeroes that may not have been written yet.
     #[inline]
     pub(crate) fn hit_long(
         &self,

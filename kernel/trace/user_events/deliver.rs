@@ -15,8 +15,8 @@
 //! perf comes last, and each record is committed before the next is begun: triggers run at the
 //! commit, they may write records of their own, and perf's buffers and some of ftrace's can be used
 //! by one at a time. Only that record stays open which the others copy a longer payload from. If
-//! triggers run at a commit, the payload is copied to memory that is allocated for it, and no record
-//! stays open.
+//! triggers run at a commit, the payload is copied to memory that is allocated for it, and no
+//! record stays open.
 
 use super::{
     counts::Tally,
@@ -366,9 +366,9 @@ pub(crate) fn deliver_long(
 /// Returns `true` if a record has to be in memory of the caller:
 ///
 /// - perf wants it, whose own memory has no room for it.
-/// - It has several listeners, and triggers look at it. They run when it is committed, and may write
-///   records of their own. So each record should be committed before the next listener gets its
-///   own, as in C, but the others copy it from the first one if it is nowhere else.
+/// - It has several listeners, and triggers look at it. They run when it is committed, and may
+///   write records of their own. So each record should be committed before the next listener gets
+///   its own, as in C, but the others copy it from the first one if it is nowhere else.
 ///
 /// Asks no listener.
 fn wants_buffer(event: &UserEvent, guard: &ReadGuard, len: usize) -> bool {

@@ -2,20 +2,20 @@
 
 //! Page faults in the memory of others: where they are waited for, and how much is logged of them.
 //!
-//! A page that a user space server brings in (userfaultfd, FUSE) may take any time. So faults are on
-//! queues of their own: on a queue of the system, as many as it runs at a time would stop the work
-//! of all others.
+//! A page that a user space server brings in (userfaultfd, FUSE) may take any time. So faults are
+//! on queues of their own: on a queue of the system, as many as it runs at a time would stop the
+//! work of all others.
 //!
-//! A work item that waits for a page has a thread until the page is there: nothing can end the wait.
-//! So the number of threads has a limit, and those that can be stuck must not take all:
+//! A work item that waits for a page has a thread until the page is there: nothing can end the
+//! wait. So the number of threads has a limit, and those that can be stuck must not take all:
 //!
 //! - What need not wait for user space runs on a queue of its own ([`queue()`]), about two work
 //!   items for each CPU at a time. That is most of the work: pages that are shared since a fork,
 //!   and memory that was not touched yet.
 //! - What may wait runs on one of the [`waiting()`] queues. Which one depends on the user: root has
-//!   its own, and the others share [`GROUPS`] of them. So the processes of a user, and all that they
-//!   fork, may hold up the words of that user, and of users of the same group, if they are in pages
-//!   that have to be waited for as well.
+//!   its own, and the others share [`GROUPS`] of them. So the processes of a user, and all that
+//!   they fork, may hold up the words of that user, and of users of the same group, if they are in
+//!   pages that have to be waited for as well.
 
 use kernel::{
     cpu::nr_cpu_ids,
@@ -38,7 +38,8 @@ use kernel::{
 /// space. They share the CPUs with the switch that has left the words to them.
 const RUNNING_PER_CPU: u32 = 2;
 
-/// Minimum and maximum of their number: a page may have to be copied, and memory be reclaimed for it.
+/// Minimum and maximum of their number: a page may have to be copied, and memory be reclaimed for
+/// it.
 const MIN_RUNNING: u32 = 8;
 const MAX_RUNNING: u32 = 64;
 

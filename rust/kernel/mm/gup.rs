@@ -7,8 +7,8 @@
 //! writeable already, and so does not wait for I/O; when it finds none, [`fault_in_writeable`] gets
 //! it there, which may take long and may release the lock in between. [`set_bit_nofault`] is a
 //! faster way than the former for a bit in anonymous memory, and [`test_bit_nofault`] reads one.
-//! [`fault_in_nowait`] and [`copy_nowait`] are faults that do not depend on user space, which may be
-//! what brings a page in.
+//! [`fault_in_nowait`] and [`copy_nowait`] are faults that do not depend on user space, which may
+//! be what brings a page in.
 //!
 //! C header: [`include/linux/mm.h`](srctree/include/linux/mm.h).
 //!

@@ -167,7 +167,8 @@ impl Counters {
         })
     }
 
-    /// Returns the size that [`new`](Self::new) allocates for all CPUs, in bytes: 0 if it fails with `EINVAL`.
+    /// Returns the size that [`new`](Self::new) allocates for all CPUs, in bytes: 0 if it fails
+    /// with `EINVAL`.
     pub fn size_of(len: usize) -> usize {
         if len > Self::MAX {
             return 0;

@@ -333,8 +333,8 @@ impl<E: Followed> MmState<E> {
     ///
     /// # Errors
     ///
-    /// `ESRCH` if the address space has no user any more. `ENOMEM` if there is no memory for a page.
-    /// What is left is listed again.
+    /// `ESRCH` if the address space has no user any more. `ENOMEM` if there is no memory for a
+    /// page. What is left is listed again.
     fn write_late(this: &Arc<Self>, late: Late<E>) -> Result {
         // The page of another word may never come.
         let Some(mut late) = Self::write_ready(this, late) else {

@@ -39,8 +39,8 @@ pub struct KeptUnbuffered {
 }
 
 impl<'h> Instance<'h> {
-    /// Disables filter buffering: records are written straight to the ring buffer, so that a trigger
-    /// sees the time stamp that they are read with. Sleeps: takes `trace_types_lock`.
+    /// Disables filter buffering: records are written straight to the ring buffer, so that a
+    /// trigger sees the time stamp that they are read with. Sleeps: takes `trace_types_lock`.
     pub fn disable_filter_buffering(self) -> Unbuffered<'h> {
         // SAFETY: By the type invariant the instance is there.
         unsafe { raw::tracing_set_filter_buffering(self.as_raw(), true) };

@@ -346,7 +346,7 @@ TEST_F_TIMEOUT(switched, many_events_of_many_children, 280)
 	ms = (ue_now() - start) / 1000000;
 	TH_LOG("%d bits of each of %d events in %d processes: %llu ms", EVENT_BITS, events,
 	       SHARERS + 1, (unsigned long long)ms);
-	EXPECT_GT(ue_slow_ms(2000), ms);
+	EXPECT_GT(ue_slow_ms(5000), ms);
 	EXPECT_TRUE(ue_poll_ms(all_shared_words(w, ~0u, events), 6ull * UE_PATIENCE));
 
 	for (size_t i = 0; i < SHARERS; i++) {
@@ -502,8 +502,8 @@ TEST_F_TIMEOUT(switched, while_many_bits_change, 280)
 	TH_LOG("the longest switch: %llu ms", (unsigned long long)longest / 1000000);
 	EXPECT_LT(forkers, forked);
 	EXPECT_LT(10, changed);
-	/* The aim is a second, of a machine that is not emulated. */
-	EXPECT_GT(ue_slow_ms(2000), longest / 1000000);
+	/* A second is the aim; emulated, and beside other guests, it takes longer. */
+	EXPECT_GT(ue_slow_ms(5000), longest / 1000000);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status) TH_LOG("exit status %d", WEXITSTATUS(status));
 	EXPECT_EQ(0, ue_enable("switched", false));
