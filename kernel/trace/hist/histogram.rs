@@ -88,6 +88,7 @@ impl HistogramParts {
     /// # Errors
     ///
     /// `ENOMEM`, `EINVAL` if there is no such map.
+    #[inline(never)]
     pub(crate) fn new(program: KBox<Program>, map_bits: u32) -> Result<Self> {
         let scratch = match program.path {
             HitPath::Large | HitPath::LargeOpen | HitPath::LargeReusing => Some(ScratchRef::new()?),

@@ -160,6 +160,9 @@ pub(crate) enum Kind {
 
 impl Map {
     /// Creates a map of `2^bits` elements.
+    ///
+    /// Not inlined: a map is large, and each step of its creation has it on the stack.
+    #[inline(never)]
     pub(crate) fn of_kind(kind: Kind, bits: u32, layout: Layout) -> Result<Self> {
         match kind {
             Kind::Plain => Self::new(bits, layout),
