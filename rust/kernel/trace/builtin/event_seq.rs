@@ -58,6 +58,7 @@ use core::{
     ptr::NonNull, //
 };
 
+mod event_inode;
 mod gate;
 mod poll_limit;
 mod wake;
@@ -66,6 +67,11 @@ pub use self::wake::wake_pollers;
 #[doc(hidden)]
 pub use self::wake::PollKey;
 use self::{
+    event_inode::{
+        event_of,
+        open_event,
+        release_event, //
+    },
     poll_limit::PollLimit,
     wake::{
         look_for_pollers,
@@ -587,36 +593,4 @@ impl<T: EventSeqFile> Reading<T> {
         // C only compares it.
         core::ptr::from_mut(self).cast()
     }
-}
-
-/// Returns the event of a file, or null if that is being removed.
-///
-/// # Safety
-///
-/// As that of [`FileOperations::with_event`].
-unsafe fn event_of(file: *mut bindings::file, _held: Held<'_>) -> *mut bindings::trace_event_file {
-    // SAFETY: By the safety requirements, `file` is one of an event. The mutex is held.
-    unsafe { bindings::event_file_file(file) }
-}
-
-/// Opens the file of an event, as C does for its own.
-///
-/// # Safety
-///
-/// `inode` must be that of the file of an event, and `file` be being opened with it.
-unsafe fn open_event(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-    // SAFETY: By the safety requirements, `inode` is that of the file of an event, with which
-    // `file` is being opened.
-    unsafe { bindings::tracing_open_file_tr(inode, file) }
-}
-
-/// Releases the file of an event, as C does for its own.
-///
-/// # Safety
-///
-/// [`open_event`] must have succeeded for them, and the event not be used any more.
-unsafe fn release_event(inode: *mut bindings::inode, file: *mut bindings::file) {
-    // SAFETY: By the safety requirements, `open_event` has succeeded, and the event is no longer
-    // used.
-    unsafe { bindings::tracing_release_file_tr(inode, file) };
 }

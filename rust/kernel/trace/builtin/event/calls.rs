@@ -2,7 +2,7 @@
 
 //! Adding an event to C, and removing it.
 //!
-//! What C allocates for that, and the credentials that it is done with, are not charged to the
+//! The memory that C allocates for that, and the credentials, are not charged to the
 //! memory cgroup of the task: `event_mutex` is held, so all of tracing would wait for a cgroup at
 //! its limit.
 //!
