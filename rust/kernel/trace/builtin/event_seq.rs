@@ -43,10 +43,7 @@ use crate::{
             EventFile,
             Locked, //
         },
-        event_mutex::{
-            self,
-            Held, //
-        },
+        event_mutex,
         removal::UnregisterScope,
         trigger::TriggersMut, //
     },
