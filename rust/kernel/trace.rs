@@ -123,6 +123,8 @@
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
 #[cfg(CONFIG_EVENT_TRACING)]
+mod base;
+#[cfg(CONFIG_EVENT_TRACING)]
 pub mod builtin;
 #[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_KPROBE_EVENTS))]
 pub mod dynevent_cmd;
@@ -168,8 +170,6 @@ pub use self::static_event::{
     Scalar, //
 };
 pub use self::tracepoint_str::TracepointStr;
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
-pub use crate::impl_has_event;
 pub use crate::tracepoint_string;
 pub use macros::{
     trace_event,
