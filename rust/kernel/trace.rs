@@ -99,6 +99,20 @@
 //! What is different: in C an event has to be freed by hand after the last callback, here it is
 //! reference counted; and `unregister` refuses to run in callbacks that C cannot stand it in.
 //!
+//! # Layers
+//!
+//! A module only uses those of its own line and of the lines above it, which `scripts/modules.py`
+//! checks. The API consists of the public modules except [`builtin`], which it never uses.
+//!
+//! | Modules | |
+//! | --- | --- |
+//! | `raw`, [`event_mutex`], [`tracepoint`] | C: functions, a mutex, tracepoints |
+//! | `base`, `nesting`, `removal` | What the API and [`builtin`] use |
+//! | [`dynevent_cmd`], [`perf`], [`probe`], [`tracefs`] | Parts of their own |
+//! | `event_file`, `instance`, `static_event`, `synth`, `tracepoint_str`, `trigger` | Events |
+//! | [`kprobe`] | Events of functions |
+//! | [`builtin`] | What only built-in code can have |
+//!
 //! # Lock order
 //!
 //! `dyn_event_ops_mutex` > `event_mutex` > `trace_types_lock` > `trace_event_sem`.
@@ -122,6 +136,8 @@
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
+#[cfg(CONFIG_EVENT_TRACING)]
+mod base;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub mod builtin;
 #[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_KPROBE_EVENTS))]
@@ -168,8 +184,6 @@ pub use self::static_event::{
     Scalar, //
 };
 pub use self::tracepoint_str::TracepointStr;
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
-pub use crate::impl_has_event;
 pub use crate::tracepoint_string;
 pub use macros::{
     trace_event,

@@ -63,9 +63,9 @@ use kernel::{
                 Event,
                 Operations, //
             },
+            impl_has_event, //
         },
-        event_mutex::Held,
-        impl_has_event, //
+        event_mutex::Held, //
     },
 };
 

@@ -4,8 +4,6 @@
 
 pub mod builtin;
 
-pub use crate::impl_has_event;
-
 /// Size of the header of a record.
 pub const HEADER_SIZE: usize = 8;
 

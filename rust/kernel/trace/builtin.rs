@@ -187,8 +187,6 @@
 //! # }
 //! ```
 
-#[cfg(CONFIG_EVENT_TRACING)]
-pub mod charge;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod dynevent;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
@@ -200,10 +198,18 @@ pub mod field;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod instance_file;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
+mod lookup;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub mod output;
-#[cfg(CONFIG_PERF_EVENTS)]
-pub mod perf;
-pub mod ring_buffer;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub mod snapshot;
 pub mod syscall;
+
+#[cfg(CONFIG_PERF_EVENTS)]
+pub use super::base::perf;
+pub use super::base::{
+    charge,
+    ring_buffer, //
+};
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub use crate::impl_has_event;

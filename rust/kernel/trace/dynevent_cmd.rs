@@ -9,7 +9,7 @@
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
-use super::builtin::dynevent::is_space;
+use super::base::ctype::is_space;
 use crate::{
     bindings,
     error::to_result,

@@ -34,6 +34,7 @@ mod events;
 pub mod top;
 mod unbuffered;
 
+pub(super) use self::events::search_files;
 pub use self::{
     error_texts::ErrorTexts,
     events::{

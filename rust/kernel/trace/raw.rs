@@ -4,8 +4,7 @@
 //!
 //! Generic functions, and those that are inlined, are compiled as part of the module that uses
 //! them. All that a module may use therefore calls these functions, which are never inlined.
-//! [`builtin`](super::builtin) is for code that is built in, and needs none of them but for what
-//! discards a record: the code of events that modules declare has reservations as well.
+//! [`builtin`](super::builtin) is for code that is built in, and needs none of them.
 
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 use super::event_mutex::Held;

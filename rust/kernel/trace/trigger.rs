@@ -157,7 +157,7 @@ pub use self::{
 };
 
 use super::{
-    builtin::charge,
+    base::charge,
     event_file::{
         EventFile,
         Locked, //

@@ -2,6 +2,8 @@
 
 //! Events without records, as code that is built in has them.
 
+pub use crate::impl_has_event;
+
 pub mod snapshot;
 
 pub mod context {

@@ -7,6 +7,8 @@
 //!
 //! C header: [`kernel/trace/trace_dynevent.h`](srctree/kernel/trace/trace_dynevent.h).
 
+pub use crate::trace::base::ctype::is_space;
+
 use super::event::{
     self,
     Event, //
@@ -289,13 +291,6 @@ impl<T: Operations> Kind<T> {
 
         owner.matches(system, event, args, held)
     }
-}
-
-/// Returns `true` for white space in commands of C. This is the result of `isspace()`, which uses
-/// Latin 1 and so includes a space that is not ASCII.
-#[inline]
-pub const fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\t'..=b'\r' | b' ' | 0xa0)
 }
 
 /// The words of a command that follow the name of the event.

@@ -15,7 +15,7 @@ use crate::{
     bindings,
     ffi::c_ulong,
     trace::{
-        builtin::ring_buffer::{
+        base::ring_buffer::{
             Reservation,
             ReservationStorage, //
         },

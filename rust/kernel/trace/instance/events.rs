@@ -9,11 +9,6 @@ use super::{
 use crate::{
     bindings,
     trace::{
-        builtin::event::{
-            Class,
-            Event,
-            Operations, //
-        },
         event_file::{
             EventFile,
             Locked, //
@@ -110,59 +105,28 @@ pub fn for_each(
     }
 }
 
-impl<'h> Instance<'h> {
-    /// Finds the file of an event. `None` if the instance does not have the system of the event, or
-    /// outside of the functions and callbacks in which no event can be unregistered.
-    pub fn file_of<T>(self, event: &Event<T>) -> Option<EventFile<Locked<'h>>> {
-        if !UnregisterScope::is_none(self.held) {
-            return None;
-        }
-        let mut next = None;
-
-        // The files of the newest events are the first ones.
-        loop {
-            // SAFETY: The instance is there by the type invariant, and `event_mutex` is held, so
-            // the list does not change.
-            next = unsafe { next_file(self, next) };
-            // SAFETY: As above, it is in the list of the instance, and nothing that holds
-            // `event_mutex` now can have an event removed.
-            let file = unsafe { EventFile::from_raw(next?, self.held) };
-
-            if file.call() == event.as_call() {
-                return Some(file);
-            }
-        }
+/// Calls `f` with each file of an event in an instance, the newest first, until it returns
+/// something. Does nothing outside of the functions and callbacks in which no event can be
+/// unregistered.
+pub(in crate::trace) fn search_files<'h, R>(
+    instance: Instance<'h>,
+    mut f: impl FnMut(EventFile<Locked<'h>>) -> Option<R>,
+) -> Option<R> {
+    if !UnregisterScope::is_none(instance.held) {
+        return None;
     }
+    let mut next = None;
 
-    /// Calls `f` with each event of a class and with its file. Does nothing outside of the
-    /// functions and callbacks in which no event can be unregistered.
-    pub fn for_each_of<T: Operations>(
-        self,
-        class: &'static Class<T>,
-        mut f: impl FnMut(&T, EventFile<Locked<'h>>),
-    ) {
-        if !UnregisterScope::is_none(self.held) {
-            return;
-        }
-        let mut next = None;
+    loop {
+        // SAFETY: The instance is there by the type invariant. `event_mutex` is held and no event
+        // can be unregistered in `f`, so no file leaves the list.
+        next = unsafe { next_file(instance, next) };
+        // SAFETY: As above, it is in the list of the instance, and nothing that holds `event_mutex`
+        // now can have an event removed.
+        let file = unsafe { EventFile::from_raw(next?, instance.held) };
 
-        loop {
-            // SAFETY: As in `file_of`: no file leaves the list in `f`.
-            next = unsafe { next_file(self, next) };
-            let Some(file) = next else {
-                break;
-            };
-            // SAFETY: As in `file_of`.
-            let file = unsafe { EventFile::from_raw(file, self.held) };
-            let call = file.call();
-
-            // SAFETY: By the type invariant of the file the event is there.
-            if unsafe { (*call).class } != class.as_raw() {
-                continue;
-            }
-            // SAFETY: Only the `Event` of a `T` has this class. It is registered, as C has a file
-            // of it, so `data` points to the `T`, which is kept until the event is unregistered.
-            f(unsafe { &*(*call).data.cast::<T>() }, file);
+        if let Some(found) = f(file) {
+            return Some(found);
         }
     }
 }

@@ -20,13 +20,13 @@ use super::{
     Scalar, //
 };
 #[cfg(CONFIG_PERF_EVENTS)]
-use crate::trace::builtin::perf;
+use crate::trace::base::perf;
 use crate::{
     bindings,
     fmt,
     prelude::*,
     task::Task,
-    trace::builtin::ring_buffer::{
+    trace::base::ring_buffer::{
         Reservation,
         ReservationStorage, //
     }, //

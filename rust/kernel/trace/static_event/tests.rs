@@ -28,7 +28,7 @@ use crate::{
         Delta, //
     },
     trace::{
-        builtin::ring_buffer::ReservationStorage,
+        base::ring_buffer::ReservationStorage,
         probe::{
             detach_all,
             Attached,

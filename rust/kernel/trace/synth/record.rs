@@ -17,7 +17,7 @@ use crate::{
     bindings,
     prelude::*,
     trace::{
-        builtin::ring_buffer::ReservationStorage,
+        base::ring_buffer::ReservationStorage,
         event_file::{
             EventFile,
             Listening, //

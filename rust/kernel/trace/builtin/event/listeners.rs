@@ -6,7 +6,7 @@
 //! only identifies the kind of the listener.
 
 #[cfg(CONFIG_PERF_EVENTS)]
-use super::super::perf;
+use crate::trace::base::perf;
 use crate::{
     bindings,
     prelude::*,
