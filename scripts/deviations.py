@@ -13,7 +13,8 @@
 #   ``scripts/lint CHECK``
 #   None: WHY            a row that cannot be tested, and why
 #
-# The last section, "What a program that works can notice", names rows like *this*.
+# The last two sections, "What a program that works can notice" and "What no program
+# that works can notice", name rows like *this*: each row once.
 #
 # usage: deviations.py TOP
 
@@ -125,16 +126,17 @@ for case in sorted(everywhere):
     if "__" in case and case not in named:
         problems.append(f"{case}: no row names it")
 
-# The last section groups rows by who notices them.
+# The last sections group rows by who notices them.
 notice = read(rst).split("\nWhat a program that works can notice\n")[-1]
 groups = re.findall(r"\*([a-z0-9-]+)\*", notice)
-for row in groups:
+for row in sorted(set(groups)):
     if row not in rows:
-        problems.append(f"{row}: there is no such row, but programs notice it")
+        problems.append(f"{row}: there is no such row, but programs notice it, or not")
     if groups.count(row) > 1:
-        problems.append(f"{row}: is twice among what programs notice")
-if len(groups) < 20:
-    problems.append(f"only {len(groups)} rows are said to be noticed")
+        problems.append(f"{row}: is twice among what programs notice, or not")
+for row in rows:
+    if row not in groups:
+        problems.append(f"{row}: does not say which program or script notices it, or that none does")
 
 if len(rows) < 100:
     problems.append(f"only {len(rows)} rows were found")

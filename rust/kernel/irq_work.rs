@@ -83,10 +83,10 @@ use crate::{
 ///     }),
 ///     GFP_KERNEL,
 /// )?;
-/// let relay = KBox::pin_init(IrqWorkQueuer::new(bell.clone()), GFP_KERNEL)?;
+/// let queuer = KBox::pin_init(IrqWorkQueuer::new(bell.clone()), GFP_KERNEL)?;
 ///
 /// // In whatever context.
-/// relay.queue();
+/// queuer.queue();
 ///
 /// bell.rung.wait_for_completion();
 /// # Ok::<(), Error>(())
@@ -110,7 +110,7 @@ impl<T> IrqWorkQueuer<T>
 where
     T: WorkItem<Pointer = Arc<T>> + HasWork<T> + Send + Sync + 'static,
 {
-    /// Creates a relay for a work item.
+    /// Creates a queuer of a work item.
     pub fn new(item: Arc<T>) -> impl PinInit<Self> {
         pin_init!(Self {
             item,

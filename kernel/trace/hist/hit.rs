@@ -255,27 +255,27 @@ fn reusing(hist: &Histogram, hit: &Hit<'_>) {
     }
 }
 
-/// Handles a hit for which a pad is needed, and saves the stack. As C calls this function
-/// directly, the stack has no further function to unwind.
+/// Handles a hit that needs a buffer of the scratch pool, and saves the stack. As C calls this
+/// function directly, the stack has no further function to unwind.
 #[inline(always)]
 fn large(hist: &Histogram, hit: &Hit<'_>) {
-    let Some(mut pad) = hist.scratch.as_ref().and_then(|scratch| scratch.enter()) else {
+    let Some(mut buffer) = hist.scratch.as_ref().and_then(|scratch| scratch.enter()) else {
         hist.map.count_drop();
         return;
     };
 
-    save_stack(hist, hit, &mut pad);
+    save_stack(hist, hit, &mut buffer);
     match hist.program.path {
-        HitPath::LargeReusing => handle_reusing(hist, hit, &mut pad),
-        HitPath::LargeOpen => handle_open(hist, hit, &mut pad),
-        _ => handle(hist, hit, &mut pad),
+        HitPath::LargeReusing => handle_reusing(hist, hit, &mut buffer),
+        HitPath::LargeOpen => handle_open(hist, hit, &mut buffer),
+        _ => handle(hist, hit, &mut buffer),
     }
 }
 
 /// Saves the stack that led to the event, if the histogram needs it.
 #[inline(always)]
-pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, pad: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(pad, STACK_DEPTH) else {
+pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, buffer: &mut [u64]) {
+    let Some(mut scratch) = Scratch::new(buffer, STACK_DEPTH) else {
         return;
     };
     let (count, words) = match hist.program.stack {
@@ -300,10 +300,10 @@ pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, pad: &mut
     }
 }
 
-/// Handles a hit with the memory of a pad.
+/// Handles a hit with a buffer of the scratch pool.
 #[inline(never)]
-fn handle(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
+fn handle(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
+    let Some(mut scratch) = Scratch::new(buffer, hist.map.layout().key_words) else {
         return;
     };
 
@@ -318,8 +318,8 @@ fn handle(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
 /// Handles a hit as [`handle`] does, for [`HitPath::LargeOpen`], where actions only store
 /// something.
 #[inline(never)]
-fn handle_open(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
+fn handle_open(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
+    let Some(mut scratch) = Scratch::new(buffer, hist.map.layout().key_words) else {
         return;
     };
 
@@ -330,8 +330,8 @@ fn handle_open(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
 
 /// Handles a hit as [`handle`] does, in a histogram that reuses elements.
 #[inline(never)]
-fn handle_reusing(hist: &Histogram, hit: &Hit<'_>, pad: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(pad, hist.map.layout().key_words) else {
+fn handle_reusing(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
+    let Some(mut scratch) = Scratch::new(buffer, hist.map.layout().key_words) else {
         return;
     };
 

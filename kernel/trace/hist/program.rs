@@ -141,7 +141,7 @@ pub(crate) enum HitPath {
     PlainReusing(Leaf),
     /// Like `Small`, in such a histogram.
     Reusing,
-    /// It needs a [pad](crate::scratch).
+    /// It needs a buffer of the [scratch pool](crate::scratch).
     Large,
     /// Like `Large`. The key is long and ends with a string of the record, and only finding the
     /// element reads it: the words after the string need not be written.

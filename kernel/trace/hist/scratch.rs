@@ -2,12 +2,12 @@
 
 //! Scratch memory for hits that need much of it.
 //!
-//! Each CPU has a pad for each of four nesting levels, which all histograms share: a hit that makes
-//! a synthetic event is still running while the histograms of that event are hit, and so on, so the
-//! number of levels is also what keeps such a chain, or a cycle, from using up the kernel stack. A
-//! hit that finds all levels taken is dropped.
+//! Each CPU has a buffer for each of four nesting levels, which all histograms share: a hit that
+//! makes a synthetic event is still running while the histograms of that event are hit, and so on,
+//! so the number of levels is also what keeps such a chain, or a cycle, from using up the kernel
+//! stack. A hit that finds all levels taken is dropped.
 //!
-//! The pads are there as long as there is a histogram that needs them.
+//! The buffers exist as long as a histogram needs them.
 //!
 //! Dividing and lending the memory is `inline(always)`: memory whose address no function gets is
 //! in registers, see [`hit`](mod@crate::hit).
@@ -37,13 +37,13 @@ use kernel::{
     },
 };
 
-/// Words of a pad, see [`Scratch`].
+/// Words of a buffer, see [`Scratch`].
 const WORDS: usize =
     KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + TEXTS_MAX * STRING_WORDS;
 
-/// The pads, if they exist, and the number of users.
+/// The scratch pool, if it exists, and the number of users.
 struct SharedPool {
-    pads: Option<Arc<ScratchPool>>,
+    pool: Option<Arc<ScratchPool>>,
     users: usize,
 }
 
@@ -54,34 +54,35 @@ static SHARED: SetOnce<Arc<Mutex<SharedPool>>> = SetOnce::new();
 pub(crate) fn init() -> Result {
     let shared = new_mutex!(
         SharedPool {
-            pads: None,
+            pool: None,
             users: 0,
         },
-        "hist_pads"
+        "hist_scratch"
     );
 
     SHARED.populate(Arc::pin_init(shared, GFP_KERNEL)?);
     Ok(())
 }
 
-/// Keeps the pads there. It can be dropped where sleeping is allowed.
+/// A use of the shared pool, which exists as long as it has one. May only be dropped where sleeping
+/// is allowed.
 pub(crate) struct ScratchRef(Arc<ScratchPool>);
 
 impl ScratchRef {
-    /// Creates the pads if they do not exist. May sleep.
+    /// Creates the pool if it does not exist. May sleep.
     pub(crate) fn new() -> Result<Self> {
         let mut shared = SHARED.as_ref().ok_or(ENODEV)?.lock();
-        let pads = match &shared.pads {
-            Some(pads) => pads.clone(),
+        let pool = match &shared.pool {
+            Some(pool) => pool.clone(),
             None => Arc::new(ScratchPool::new(WORDS)?, GFP_KERNEL)?,
         };
 
-        shared.pads = Some(pads.clone());
+        shared.pool = Some(pool.clone());
         shared.users = shared.users.wrapping_add(1);
-        Ok(Self(pads))
+        Ok(Self(pool))
     }
 
-    /// Takes a pad, or returns `None` if all levels are in use. In any context.
+    /// Returns the buffer of this level, or `None` if all levels are in use. In any context.
     #[inline]
     pub(crate) fn enter(&self) -> Option<ScratchGuard<'_>> {
         self.0.enter()
@@ -97,7 +98,7 @@ impl Drop for ScratchRef {
 
         shared.users = shared.users.saturating_sub(1);
         if shared.users == 0 {
-            shared.pads = None;
+            shared.pool = None;
         }
     }
 }
@@ -116,15 +117,15 @@ pub(crate) struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    /// Splits a pad into its parts. The key has `key_words` words.
+    /// Splits a buffer into its parts. The key has `key_words` words.
     #[inline]
-    pub(crate) fn new(pad: &'a mut [u64], key_words: usize) -> Option<Self> {
+    pub(crate) fn new(buffer: &'a mut [u64], key_words: usize) -> Option<Self> {
         // The rest is known when this is compiled.
-        let pad = pad.first_chunk_mut::<WORDS>()?;
-        let (key, pad) = pad.split_at_mut_checked(KEY_WORDS_MAX)?;
-        let (other, pad) = pad.split_at_mut_checked(REQUEST_WORDS)?;
-        let (slots, pad) = pad.split_at_mut_checked(SLOTS_MAX)?;
-        let (params, texts) = pad.split_at_mut_checked(PARAMS_MAX)?;
+        let buffer = buffer.first_chunk_mut::<WORDS>()?;
+        let (key, buffer) = buffer.split_at_mut_checked(KEY_WORDS_MAX)?;
+        let (other, buffer) = buffer.split_at_mut_checked(REQUEST_WORDS)?;
+        let (slots, buffer) = buffer.split_at_mut_checked(SLOTS_MAX)?;
+        let (params, texts) = buffer.split_at_mut_checked(PARAMS_MAX)?;
 
         Some(Self {
             key: key.get_mut(..key_words)?,

@@ -32,16 +32,16 @@ use kernel::{
 };
 
 /// Bytes that are read at once: any short record, or about 20 of the usual length.
-const CHUNK: usize = 512;
+const READ_SIZE: usize = 512;
 
-static_assert!(CHUNK >= HEADER_SIZE + SHORT);
+static_assert!(READ_SIZE >= HEADER_SIZE + SHORT);
 // The header of a listener takes the place of these.
 static_assert!(size_of::<UserRecord>() == HEADER_SIZE);
-// A chunk begins with a record, which perf needs to be aligned.
-static_assert!(align_of::<Chunk>() == UserRecord::ALIGN);
+// A buffer begins with a record, which perf needs to be aligned.
+static_assert!(align_of::<ReadBuf>() == UserRecord::ALIGN);
 
 /// Writing one record. An error is that of `write()`.
-pub(crate) trait Writer {
+pub(crate) trait RecordWriter {
     /// Writes a record with a short payload, which was read to memory that is aligned as perf needs
     /// it: [`HEADER_SIZE`] bytes, of which the last four are the index, and the payload.
     fn write_short(&self, record: &mut [u8]) -> Result;
@@ -52,7 +52,7 @@ pub(crate) trait Writer {
 
 /// Memory for records that are read at once.
 #[repr(C, align(8))]
-struct Chunk([MaybeUninit<u8>; CHUNK]);
+struct ReadBuf([MaybeUninit<u8>; READ_SIZE]);
 
 /// A batch that is being written.
 struct Batch<'a, W> {
@@ -84,7 +84,7 @@ struct Batch<'a, W> {
 ///
 /// Process context, without locks. May sleep.
 #[inline(never)]
-pub(crate) fn write<W: Writer>(writer: &W, batch: &UserBatch) -> Result<isize> {
+pub(crate) fn write<W: RecordWriter>(writer: &W, batch: &UserBatch) -> Result<isize> {
     let start = UserPtr::from_addr(usize::try_from(batch.records()).map_err(|_| EFAULT)?);
     let len = usize::try_from(batch.len()).map_err(|_| EFAULT)?;
 
@@ -108,25 +108,25 @@ pub(crate) fn write<W: Writer>(writer: &W, batch: &UserBatch) -> Result<isize> {
     }
 }
 
-impl<W: Writer> Batch<'_, W> {
+impl<W: RecordWriter> Batch<'_, W> {
     fn run(&mut self) -> Result {
-        let mut chunk = Chunk([MaybeUninit::uninit(); CHUNK]);
+        let mut buf = ReadBuf([MaybeUninit::uninit(); READ_SIZE]);
 
         while self.at < self.len {
             if self.handled > 0 && current!().signal_pending() {
                 break;
             }
             cond_resched();
-            self.write_chunk(&mut chunk)?;
+            self.write_next(&mut buf)?;
         }
         Ok(())
     }
 
     /// Reads and writes the next records: at least one, if it succeeds.
     #[inline(always)]
-    fn write_chunk(&mut self, chunk: &mut Chunk) -> Result {
-        let wanted = CHUNK.min(self.len.saturating_sub(self.at));
-        let room = chunk.0.get_mut(..wanted).ok_or(EFAULT)?;
+    fn write_next(&mut self, buf: &mut ReadBuf) -> Result {
+        let wanted = READ_SIZE.min(self.len.saturating_sub(self.at));
+        let room = buf.0.get_mut(..wanted).ok_or(EFAULT)?;
         let mut data = copy_available(self.start.wrapping_byte_add(self.at), room);
         let mut is_first = true;
 

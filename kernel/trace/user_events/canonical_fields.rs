@@ -75,7 +75,7 @@ fn compare<'a>(signature: &CStr, texts: impl IntoIterator<Item = &'a [u8]>) -> b
 
 /// Writes the signature of `texts` to `sink`. The end of a text separates words like white space.
 fn write<'a, S: Sink>(sink: S, texts: impl IntoIterator<Item = &'a [u8]>) -> Result<S> {
-    let mut writer = Writer {
+    let mut builder = SignatureBuilder {
         sink,
         is_first: true,
         is_struct: false,
@@ -83,9 +83,9 @@ fn write<'a, S: Sink>(sink: S, texts: impl IntoIterator<Item = &'a [u8]>) -> Res
     };
 
     for text in texts {
-        writer.text(text)?;
+        builder.text(text)?;
     }
-    Ok(writer.sink)
+    Ok(builder.sink)
 }
 
 /// The destination of the pieces of a signature.
@@ -113,7 +113,7 @@ impl Sink for Compare<'_> {
 }
 
 /// Builds a signature from words.
-struct Writer<S> {
+struct SignatureBuilder<S> {
     sink: S,
     /// No field has been written yet.
     is_first: bool,
@@ -123,7 +123,7 @@ struct Writer<S> {
     words: usize,
 }
 
-impl<S: Sink> Writer<S> {
+impl<S: Sink> SignatureBuilder<S> {
     /// Writes the words and semicolons of a text.
     fn text(&mut self, mut text: &[u8]) -> Result {
         while let Some(end) = text.iter().position(|b| *b == b';' || is_space(*b)) {

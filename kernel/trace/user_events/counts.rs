@@ -61,14 +61,14 @@ impl PerfLoss {
 
 /// The losses of one record.
 #[derive(Clone, Copy)]
-pub(crate) struct Tally {
+pub(crate) struct RecordLosses {
     /// The number of instances for each reason, in 16 bits.
     files: u64,
     /// That of perf.
     pub(crate) perf: Option<PerfLoss>,
 }
 
-impl Tally {
+impl RecordLosses {
     const BITS: usize = 16;
 
     #[inline(always)]
@@ -237,19 +237,19 @@ impl Counting<'_> {
     }
 
     /// Counts the losses of a record that was written.
-    pub(crate) fn lose(self, tally: &Tally) {
+    pub(crate) fn lose(self, losses: &RecordLosses) {
         let Some(all) = self.0 else {
             return;
         };
 
         for (lane, count) in all.ftrace_lost.iter().enumerate() {
-            let lost = tally.files(lane);
+            let lost = losses.files(lane);
 
             if lost != 0 {
                 count.add(lost, Relaxed);
             }
         }
-        if let Some(loss) = tally.perf {
+        if let Some(loss) = losses.perf {
             let lane = match loss {
                 PerfLoss::TooLong => 0,
                 PerfLoss::Full => 1,

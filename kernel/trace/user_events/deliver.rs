@@ -19,7 +19,7 @@
 //! record stays open.
 
 use super::{
-    counts::Tally,
+    counts::RecordLosses,
     event::UserEvent,
     validate::{
         self,
@@ -113,7 +113,7 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
     let mut checks = event.validators();
     let mut is_foreign = false;
     let mut is_delivered = false;
-    let mut tally = Tally::new();
+    let mut losses = RecordLosses::new();
     #[cfg(CONFIG_PERF_EVENTS)]
     let mut perf = None;
 
@@ -127,11 +127,11 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
                         is_delivered = true;
                     }
                     Delivery::Triggers => {
-                        tally.refuse(file.refusal(&guard, len));
+                        losses.refuse(file.refusal(&guard, len));
                         is_delivered = true;
                     }
                     Delivery::Lost if validate::record(checks, record) => {
-                        tally.refuse(file.refusal(&guard, len));
+                        losses.refuse(file.refusal(&guard, len));
                     }
                     _ => return Err(EFAULT),
                 }
@@ -148,10 +148,10 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
         if !validate::record(checks, record) {
             return Err(EFAULT);
         }
-        is_delivered |= count_sent(counts, perf.send(record), &mut tally);
+        is_delivered |= count_sent(counts, perf.send(record), &mut losses);
     }
-    if is_foreign || !tally.is_empty() {
-        return finish(event, &guard, &tally, is_delivered, is_foreign);
+    if is_foreign || !losses.is_empty() {
+        return finish(event, &guard, &losses, is_delivered, is_foreign);
     }
     counts.written();
     Ok(())
@@ -163,19 +163,19 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
 fn finish(
     event: &UserEvent,
     guard: &ReadGuard,
-    tally: &Tally,
+    losses: &RecordLosses,
     is_delivered: bool,
     is_foreign: bool,
 ) -> Result {
     if !is_delivered {
-        tally.error()?;
+        losses.error()?;
         if is_foreign {
             check_own(event, guard)?;
         }
     }
     let counts = event.counts().of_listeners();
 
-    counts.lose(tally);
+    counts.lose(losses);
     counts.written();
     Ok(())
 }
@@ -325,7 +325,7 @@ pub(crate) fn deliver_long(
 
     let mut listeners = Recording::new(event, &guard, attempt.asked);
     let mut slot = ReservationStorage::new();
-    let mut tally = Tally::new();
+    let mut losses = RecordLosses::new();
 
     while let Some(file) = listeners.next_file() {
         if let Some(mut room) = file.reserve(&guard, len, &mut slot) {
@@ -336,10 +336,10 @@ pub(crate) fn deliver_long(
             if !validate::record(event.validators(), room.record()) {
                 return Err(EFAULT);
             }
-            copy_to_others(event, (room, file), listeners, &guard, tally);
+            copy_to_others(event, (room, file), listeners, &guard, losses);
             return Ok(Long::Written);
         }
-        tally.refuse(file.refusal(&guard, len));
+        losses.refuse(file.refusal(&guard, len));
     }
 
     #[cfg_attr(not(CONFIG_PERF_EVENTS), expect(unused_mut))]
@@ -355,12 +355,12 @@ pub(crate) fn deliver_long(
             if !validate::record(event.validators(), room.record()) {
                 return Err(EFAULT);
             }
-            is_delivered = count_sent(event.counts().of_listeners(), room.commit(), &mut tally);
+            is_delivered = count_sent(event.counts().of_listeners(), room.commit(), &mut losses);
         } else {
-            tally.perf = Some(no_room(len));
+            losses.perf = Some(no_room(len));
         }
     }
-    finish(event, &guard, &tally, is_delivered, true).map(|()| Long::Written)
+    finish(event, &guard, &losses, is_delivered, true).map(|()| Long::Written)
 }
 
 /// Returns `true` if a record has to be in memory of the caller:
@@ -399,9 +399,9 @@ fn wants_buffer(event: &UserEvent, guard: &ReadGuard, len: usize) -> bool {
 /// `true` if a perf event has got it.
 #[cfg(CONFIG_PERF_EVENTS)]
 #[inline(always)]
-fn count_sent(counts: Counting<'_>, sent: Sent, tally: &mut Tally) -> bool {
-    tally.perf = PerfLoss::of(sent);
-    if tally.perf.is_none() {
+fn count_sent(counts: Counting<'_>, sent: Sent, losses: &mut RecordLosses) -> bool {
+    losses.perf = PerfLoss::of(sent);
+    if losses.perf.is_none() {
         counts.perf();
     }
     matches!(sent, Sent::Delivered | Sent::TooLongForSome)
@@ -419,7 +419,7 @@ fn no_room(len: usize) -> PerfLoss {
     }
 }
 
-/// Commits the first record, after copying it to the other listeners. `tally` has the losses so
+/// Commits the first record, after copying it to the other listeners. `losses` has the losses so
 /// far.
 #[inline(always)]
 fn copy_to_others(
@@ -427,7 +427,7 @@ fn copy_to_others(
     (mut first, file): (Reservation<'_>, EventFile<Listening<'_>>),
     mut listeners: Recording<'_>,
     guard: &ReadGuard,
-    mut tally: Tally,
+    mut losses: RecordLosses,
 ) {
     let counts = event.counts().of_listeners();
     let mut slot = ReservationStorage::new();
@@ -444,7 +444,7 @@ fn copy_to_others(
 
         match end {
             Delivery::Kept => counts.ftrace(),
-            _ => tally.refuse(file.refusal(guard, len)),
+            _ => losses.refuse(file.refusal(guard, len)),
         }
     }
     #[cfg(CONFIG_PERF_EVENTS)]
@@ -452,16 +452,16 @@ fn copy_to_others(
         match perf.reserve(len) {
             Some(mut room) => {
                 copy(room.payload_mut(), first.payload_mut());
-                count_sent(counts, room.commit(), &mut tally);
+                count_sent(counts, room.commit(), &mut losses);
             }
-            None => tally.perf = Some(no_room(len)),
+            None => losses.perf = Some(no_room(len)),
         }
     }
     match commit(first) {
         Delivery::Kept => counts.ftrace(),
-        _ => tally.refuse(file.refusal(guard, len)),
+        _ => losses.refuse(file.refusal(guard, len)),
     }
-    counts.lose(&tally);
+    counts.lose(&losses);
     counts.written();
 }
 

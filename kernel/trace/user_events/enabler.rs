@@ -40,9 +40,9 @@ use super::{
     mm::MmState,
     progress, seed,
     table::{
-        Entry,
         OpenTable,
         Slots, //
+        TableEntry,
     },
     visit_list::{
         Member,
@@ -142,7 +142,7 @@ impl<E: Followed> Member for Site<E> {
     }
 }
 
-impl<E: Followed> Entry for Arc<Site<E>> {
+impl<E: Followed> TableEntry for Arc<Site<E>> {
     type Key = u64;
 
     fn key(&self) -> u64 {
@@ -289,7 +289,7 @@ impl<E: Followed> Users<E> {
 #[pin_data]
 pub(crate) struct EnablerSet<E: Followed> {
     #[pin]
-    inner: Mutex<Inner<E>>,
+    inner: Mutex<SetInner<E>>,
     /// The last switch that has left all words of all its address spaces to their work items, by
     /// its number.
     deferred: Atomic<u64>,
@@ -302,7 +302,7 @@ impl_has_work! {
     impl{E: Followed} HasWork<Self> for EnablerSet<E> { self.work }
 }
 
-struct Inner<E: Followed> {
+struct SetInner<E: Followed> {
     enablers: OpenTable<Arc<Site<E>>>,
     /// The address spaces that use the set, by number.
     mms: RBTree<u64, Arc<MmState<E>>>,
@@ -314,7 +314,7 @@ struct Inner<E: Followed> {
     untold: u64,
 }
 
-impl<E: Followed> Inner<E> {
+impl<E: Followed> SetInner<E> {
     fn is_shared(&self) -> bool {
         self.users > 1
     }
@@ -332,7 +332,7 @@ impl<E: Followed> EnablerSet<E> {
         Arc::pin_init(
             pin_init!(Self {
                 inner <- new_mutex!(
-                    Inner {
+                    SetInner {
                         enablers: OpenTable::with_seed(seed()),
                         mms,
                         users: 1,

@@ -10,7 +10,7 @@ use super::{
         AppendVec,
         Chunk, //
     },
-    batch::Writer,
+    batch::RecordWriter,
     deliver::{
         self,
         Attempt,
@@ -64,7 +64,7 @@ const BEFORE: usize = HEADER_SIZE - INDEX;
 
 /// Number of attempts to fault in the pages of a long payload: a page may have been evicted again
 /// before the copy.
-const TRIES: usize = 2;
+const FAULT_IN_ATTEMPTS: usize = 2;
 
 /// An open `user_events_data`.
 #[pin_data]
@@ -361,7 +361,7 @@ fn count_failure(event: &UserEvent, result: Result) -> Result {
 fn write_long(event: &UserEvent, iov: &mut IovIterSource<'_>) -> Result {
     let mut attempt = Attempt::first();
 
-    for _ in 0..TRIES {
+    for _ in 0..FAULT_IN_ATTEMPTS {
         // Not more than a listener could take.
         let readable = iov.len().min(deliver::longest_payload(event));
 
@@ -435,7 +435,7 @@ fn write_buffered(
     deliver::deliver(event, record)
 }
 
-impl Writer for DataFile {
+impl RecordWriter for DataFile {
     #[inline(always)]
     fn write_short(&self, record: &mut [u8]) -> Result {
         DataFile::write_short(self, record)

@@ -2,9 +2,51 @@
 
 //! The user events state of an address space.
 //!
-//! The [`MmState`] of a process is made when it first registers an event and hangs off its
-//! `mm_struct` ([`super::mm_struct`]), so that all its threads have the same one. It goes with the
-//! last user of the `mm_struct`: at exit, or at exec, where the process gets a new one.
+//! The [`MmState`] of a process is created when it first registers an event and hangs off its
+//! `mm_struct` ([`super::mm_struct`]), so that all its threads have the same one. It is released
+//! with the last user of the `mm_struct`: at exit, or at exec, where the process gets a new one.
+//!
+//! # States
+//!
+//! | State | Entered by | Set of enable bits | Words |
+//! | --- | --- | --- | --- |
+//! | forking | [`MmState::fork`] | that of the parent | none is written |
+//! | open | [`MmState::new`], [`MmState::forked`] | its own, or a shared one | are written |
+//! | closed | [`MmState::close`] | as before | none is listed or written |
+//! | left | [`MmState::leave`] | none | as before |
+//!
+//! ```text
+//!   new() ----------------+
+//!                         v
+//!   fork() -> forking -> open -> closed -> left
+//!                 |                 ^
+//!                 +-----------------+  the fork has failed
+//! ```
+//!
+//! An address space is closed after its last user has exited, or before another thread can use it.
+//! From then on the work items find no user and no word. The reaper may leave the set later
+//! ([`super::reaper`]); until then a switch still finds its sites, and skips them.
+//!
+//! In the states forking and open, an address space also has what is still to be written: the tasks
+//! of its two work items, whose states are in [`late`].
+//!
+//! # Limits
+//!
+//! No process can keep a switch, a work item or the other processes busy for long. What exceeds a
+//! limit is left to the next line:
+//!
+//! | Limit | What it limits |
+//! | --- | --- |
+//! | [`Patience`](super::patience::Patience) | Waiting of all switches, visits of shared words |
+//! | `LOCK_TRIES` ([`late`]) | Waiting of a switch for one address space |
+//! | `MAX_PENDING` ([`keys`]) | Listed words of each work item; with more it writes all words |
+//! | `MAX_PAGES` ([`late`]) | Pages that the first work item has faulted in or copied |
+//! | The queues ([`faults`]) | Address spaces whose work items run, copy and wait at a time |
+//! | [`MAX_ATTEMPTS`] | Page faults for one word |
+//!
+//! A switch that may visit no further words of shared sets leaves a whole set to a work item of it
+//! ([`EnablerSet::defer`]), which has each address space write all its words
+//! ([`MmState::write_all_later`]).
 //!
 //! # Writing a word
 //!
@@ -92,7 +134,7 @@ pub(crate) struct MmState<E: Followed> {
     id: u64,
     mm: ARef<Mm>,
     #[pin]
-    inner: Mutex<Inner<E>>,
+    inner: Mutex<MmInner<E>>,
     /// All words have to be written: too many are pending, or there was no memory to list them.
     resync: Atomic<bool>,
     /// Writes what is pending and need not be waited for.
@@ -110,7 +152,7 @@ pub(crate) struct MmState<E: Followed> {
     tracker: AtomicTracker,
 }
 
-struct Inner<E: Followed> {
+struct MmInner<E: Followed> {
     /// The enabled addresses; `None` once the address space has exited.
     set: Option<Arc<EnablerSet<E>>>,
     /// The words that the first work item is to write.
@@ -125,7 +167,7 @@ struct Inner<E: Followed> {
     forking: bool,
 }
 
-impl<E: Followed> Inner<E> {
+impl<E: Followed> MmInner<E> {
     /// Returns `true` if a work item is writing words.
     fn is_working(&self) -> bool {
         self.workers != 0
@@ -192,7 +234,7 @@ impl<E: Followed> MmState<E> {
                 id: next_id(),
                 mm,
                 inner <- new_mutex!(
-                    Inner {
+                    MmInner {
                         set: None,
                         pending: Keys::new(),
                         absent: Keys::new(),

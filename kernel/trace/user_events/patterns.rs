@@ -20,13 +20,13 @@
 //! writer of a line for those of the events that exist. It may be slowed down, or wait for memory,
 //! as its memory cgroup says. No other task waits for that: with `event_mutex` held charges do not
 //! wait ([`kernel::trace::builtin::charge`]). A line that is refused memory is applied again after
-//! the task has waited ([`Late`], [`add`]).
+//! the task has waited ([`PendingLines`], [`add`]).
 
 mod grammar;
 mod groups;
 mod kept;
-mod late;
 mod line;
+mod pending;
 
 pub(crate) use self::{
     grammar::{
@@ -38,7 +38,7 @@ pub(crate) use self::{
         listeners_of_lines,
         revert_all, //
     },
-    late::Late,
+    pending::PendingLines,
 };
 
 use self::line::Line;
@@ -163,37 +163,37 @@ pub(crate) fn any_matches<T: Subject>(subject: &T) -> bool {
 ///
 /// Without a line this is one load. The time is bounded by the number of instances and of lines.
 #[inline]
-pub(crate) fn apply<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) -> Late {
+pub(crate) fn apply<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) -> PendingLines {
     if exist() {
         apply_all(subject, None, guard)
     } else {
-        Late::new()
+        PendingLines::new()
     }
 }
 
-/// Applies the lines that are left in `late`.
+/// Applies the lines that are left in `pending`.
 #[inline]
-pub(crate) fn finish<T: Subject>(subject: &T, late: Late) {
-    if !late.is_empty() {
-        finish_late(subject, late);
+pub(crate) fn finish<T: Subject>(subject: &T, pending: PendingLines) {
+    if !pending.is_empty() {
+        finish_pending(subject, pending);
     }
 }
 
-/// Waits for memory, and applies the lines that are left in `late`.
+/// Waits for memory, and applies the lines that are left in `pending`.
 ///
 /// Takes `event_mutex`, but not while it waits.
 #[cold]
-fn finish_late<T: Subject>(subject: &T, mut late: Late) {
+fn finish_pending<T: Subject>(subject: &T, mut pending: PendingLines) {
     for _ in 0..LATE_TRIES {
-        if late.is_empty() {
+        if pending.is_empty() {
             return;
         }
-        if late.wait().is_err() {
+        if pending.wait().is_err() {
             break;
         }
-        late = apply_all(subject, Some(late.lines()), &mut event_mutex::lock());
+        pending = apply_all(subject, Some(pending.lines()), &mut event_mutex::lock());
     }
-    late.give_up(subject.event().name());
+    pending.give_up(subject.event().name());
 }
 
 /// Applies all lines, or only those in `only`, to the event. Only the histograms of lines are
@@ -203,10 +203,10 @@ fn apply_all<T: Subject>(
     subject: &T,
     only: Option<&[Arc<Line>]>,
     guard: &mut event_mutex::Guard,
-) -> Late {
-    let mut late = Late::new();
+) -> PendingLines {
+    let mut pending = PendingLines::new();
     let Ok(patterns) = get() else {
-        return late;
+        return pending;
     };
     let event = subject.event();
     let _unaccounted = charge::begin(guard.held());
@@ -234,12 +234,12 @@ fn apply_all<T: Subject>(
 
                 match charge::take_missing(lists.held()) {
                     0 => line.fail(file.name(), e),
-                    missing => late.push(line, file, missing),
+                    missing => pending.push(line, file, missing),
                 }
             }
         });
     });
-    late
+    pending
 }
 
 /// Calls `f` with the name that an event was registered by.

@@ -37,7 +37,7 @@ pub(crate) fn text(layout: &Layout<'_>) -> Result<KVec<u8>> {
         len.saturating_add(field.name.len().saturating_mul(2))
             .saturating_add(FIELD_OVERHEAD)
     });
-    let mut text = Text(KVec::with_capacity(len, GFP_KERNEL)?);
+    let mut text = FormatBuf(KVec::with_capacity(len, GFP_KERNEL)?);
 
     text.byte(b'"')?;
     for (i, field) in layout.fields.iter().enumerate() {
@@ -68,9 +68,10 @@ pub(crate) fn text(layout: &Layout<'_>) -> Result<KVec<u8>> {
     Ok(text.0)
 }
 
-struct Text(KVec<u8>);
+/// A text that is being built.
+struct FormatBuf(KVec<u8>);
 
-impl Text {
+impl FormatBuf {
     fn byte(&mut self, byte: u8) -> Result {
         Ok(self.0.push(byte, GFP_KERNEL)?)
     }

@@ -225,10 +225,10 @@ impl Registry {
 
                     drop(events);
 
-                    let late = kept::restore(&event, &mut guard);
+                    let pending = kept::restore(&event, &mut guard);
 
                     drop(guard);
-                    patterns::finish(&*event, late);
+                    patterns::finish(&*event, pending);
                     return Ok(event);
                 }
             }
@@ -242,11 +242,11 @@ impl Registry {
         let event = EventUse::new(event);
         // No other task can find the event without its listeners, but for those that the task has
         // to wait for memory for.
-        let late = patterns::apply(&*event, &mut guard);
+        let pending = patterns::apply(&*event, &mut guard);
         self.events.lock().insert(node);
         self.changes.notify();
         drop(guard);
-        patterns::finish(&*event, late);
+        patterns::finish(&*event, pending);
 
         Ok(event)
     }

@@ -52,7 +52,7 @@ impl Key for NonZeroU16 {
 /// An entry of a table. The key is a part of it and never changes.
 ///
 /// A slot has the size of an entry if the entry has a bit pattern to spare.
-pub(crate) trait Entry {
+pub(crate) trait TableEntry {
     /// The type of the key.
     type Key: Key;
 
@@ -60,7 +60,7 @@ pub(crate) trait Entry {
     fn key(&self) -> Self::Key;
 }
 
-impl<K: Key, V> Entry for (K, V) {
+impl<K: Key, V> TableEntry for (K, V) {
     type Key = K;
 
     fn key(&self) -> K {
@@ -108,7 +108,7 @@ pub(crate) struct OpenTable<E> {
     seed: u64,
 }
 
-impl<E: Entry> OpenTable<E> {
+impl<E: TableEntry> OpenTable<E> {
     /// Creates an empty table, without memory.
     pub(crate) const fn with_seed(seed: u64) -> Self {
         // INVARIANT: No slots, no entries.

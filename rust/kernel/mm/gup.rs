@@ -3,12 +3,11 @@
 //! Reaching the pages of a user address space from the kernel.
 //!
 //! The functions here work on any address space whose mmap lock is held, not only on that of the
-//! current task. They come in pairs: [`pin_page_nofault`] finds a page only when it is present and
-//! writeable already, and so does not wait for I/O; when it finds none, [`fault_in_writeable`] gets
-//! it there, which may take long and may release the lock in between. [`set_bit_nofault`] is a
-//! faster way than the former for a bit in anonymous memory, and [`test_bit_nofault`] reads one.
-//! [`fault_in_nowait`] and [`copy_nowait`] are faults that do not depend on user space, which may
-//! be what brings a page in.
+//! current task. [`pin_page_nofault`] finds a page only if it is present and writeable already, and
+//! so does not wait for I/O. Otherwise [`fault_in_writeable`] faults the page in, which may take
+//! long and may release the lock in between. [`set_bit_nofault`] is a faster way than
+//! [`pin_page_nofault`] for a bit in anonymous memory, and [`test_bit_nofault`] reads one.
+//! [`fault_in_nowait`] and [`copy_nowait`] are faults that do not depend on a server in user space.
 //!
 //! C header: [`include/linux/mm.h`](srctree/include/linux/mm.h).
 //!
@@ -42,10 +41,9 @@ use core::ptr::{
 impl MmapReadGuard<'_> {
     /// Pins the page at `addr` for writing, if that needs no page fault.
     ///
-    /// Returns [`None`] when the page is not present, is not writeable (which includes a page that
-    /// a write would have to copy first), or when there is no mapping at all. In the first two
-    /// cases
-    /// [`fault_in_writeable`] helps.
+    /// Returns [`None`] if the page is not present, or not writeable, as one that a write would
+    /// have to copy first; then [`fault_in_writeable`] can make it so. Also returns [`None`] without
+    /// a mapping that allows writing.
     ///
     /// # Context
     ///

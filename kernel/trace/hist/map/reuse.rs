@@ -68,9 +68,11 @@ use super::{
     },
 };
 
-/// Number of attempts of a hit to find its key, and to change a bucket that others change at the
-/// same time, before it is a drop.
-const TRIES: usize = 16;
+/// Maximum number of attempts of a hit to find its key, and to change a bucket that others change
+/// at the same time, before it is a drop. Each attempt that fails means that another hit has
+/// changed the bucket or the element; the limit bounds the time of a hit, which may be one of an
+/// NMI.
+const BUCKET_ATTEMPTS: usize = 16;
 
 /// Number of buckets that are looked at to find an element whose variables have been taken, and of
 /// those that are looked at again to find any.
@@ -282,7 +284,7 @@ impl Reuse {
         at: usize,
         comm: &impl Fn(&mut Comm),
     ) -> Option<Kept> {
-        for _ in 0..TRIES {
+        for _ in 0..BUCKET_ATTEMPTS {
             let bucket = self.buckets.load(at);
 
             match self.find(elements, bucket, key).map(Live::keep) {
@@ -312,7 +314,7 @@ impl Reuse {
     ) -> Option<Kept> {
         let element = elements.get(index)?;
 
-        for _ in 0..TRIES {
+        for _ in 0..BUCKET_ATTEMPTS {
             let bucket = self.buckets.load(searched.at);
 
             // Getting an element can have changed it, as other hits can.
@@ -470,7 +472,7 @@ impl Reuse {
             for step in 0..self.steps {
                 let at = self.buckets.nth(start.wrapping_add(step));
 
-                for _ in 0..TRIES {
+                for _ in 0..BUCKET_ATTEMPTS {
                     let bucket = self.buckets.load(at);
                     let Some((index, rest)) = self.retire_one(elements, bucket, any) else {
                         break;
@@ -552,7 +554,7 @@ impl Reuse {
     /// Retires an element unless it is being written to or, if not `any`, a variable of it is
     /// still awaited. Returns `true` if it is retired.
     fn retire(&self, element: Element<'_>, any: bool) -> bool {
-        let retired = (0..TRIES).find_map(|_| self.try_retire(element, any).ok());
+        let retired = (0..BUCKET_ATTEMPTS).find_map(|_| self.try_retire(element, any).ok());
 
         retired.unwrap_or(false)
     }

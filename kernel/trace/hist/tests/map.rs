@@ -417,33 +417,33 @@ mod tests {
     }
 
     #[test]
-    fn nested_pads() -> Result {
-        let pads = ScratchPool::new(5)?;
+    fn nested_scratch() -> Result {
+        let pool = ScratchPool::new(5)?;
 
         for _ in 0..2 {
             let mut guards = [const { None }; NESTING];
 
             for (n, guard) in guards.iter_mut().enumerate() {
-                let mut pad = pads.enter().ok_or(EBUSY)?;
+                let mut buffer = pool.enter().ok_or(EBUSY)?;
 
-                pad.fill(n as u64);
-                *guard = Some(pad);
+                buffer.fill(n as u64);
+                *guard = Some(buffer);
             }
-            let fifth = pads.enter().is_some();
+            let fifth = pool.enter().is_some();
             let mut kept = true;
 
-            for (n, pad) in guards.iter().flatten().enumerate() {
-                kept &= pad.len() == 5 && pad.iter().all(|word| *word == n as u64);
+            for (n, buffer) in guards.iter().flatten().enumerate() {
+                kept &= buffer.len() == 5 && buffer.iter().all(|word| *word == n as u64);
             }
 
             // One from the middle: the next key gets just that.
             let middle = guards[1].take().is_some();
-            let again = pads.enter().map(|mut pad| pad.fill(99));
+            let again = pool.enter().map(|mut buffer| buffer.fill(99));
             let mut still = true;
 
             for (n, guard) in guards.iter().enumerate() {
-                if let Some(pad) = guard {
-                    still &= pad.iter().all(|word| *word == n as u64);
+                if let Some(buffer) = guard {
+                    still &= buffer.iter().all(|word| *word == n as u64);
                 }
             }
             // Preemption is on again from here on.

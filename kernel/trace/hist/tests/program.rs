@@ -246,12 +246,12 @@ fn hist_with(spec: Spec, owners: &[Arc<Histogram>]) -> Result<Arc<Histogram>> {
 
 /// Counts a hit, and returns the actions that are to run, or `None` if the hit was not counted.
 fn hit<M: HitContext>(hist: &Histogram, moment: &M) -> Result<Option<u32>> {
-    let pads = ScratchRef::new()?;
-    let mut pad = pads.enter().ok_or(EBUSY)?;
+    let pool = ScratchRef::new()?;
+    let mut buffer = pool.enter().ok_or(EBUSY)?;
 
-    pad.fill(0x5a5a_5a5a_5a5a_5a5a);
-    save_stack(hist, moment, &mut pad);
-    let mut scratch = Scratch::new(&mut pad, hist.map.layout().key_words).ok_or(EINVAL)?;
+    buffer.fill(0x5a5a_5a5a_5a5a_5a5a);
+    save_stack(hist, moment, &mut buffer);
+    let mut scratch = Scratch::new(&mut buffer, hist.map.layout().key_words).ok_or(EINVAL)?;
 
     let recorded = if hist.program.path == HitPath::LargeOpen {
         record::<true, true, _>(hist, moment, &mut scratch)

@@ -25,7 +25,7 @@ use kernel::{
 };
 
 /// Number of slots of a set that are copied each time its lock is taken.
-const SLOTS_AT_A_TIME: usize = 256;
+const COPIED_AT_A_TIME: usize = 256;
 
 /// The memory for a change of the bits of an address space, allocated before any lock is taken.
 ///
@@ -41,7 +41,7 @@ pub(crate) struct Change<'a, E: Followed> {
     mm: &'a Arc<MmState<E>>,
     /// `set` was replaced.
     is_replaced: bool,
-    /// `Inner::changes` of the set at that time.
+    /// `SetInner::changes` of the set at that time.
     changes: u64,
     /// If others used the set as well.
     copy: Option<SetCopy<E>>,
@@ -201,10 +201,10 @@ impl<E: Followed> EnablerSet<E> {
 
             drop(rest);
         }
-        for begin in (0..slots).step_by(SLOTS_AT_A_TIME) {
+        for begin in (0..slots).step_by(COPIED_AT_A_TIME) {
             let inner = self.inner.lock();
 
-            for at in (begin..slots).take(SLOTS_AT_A_TIME) {
+            for at in (begin..slots).take(COPIED_AT_A_TIME) {
                 if let Some(origin) = inner.enablers.slot(at) {
                     // Without room for it, the set has changed.
                     let _ = sites.push_within_capacity((None, origin.clone()));

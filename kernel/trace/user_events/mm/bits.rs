@@ -16,7 +16,7 @@ use super::{
         }, //
     },
     write,
-    Inner,
+    MmInner,
     MmState, //
 };
 use kernel::{
@@ -153,7 +153,7 @@ impl<E: Followed> MmState<E> {
     /// has to be prepared again.
     fn take_out(
         this: &Arc<Self>,
-        inner: &mut Inner<E>,
+        inner: &mut MmInner<E>,
         bit: &EnableBit,
         change: &mut Change<'_, E>,
     ) -> Result<Option<(Arc<Site<E>>, bool)>> {
@@ -172,7 +172,7 @@ impl<E: Followed> MmState<E> {
     /// be prepared again. The drop of `change` ends the use of the shared one.
     fn own_set(
         this: &Arc<Self>,
-        inner: &mut Inner<E>,
+        inner: &mut MmInner<E>,
         change: &mut Change<'_, E>,
     ) -> Option<Arc<EnablerSet<E>>> {
         let set = inner.set.clone()?;

@@ -9,25 +9,27 @@
 //!
 //! # States
 //!
-//! The task of the first work item is in [`MmState::resync`] and in [`Inner`]:
+//! The task of the first work item is in [`MmState::resync`] and in [`MmInner`]:
 //!
-//! | State | `forking` | `resync` | `pending` | `workers` | Work item |
+//! | State | `forking` | `resync` | `pending` | Is one of `workers` | Work item |
 //! | --- | --- | --- | --- | --- | --- |
-//! | idle | no | no | empty | 0 | not queued |
-//! | listed | no | no | 1 to 64 | either | queued |
-//! | all | no | yes | any | either | queued |
-//! | writing | no | no | empty | 1 | running |
-//! | forking | yes | either | empty | 0 | not queued, or returns at once |
+//! | idle | no | no | empty | no | not queued |
+//! | listed | no | no | 1 to 64 keys | no, or still | queued |
+//! | all | no | yes | any | no, or still | queued |
+//! | writing | no | no | empty | yes | running |
+//! | forking | yes | either | empty | no | not queued, or returns at once |
 //!
 //! ```text
 //!                    list()                      take_late()
 //!          idle ----------------> listed ------------------------> writing
-//!            |                      | too many, or no memory         |  |
-//!            | write_all_later()    v                                |  |
-//!            +-------------------> all ---------- take_late() -------+  |
-//!            ^                      ^                                   |
-//!            |                      +---- list(), write_all_later() ----+
-//!            +--------- take_late(), nothing left; wait_for() ----------+
+//!            |                     |  ^                             |  |  |
+//!            |        too many, or |  +----------- list() ----------+  |  |
+//!            |        no memory    v                                   |  |
+//!            +-------------------> all <------- write_all_later() -----+  |
+//!            ^ write_all_later()    |                                     |
+//!            |                      +----------- take_late() -> writing   |
+//!            |                                                            |
+//!            +----------- take_late(), nothing left; wait_for() ----------+
 //!
 //!   forking ---- forked() ----> idle, or all if `resync` is set
 //! ```
@@ -36,21 +38,35 @@
 //! it again. `list()` and `write_all_later()` add to what is deferred in any other state. Listed,
 //! all and writing end in `take_late()` or `wait_for()`, or with the address space.
 //!
-//! `wait_for()` leaves the words that were taken and not written to the second work item: its
-//! task is in `absent`, a list as `pending` is, and `all_absent`, which it takes by
-//! `take_absent()`. While it has some it is one more of `workers`. What it waits for does not
-//! matter to the first one: that still writes the words that become ready, and so do switches.
+//! The second work item has a task of the same form, without the forking state:
 //!
-//! Both may run at a time. Each writes a word under the lock, with the state that the event has at
-//! that moment.
+//! | State | `all_absent` | `absent` | Is one of `workers` | Work item |
+//! | --- | --- | --- | --- | --- |
+//! | idle | no | empty | no | not queued |
+//! | listed | no | 1 to 64 keys | no, or still | queued, or running |
+//! | all | yes | any | no, or still | queued, or running |
+//! | waiting | no | empty | yes | running |
+//!
+//! ```text
+//!   idle -- wait_for() --> listed, or all -- take_absent() --> waiting -- take_absent() --> idle
+//!                                 ^                               |
+//!                                 +-- no memory; wait_for() ------+
+//! ```
+//!
+//! `wait_for()` moves what the first work item has taken and not written to the second one. What
+//! that waits for does not matter to the first one, which still writes the words that become ready,
+//! and so do switches.
+//!
+//! Both may run at a time, so `workers` is up to 2. Each writes a word under the lock, with the
+//! state that the event has at that moment.
 //!
 //! All of the state changes under the lock of the [`MmState`], except that a switch that does not
-//! get that lock sets `resync` without it.
+//! get that lock, and the work item of a set ([`EnablerSet::defer`]), set `resync` without it.
 //!
 //! # Waiting
 //!
 //! The second work item may wait for as long as it takes to bring a page in, so it is on another
-//! queue than the first one ([`faults`]), and only so many of those of one user wait at a time. The
+//! queue than the first one ([`faults`]), and only so many of a group of users wait at a time. The
 //! first one waits for no lock that a process can hold for long, and has a page faulted in if that
 //! depends on nothing in user space. If there is no memory for a page, the second one tries again
 //! after [`MEMORY_WAIT`]. Until then it does not use the address space, which may be what takes the
@@ -72,7 +88,7 @@ use super::{
     },
     keys::Keys,
     write,
-    Inner,
+    MmInner,
     MmState,
     NOW,
     WAIT, //
@@ -111,7 +127,7 @@ const MAX_PAGES: usize = 64;
 const MEMORY_WAIT: Delta = Delta::from_millis(500);
 
 /// The words that a work item writes now.
-enum Late<E: Followed> {
+enum LateWords<E: Followed> {
     /// Those with these keys.
     Listed(Keys),
     /// All of the set that the address space has.
@@ -130,26 +146,26 @@ enum Outcome {
     Busy,
 }
 
-impl<E: Followed> Inner<E> {
+impl<E: Followed> MmInner<E> {
     /// Counts a work item, which has taken these words, as one of `workers`. Returns `None` if
     /// these are none.
-    fn take(&mut self, all: bool, listed: Keys) -> Option<Late<E>> {
+    fn take(&mut self, all: bool, listed: Keys) -> Option<LateWords<E>> {
         if !all && listed.is_empty() {
             return None;
         }
         self.workers += 1;
         match &self.set {
             // Those on the list are among them.
-            Some(set) if all => Some(Late::All(set.clone())),
-            _ => Some(Late::Listed(listed)),
+            Some(set) if all => Some(LateWords::All(set.clone())),
+            _ => Some(LateWords::Listed(listed)),
         }
     }
 
     /// Lists words to be waited for by the next run of the second work item.
-    fn list_absent(&mut self, late: &Late<E>) {
+    fn list_absent(&mut self, late: &LateWords<E>) {
         let is_listed = match late {
-            Late::Listed(keys) => keys.iter().all(|key| self.absent.add(*key)),
-            Late::All(_) => false,
+            LateWords::Listed(keys) => keys.iter().all(|key| self.absent.add(*key)),
+            LateWords::All(_) => false,
         };
 
         self.all_absent |= !is_listed;
@@ -246,7 +262,7 @@ impl<E: Followed> MmState<E> {
     }
 
     /// Lists a word to be written by the next run of the first work item.
-    fn list(this: &Arc<Self>, inner: &mut Inner<E>, key: u64) {
+    fn list(this: &Arc<Self>, inner: &mut MmInner<E>, key: u64) {
         if !this.resync.load(Relaxed) && !inner.pending.add(key) {
             this.resync.store(true, Release);
         }
@@ -256,7 +272,7 @@ impl<E: Followed> MmState<E> {
     ///
     /// The work item is one of `workers` if it gets some, until it calls this `again`, or
     /// [`MmState::wait_for`].
-    fn take_late(&self, again: bool) -> Option<Late<E>> {
+    fn take_late(&self, again: bool) -> Option<LateWords<E>> {
         let mut inner = self.inner.lock();
 
         inner.workers = inner.workers.saturating_sub(u32::from(again));
@@ -272,7 +288,7 @@ impl<E: Followed> MmState<E> {
 
     /// Takes the words that the second work item is to wait for now. As for `take_late()`, but it
     /// always calls this again.
-    fn take_absent(&self, again: bool) -> Option<Late<E>> {
+    fn take_absent(&self, again: bool) -> Option<LateWords<E>> {
         let mut inner = self.inner.lock();
 
         inner.workers = inner.workers.saturating_sub(u32::from(again));
@@ -283,7 +299,7 @@ impl<E: Followed> MmState<E> {
     }
 
     /// Leaves words to the second work item. The caller has got them by [`MmState::take_late`].
-    fn wait_for(this: &Arc<Self>, late: Late<E>) {
+    fn wait_for(this: &Arc<Self>, late: LateWords<E>) {
         {
             let mut inner = this.inner.lock();
 
@@ -298,11 +314,11 @@ impl<E: Followed> MmState<E> {
     ///
     /// For all words, the address space is used for one at a time. There may be many, and a process
     /// that exits would not be gone before the last one.
-    fn write_ready(this: &Arc<Self>, late: Late<E>) -> Option<Late<E>> {
+    fn write_ready(this: &Arc<Self>, late: LateWords<E>) -> Option<LateWords<E>> {
         let mut pages = MAX_PAGES;
 
         match late {
-            Late::Listed(mut keys) => {
+            LateWords::Listed(mut keys) => {
                 let mm = this.user()?;
 
                 keys.retain(|key| {
@@ -310,9 +326,9 @@ impl<E: Followed> MmState<E> {
                         Self::write_present(this, guard, key)
                     })
                 });
-                (!keys.is_empty()).then_some(Late::Listed(keys))
+                (!keys.is_empty()).then_some(LateWords::Listed(keys))
             }
-            Late::All(set) => {
+            LateWords::All(set) => {
                 let mut is_absent = false;
                 let result = set.for_each_site(|site| {
                     let mm = this.user().ok_or(ESRCH)?;
@@ -324,7 +340,7 @@ impl<E: Followed> MmState<E> {
                 });
 
                 // Without memory the pass has ended early.
-                (is_absent || result.is_err()).then_some(Late::All(set))
+                (is_absent || result.is_err()).then_some(LateWords::All(set))
             }
         }
     }
@@ -335,14 +351,14 @@ impl<E: Followed> MmState<E> {
     ///
     /// `ESRCH` if the address space has no user any more. `ENOMEM` if there is no memory for a
     /// page. What is left is listed again.
-    fn write_late(this: &Arc<Self>, late: Late<E>) -> Result {
+    fn write_late(this: &Arc<Self>, late: LateWords<E>) -> Result {
         // The page of another word may never come.
         let Some(mut late) = Self::write_ready(this, late) else {
             return Ok(());
         };
         let user = || this.user().ok_or(ESRCH);
         let result = match &mut late {
-            Late::Listed(keys) => user().and_then(|mm| {
+            LateWords::Listed(keys) => user().and_then(|mm| {
                 let mut result = Ok(());
 
                 keys.retain(|key| {
@@ -353,7 +369,7 @@ impl<E: Followed> MmState<E> {
                 });
                 result
             }),
-            Late::All(set) => set.for_each_site(|site| {
+            LateWords::All(set) => set.for_each_site(|site| {
                 let mm = user()?;
 
                 Self::write_absent(this, &mm, site.key())

@@ -32,14 +32,14 @@ pub(crate) enum Request<'a> {
     /// No effect.
     Nothing,
     /// Add a pattern.
-    Add(Text<'a>),
+    Add(LineParts<'a>),
     /// Remove a pattern.
-    Remove(Text<'a>),
+    Remove(LineParts<'a>),
 }
 
 /// The parts of a line.
 #[derive(Clone, Copy)]
-pub(crate) struct Text<'a> {
+pub(crate) struct LineParts<'a> {
     pattern: &'a [u8],
     trigger: Option<&'a [u8]>,
 }
@@ -68,15 +68,15 @@ impl<'a> Request<'a> {
         if pattern.is_empty() || trigger.first() == Some(&b'!') {
             return Err(EINVAL);
         }
-        let text = Text {
+        let parts = LineParts {
             pattern,
             trigger: (!trigger.is_empty()).then_some(trigger),
         };
 
         Ok(if remove {
-            Self::Remove(text)
+            Self::Remove(parts)
         } else {
-            Self::Add(text)
+            Self::Add(parts)
         })
     }
 }
@@ -107,21 +107,21 @@ impl Pattern {
     /// # Errors
     ///
     /// `EINVAL` if there are no user events in the system, `ENOMEM`.
-    pub(crate) fn new(text: Text<'_>) -> Result<Self> {
-        let colon = text.pattern.iter().position(|b| *b == b':');
+    pub(crate) fn new(parts: LineParts<'_>) -> Result<Self> {
+        let colon = parts.pattern.iter().position(|b| *b == b':');
         let (system, name) = match colon {
             Some(at) => {
-                let (system, name) = text.pattern.split_at(at);
+                let (system, name) = parts.pattern.split_at(at);
 
                 (system, name.get(1..).unwrap_or_default())
             }
-            None => (&[][..], text.pattern),
+            None => (&[][..], parts.pattern),
         };
         let pattern = Self {
-            text: string(text.pattern)?,
+            text: string(parts.pattern)?,
             system: glob(system)?,
             name: glob(name)?,
-            trigger: text.trigger.map(string).transpose()?,
+            trigger: parts.trigger.map(string).transpose()?,
         };
 
         if [SYSTEM, MULTI_SYSTEM]

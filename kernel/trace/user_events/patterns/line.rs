@@ -35,20 +35,20 @@ pub(super) struct Line {
     pub(super) pattern: Pattern,
     /// Events that it could not be applied to, with the reason.
     #[pin]
-    failed: Mutex<Tally<Error>>,
+    failed: Mutex<EventCount<Error>>,
     /// Events that were removed though it keeps them.
     #[pin]
-    removed: Mutex<Tally<()>>,
+    removed: Mutex<EventCount<()>>,
 }
 
 /// Events that something has happened to.
-struct Tally<T> {
+struct EventCount<T> {
     count: u64,
     /// The last one: its name, empty if there was no memory for it.
     last: Option<(KVec<u8>, T)>,
 }
 
-impl<T: Unpin> Tally<T> {
+impl<T: Unpin> EventCount<T> {
     const fn new() -> Self {
         Self {
             count: 0,
@@ -61,11 +61,11 @@ impl<T: Unpin> Tally<T> {
         let mut copy = KVec::new();
         // Without memory it is shown without the name.
         let _ = copy.extend_from_slice(name.to_bytes(), GFP_KERNEL);
-        let mut tally = this.lock();
+        let mut counted = this.lock();
 
-        tally.count = tally.count.saturating_add(1);
-        let before = tally.last.replace((copy, what));
-        drop(tally);
+        counted.count = counted.count.saturating_add(1);
+        let before = counted.last.replace((copy, what));
+        drop(counted);
         drop(before);
     }
 }
@@ -76,8 +76,8 @@ impl Line {
         Arc::pin_init(
             pin_init!(Self {
                 pattern,
-                failed <- new_mutex!(Tally::new(), "user_events::failed"),
-                removed <- new_mutex!(Tally::new(), "user_events::removed"),
+                failed <- new_mutex!(EventCount::new(), "user_events::failed"),
+                removed <- new_mutex!(EventCount::new(), "user_events::removed"),
             }),
             GFP_KERNEL,
         )
@@ -116,19 +116,19 @@ impl Line {
 
     /// Resets the count of failures, before the line is applied to all events again.
     pub(super) fn forget_failures(&self) {
-        let before = mem::replace(&mut *self.failed.lock(), Tally::new());
+        let before = mem::replace(&mut *self.failed.lock(), EventCount::new());
 
         drop(before);
     }
 
     /// Counts an event that the line could not be applied to.
     pub(super) fn fail(&self, name: &CStr, e: Error) {
-        Tally::add(&self.failed, name, e);
+        EventCount::add(&self.failed, name, e);
     }
 
     /// Counts an event that was removed though the line keeps it.
     pub(super) fn count_removed(&self, name: &CStr) {
-        Tally::add(&self.removed, name, ());
+        EventCount::add(&self.removed, name, ());
     }
 
     /// Reverts `apply`. Returns `false` if there was nothing to revert, as for a trigger that a

@@ -56,21 +56,25 @@ use kernel::{
     trace::event_mutex, //
 };
 
-/// Number of attempts of a registration, each after the removal of an event.
-const TRIES: u32 = 8;
+/// Maximum number of attempts of a registration. After the first one, each follows the removal of
+/// an event that was in the way, whose name or room other tasks may take before. A registration
+/// that has lost them so often fails with the error of its last attempt.
+const MAX_REGISTRATIONS: u32 = 8;
 
-/// Number of kept events that are looked at to find one that can be removed.
-const SEARCH: u32 = 64;
+/// Maximum number of kept events that are looked at to find one that can be removed. The others
+/// move to the end of the list.
+const SEARCH_KEPT: u32 = 64;
 
-/// The same, if all events are searched for it.
+/// Maximum number of events without users that are looked at, if all events are searched for one
+/// that can be removed. Each time the search begins at the first event.
 const SEARCH_ALL: usize = 8;
 
 /// Maximum number of events whose lines are reverted with `event_mutex` held once. They are waited
 /// for together.
-const REMOVE: usize = 16;
+const REVERTED_AT_A_TIME: usize = 16;
 
 /// Maximum number of unused events that a registration looks at for the work item.
-const REAP: usize = 16;
+const REAPED_AT_A_TIME: usize = 16;
 
 impl Registry {
     /// Returns the event that `command` describes, and creates it if necessary.
@@ -89,14 +93,14 @@ impl Registry {
     ///
     /// Sleeps; takes `event_mutex` if the event has to be made.
     pub(crate) fn find_or_create(&self, command: &[u8], wanted: RegisterFlags) -> Result<EventUse> {
-        let mut tries = TRIES;
+        let mut attempts = MAX_REGISTRATIONS;
 
         loop {
             let result = self.find_or_make(command, wanted);
 
-            tries -= 1;
+            attempts -= 1;
             match result {
-                Err(e) if tries > 0 && self.make_way(command, e) => (),
+                Err(e) if attempts > 0 && self.make_way(command, e) => (),
                 result => return result,
             }
         }
@@ -131,7 +135,7 @@ impl Registry {
         let oldest = {
             let mut guard = event_mutex::lock();
 
-            self.revert_oldest(&mut guard)
+            self.revert_oldest(0, &mut guard)
                 .or_else(|| self.revert_any(&mut guard))
         };
 
@@ -147,7 +151,7 @@ impl Registry {
         let mut is_any = false;
         let mut is_refused = false;
 
-        for _ in 0..REAP {
+        for _ in 0..REAPED_AT_A_TIME {
             let Some(event) = unused.next_doomed().or_else(|| unused.next()) else {
                 break;
             };
@@ -199,26 +203,25 @@ impl Registry {
     }
 
     /// Removes the oldest kept events above the limit.
-    pub(super) fn remove_surplus(&self) {
+    ///
+    /// The lines are reverted for several of them first, so that one grace period is enough for all
+    /// of these. Ends when no further event is above the limit or can be removed now.
+    pub(super) fn trim_kept(&self) {
         loop {
-            let mut oldest = [const { None }; REMOVE];
-            let mut is_any = false;
-
+            let mut reverted = [const { None }; REVERTED_AT_A_TIME];
             {
                 let mut guard = event_mutex::lock();
 
-                for place in &mut oldest {
-                    if self.kept.lock().count() <= kept::MAX.load(Relaxed) {
-                        break;
-                    }
-                    *place = self.revert_oldest(&mut guard);
-                    // Those that are left cannot be removed now.
+                for place in &mut reverted {
+                    *place = self.revert_oldest(kept::MAX.load(Relaxed), &mut guard);
                     if place.is_none() {
                         break;
                     }
                 }
             }
-            for event in oldest.into_iter().flatten() {
+            let mut is_any = false;
+
+            for event in reverted.into_iter().flatten() {
                 is_any |= self.remove_oldest(event);
             }
             if !is_any {
@@ -227,10 +230,20 @@ impl Registry {
         }
     }
 
-    /// Reverts the lines for the oldest event that can be removed.
-    fn revert_oldest(&self, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
-        for _ in 0..SEARCH {
-            let event = self.kept.lock().pop()?;
+    /// Reverts the lines for the oldest event that can be removed, if more than `limit` are kept.
+    ///
+    /// Events that are used again are still listed; they are not kept, and leave the list here.
+    fn revert_oldest(&self, limit: u32, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
+        for _ in 0..SEARCH_KEPT {
+            let event = {
+                let mut kept = self.kept.lock();
+
+                // The events that have left the list so far may have been the surplus.
+                if kept.count() <= limit {
+                    return None;
+                }
+                kept.pop()?
+            };
 
             if self.revert(&event, true, guard) {
                 return Some(event);

@@ -13,7 +13,7 @@ use super::super::{
     },
     patterns::{
         self,
-        Late, //
+        PendingLines, //
     }, //
 };
 use kernel::{
@@ -84,17 +84,17 @@ impl Kept {
 /// Takes `event_mutex`.
 pub(super) fn restore_now(event: &UserEvent) {
     if event.is_reverted() {
-        let late = restore(event, &mut event_mutex::lock());
+        let pending = restore(event, &mut event_mutex::lock());
 
-        patterns::finish(event, late);
+        patterns::finish(event, pending);
     }
 }
 
 /// Applies the lines again as [`restore_now`] does, with `event_mutex` held. The returned lines
 /// are to be finished without it.
-pub(super) fn restore(event: &UserEvent, guard: &mut event_mutex::Guard) -> Late {
+pub(super) fn restore(event: &UserEvent, guard: &mut event_mutex::Guard) -> PendingLines {
     if !event.is_reverted() {
-        return Late::new();
+        return PendingLines::new();
     }
     event.set_reverted(false);
     patterns::apply(event, guard)

@@ -58,7 +58,7 @@ impl WorkItem<REAP> for Unused {
                 refused |= registry.look_at(&this, event);
             }
         }
-        registry.remove_surplus();
+        registry.trim_kept();
         if refused {
             Self::sweep_later(&this);
         }

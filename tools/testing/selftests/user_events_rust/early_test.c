@@ -535,6 +535,35 @@ TEST_F(dev, set_user_event__bound_passes_over)
 	ASSERT_EQ(0, ue_put(kept, "4096"));
 }
 
+/* Events that are used again do not count, though they were kept before. */
+TEST_F(dev, set_user_event__bound_of_used)
+{
+	const char *kept = "/proc/sys/kernel/user_events_kept_max";
+
+	ASSERT_EQ(0, ue_put(SET, "early_*"));
+	for (int i = 0; i < 10; i++)
+		EXPECT_EQ(8, first_record(ue_path("early_%d u32 a", i), 0));
+	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 10\nBusy: 10\n")));
+	usleep(300000);
+	for (int i = 0; i < 5; i++)
+		EXPECT_EQ(0, ue_reg(self->fd, &self->w[i], 0, ue_path("early_%d u32 a", i)));
+
+	/* Six are kept then. */
+	ASSERT_EQ(0, ue_put(kept, "6"));
+	EXPECT_EQ(8, first_record("early_10 u32 a", 0));
+	usleep(300000);
+	EXPECT_EQ(NULL, strstr(ue_slurp(SET), "# removed")) TH_LOG("%s", ue_slurp(SET));
+	for (int i = 5; i < 11; i++)
+		EXPECT_TRUE(enabled(ue_path("early_%d", i))) TH_LOG("%d", i);
+	/* The next one is one too many. */
+	EXPECT_EQ(8, first_record("early_11 u32 a", 0));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(SET), "# removed: 1, last: early_5\n")))
+		TH_LOG("%s", ue_slurp(SET));
+	ASSERT_EQ(0, ue_put(kept, "4096"));
+	for (int i = 0; i < 5; i++)
+		EXPECT_EQ(0, ue_unreg(self->fd, &self->w[i], 0));
+}
+
 /* error_log has the first message of a line, and those of others stay there. */
 TEST_F(dev, set_user_event__error_log)
 {

@@ -147,10 +147,10 @@ mod tests {
             .ok_or(EINVAL)?;
         meanwhile();
 
-        // With the pad nothing may sleep.
-        let pads = ScratchRef::new()?;
-        let mut pad = pads.enter().ok_or(EBUSY)?;
-        let mut scratch = Scratch::new(&mut pad, 1).ok_or(EINVAL)?;
+        // With a buffer of the pool nothing may sleep.
+        let pool = ScratchRef::new()?;
+        let mut buffer = pool.enter().ok_or(EBUSY)?;
+        let mut scratch = Scratch::new(&mut buffer, 1).ok_or(EINVAL)?;
 
         scratch.key[0] = 7;
         Ok(restore_vars(&taker.program, &mut scratch, &[stamp]))

@@ -19,13 +19,13 @@ use kernel::{
 
 /// Lines that were not applied to an event, as its process would have had to wait for memory.
 #[must_use]
-pub(crate) struct Late {
+pub(crate) struct PendingLines {
     lines: KVec<Arc<Line>>,
     /// Size of the largest refused charge.
     missing: usize,
 }
 
-impl Late {
+impl PendingLines {
     /// Creates an empty list of lines.
     pub(crate) const fn new() -> Self {
         Self {
