@@ -21,19 +21,17 @@ use crate::{
         STRING_WORDS,
         TEXTS_MAX, //
     },
-    program::snapshot_condition::REQUEST_WORDS,
+    program::snapshot_condition::REQUEST_WORDS, //
 };
 use kernel::{
-    new_mutex,
     percpu::{
         ScratchGuard,
         ScratchPool, //
     },
     prelude::*,
     sync::{
-        Arc,
-        Mutex,
-        SetOnce, //
+        global_lock,
+        Arc, //
     },
 };
 
@@ -43,25 +41,27 @@ const WORDS: usize =
 
 /// The pads, if they exist, and the number of users.
 struct SharedPool {
-    pads: Option<Arc<ScratchPool>>,
+    pool: Option<Arc<ScratchPool>>,
     users: usize,
 }
 
-/// There from [`init()`] on.
-static SHARED: SetOnce<Arc<Mutex<SharedPool>>> = SetOnce::new();
+global_lock! {
+    // SAFETY: `init` is called before the commands are registered, and nothing here is used before
+    // there is a histogram.
+    unsafe(uninit) static HIST_SCRATCH: Mutex<SharedPool> = SharedPool {
+        pool: None,
+        users: 0,
+    };
+}
 
-/// Creates the shared pool, or does nothing if it exists.
-pub(crate) fn init() -> Result {
-    let shared = new_mutex!(
-        SharedPool {
-            pads: None,
-            users: 0,
-        },
-        "hist_pads"
-    );
-
-    SHARED.populate(Arc::pin_init(shared, GFP_KERNEL)?);
-    Ok(())
+/// Prepares the shared pool.
+///
+/// # Safety
+///
+/// It must be called once, before the commands are registered.
+pub(crate) unsafe fn init() {
+    // SAFETY: By the safety requirements, this is the only call.
+    unsafe { HIST_SCRATCH.init() };
 }
 
 /// Keeps the pads there. It can be dropped where sleeping is allowed.
@@ -70,15 +70,15 @@ pub(crate) struct ScratchRef(Arc<ScratchPool>);
 impl ScratchRef {
     /// Creates the pads if they do not exist. May sleep.
     pub(crate) fn new() -> Result<Self> {
-        let mut shared = SHARED.as_ref().ok_or(ENODEV)?.lock();
-        let pads = match &shared.pads {
-            Some(pads) => pads.clone(),
+        let mut shared = HIST_SCRATCH.lock();
+        let pool = match &shared.pool {
+            Some(pool) => pool.clone(),
             None => Arc::new(ScratchPool::new(WORDS)?, GFP_KERNEL)?,
         };
 
-        shared.pads = Some(pads.clone());
+        shared.pool = Some(pool.clone());
         shared.users = shared.users.wrapping_add(1);
-        Ok(Self(pads))
+        Ok(Self(pool))
     }
 
     /// Takes a pad, or returns `None` if all levels are in use. In any context.
@@ -90,14 +90,11 @@ impl ScratchRef {
 
 impl Drop for ScratchRef {
     fn drop(&mut self) {
-        let Some(shared) = SHARED.as_ref() else {
-            return;
-        };
-        let mut shared = shared.lock();
+        let mut shared = HIST_SCRATCH.lock();
 
         shared.users = shared.users.saturating_sub(1);
         if shared.users == 0 {
-            shared.pads = None;
+            shared.pool = None;
         }
     }
 }
