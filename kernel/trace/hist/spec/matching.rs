@@ -104,7 +104,7 @@ fn same_field((a, new): (&Field, &Spec), (b, old): (&Field, &Spec)) -> bool {
             (FieldKind::Recorded(a), FieldKind::Recorded(b))
             | (FieldKind::FirstComm(a), FieldKind::FirstComm(b)) => same_source(a, b),
             // By any name.
-            (FieldKind::Moment(a, _), FieldKind::Moment(b, _)) => a == b,
+            (FieldKind::Property(a, _), FieldKind::Property(b, _)) => a == b,
             (FieldKind::Const(a), FieldKind::Const(b)) => a == b,
             (FieldKind::Ref(a), FieldKind::Ref(b)) | (FieldKind::Alias(a), FieldKind::Alias(b)) => {
                 same_ref((*a, new), (*b, old))

@@ -32,7 +32,7 @@ mod tests {
             Expr,
             Field,
             FieldKind,
-            Moment,
+            HitProperty,
             Source,
             Type, //
         },
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_the_moment() -> Result {
+    fn properties_of_hits() -> Result {
         for (label, func, ty, size) in [
             ("hitcount", "counter", "u64", 8),
             ("common_timestamp", "timestamp", "u64", 8),
@@ -382,8 +382,8 @@ mod tests {
                 STACK_SIZE as u32,
             ),
         ] {
-            let moment = Moment::by_name(label.as_bytes()).ok_or(EINVAL)?;
-            let field = Field::moment(moment)?;
+            let property = HitProperty::by_name(label.as_bytes()).ok_or(EINVAL)?;
+            let field = Field::property(property)?;
 
             assert!(is_function(&field, func));
             assert_eq!(field.ty.size, size);
@@ -419,11 +419,17 @@ mod tests {
         assert!(field.ty.signed && reads(&field, b"field.log2=3"));
         assert!(reads(&number(Modifier::Avg)?, b"field.avg"));
 
-        let field = Field::new(FieldKind::Moment(Moment::HitCount, None), Modifier::Log2)?;
+        let field = Field::new(
+            FieldKind::Property(HitProperty::HitCount, None),
+            Modifier::Log2,
+        )?;
         assert!(is_function(&field, "log2"));
         assert!(reads(&field, b"hitcount.log2"));
 
-        let field = Field::new(FieldKind::Moment(Moment::Timestamp, None), Modifier::Usecs)?;
+        let field = Field::new(
+            FieldKind::Property(HitProperty::Timestamp, None),
+            Modifier::Usecs,
+        )?;
         assert!(field.is_usecs(&[]) && reads(&field, b"common_timestamp.usecs"));
 
         assert!(reads(&number(Modifier::SymOffset)?, b"field.sym-offset"));
@@ -433,7 +439,10 @@ mod tests {
 
         // Of stacks the text says only what has been written.
         let stack = |modifier| recorded(RecordKind::Stacktrace, 4, false, modifier);
-        assert!(reads(&Field::moment(Moment::Stack)?, b"common_stacktrace"));
+        assert!(reads(
+            &Field::property(HitProperty::Stack)?,
+            b"common_stacktrace"
+        ));
         assert!(reads(&stack(Modifier::Stacktrace)?, b"field.stacktrace"));
         assert!(reads(&stack(Modifier::None)?, b"field"));
         Ok(())
@@ -441,7 +450,7 @@ mod tests {
 
     #[test]
     fn expression_texts() -> Result {
-        let time = FieldKind::Moment(Moment::Timestamp, None);
+        let time = FieldKind::Property(HitProperty::Timestamp, None);
         let expr = Field::expression(Expr {
             operator: Operator::Minus,
             left: Field::new(time, Modifier::Usecs)?,

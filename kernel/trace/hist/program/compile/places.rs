@@ -33,7 +33,7 @@ use crate::{
         field::{
             Field,
             FieldKind,
-            Moment, //
+            HitProperty, //
         },
         HistogramId,
         Owner,
@@ -199,8 +199,8 @@ impl Compiler<'_> {
                 self.refs.get(*i).ok_or(EINVAL)?.map(TextOrigin::Scratch)
             }
             FieldKind::FirstComm(_) => Some(TextOrigin::FirstComm),
-            FieldKind::Moment(Moment::Comm, _) => Some(TextOrigin::Comm),
-            FieldKind::Moment(Moment::Stack, _) => Some(TextOrigin::Scratch(self.stack()?)),
+            FieldKind::Property(HitProperty::Comm, _) => Some(TextOrigin::Comm),
+            FieldKind::Property(HitProperty::Stack, _) => Some(TextOrigin::Scratch(self.stack()?)),
             FieldKind::Recorded(source) => {
                 let offset = source.offset;
 
