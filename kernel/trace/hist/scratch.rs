@@ -14,12 +14,12 @@
 
 use crate::{
     limits::{
+        BLOBS_MAX,
         KEY_WORDS_MAX,
         PARAMS_MAX,
         SLOTS_MAX,
         SMALL_WORDS,
-        STRING_WORDS,
-        TEXTS_MAX, //
+        STRING_WORDS, //
     },
     program::snapshot_condition::REQUEST_WORDS, //
 };
@@ -37,7 +37,7 @@ use kernel::{
 
 /// Words of a pad, see [`Scratch`].
 const WORDS: usize =
-    KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + TEXTS_MAX * STRING_WORDS;
+    KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + BLOBS_MAX * STRING_WORDS;
 
 /// The pads, if they exist, and the number of users.
 struct SharedPool {
@@ -109,7 +109,7 @@ pub(crate) struct Scratch<'a> {
     pub(crate) slots: &'a mut [u64],
     /// Room for the parameters of a synthetic event.
     pub(crate) params: &'a mut [u64],
-    pub(crate) texts: Texts<'a>,
+    pub(crate) blobs: Blobs<'a>,
 }
 
 impl<'a> Scratch<'a> {
@@ -121,14 +121,14 @@ impl<'a> Scratch<'a> {
         let (key, pad) = pad.split_at_mut_checked(KEY_WORDS_MAX)?;
         let (other, pad) = pad.split_at_mut_checked(REQUEST_WORDS)?;
         let (slots, pad) = pad.split_at_mut_checked(SLOTS_MAX)?;
-        let (params, texts) = pad.split_at_mut_checked(PARAMS_MAX)?;
+        let (params, blobs) = pad.split_at_mut_checked(PARAMS_MAX)?;
 
         Some(Self {
             key: key.get_mut(..key_words)?,
             other,
             slots,
             params,
-            texts: Texts(texts),
+            blobs: Blobs(blobs),
         })
     }
 
@@ -142,7 +142,7 @@ impl<'a> Scratch<'a> {
             other: self.other,
             slots: self.slots,
             params: self.params,
-            texts: self.texts.lend(),
+            blobs: self.blobs.lend(),
         }
     }
 }
@@ -166,19 +166,19 @@ impl Small {
             other: &mut [],
             slots,
             params: &mut [],
-            texts: Texts(&mut []),
+            blobs: Blobs(&mut []),
         })
     }
 }
 
-/// The texts of the scratch memory.
-pub(crate) struct Texts<'a>(&'a mut [u64]);
+/// The blobs of the scratch memory.
+pub(crate) struct Blobs<'a>(&'a mut [u64]);
 
-impl Texts<'_> {
+impl Blobs<'_> {
     /// Returns the same memory, as [`Scratch::lend`] does.
     #[inline(always)]
-    pub(crate) fn lend(&mut self) -> Texts<'_> {
-        Texts(self.0)
+    pub(crate) fn lend(&mut self) -> Blobs<'_> {
+        Blobs(self.0)
     }
 
     #[inline]

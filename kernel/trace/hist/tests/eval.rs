@@ -83,13 +83,7 @@ mod tests {
     use super::*;
     use crate::{
         hit::{
-            eval::{
-                apply,
-                load,
-                Eval, //
-            },
-            key::convert,
-            text::{
+            blob::{
                 comm_words,
                 copy_array,
                 copy_stack,
@@ -100,6 +94,12 @@ mod tests {
                 relative_field,
                 static_field, //
             },
+            eval::{
+                apply,
+                load,
+                Eval, //
+            },
+            key::convert, //
         },
         program::{
             op::{
