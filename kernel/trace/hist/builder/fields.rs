@@ -432,7 +432,7 @@ impl<'a> Builder<'a, '_> {
             return self.field(expr::qualified(definition).name, role);
         }
         match self.find_reference(target) {
-            Some(idx) => Field::reference(idx, self.spec.refs.get(idx).ok_or(EINVAL)?, alias),
+            Some(idx) => Field::reference(idx, self.spec.var_ref(idx)?, alias),
             None => self.field(target.name, role),
         }
     }

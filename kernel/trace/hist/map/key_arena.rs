@@ -69,7 +69,7 @@ pub(super) struct KeyArena {
     extension: Arc<Extension>,
     /// The place of the next key, counted over both parts.
     next: OwnLine<Atomic<usize>>,
-    relay: Pin<KBox<IrqWorkQueuer<Extension>>>,
+    queuer: Pin<KBox<IrqWorkQueuer<Extension>>>,
 }
 
 /// It was requested, and is not allocated yet.
@@ -152,7 +152,7 @@ impl KeyArena {
         Ok(Self {
             own,
             early,
-            relay: KBox::pin_init(IrqWorkQueuer::new(extension.clone()), GFP_KERNEL)?,
+            queuer: KBox::pin_init(IrqWorkQueuer::new(extension.clone()), GFP_KERNEL)?,
             extension,
             next: OwnLine(Atomic::new(0)),
         })
@@ -196,7 +196,7 @@ impl KeyArena {
 
     /// Reserves room for a key of the element `index`, and returns its position and size in words.
     /// In any context.
-    pub(super) fn take(&self, index: u32, len: usize) -> Option<(usize, usize)> {
+    pub(super) fn reserve(&self, index: u32, len: usize) -> Option<(usize, usize)> {
         if self.own != 0 {
             return Some((self.own.wrapping_mul(index as usize), self.own));
         }
@@ -225,7 +225,7 @@ impl KeyArena {
         let mut end = start.wrapping_add(len);
 
         if end > early / 4 {
-            self.extension.request(&self.relay);
+            self.extension.request(&self.queuer);
         }
         if end <= early {
             return Some((start, end));
@@ -242,14 +242,14 @@ impl KeyArena {
 
 impl Extension {
     /// Requests the extension, if it does not exist.
-    fn request(&self, relay: &IrqWorkQueuer<Self>) {
+    fn request(&self, queuer: &IrqWorkQueuer<Self>) {
         if self.words.as_ref().is_some() {
             return;
         }
         match self.requested.load(Relaxed) {
             0 => {
                 self.requested.store(REQUESTED, Relaxed);
-                relay.queue();
+                queuer.queue();
             }
             REQUESTED => {}
             wait => self.requested.store(wait.wrapping_sub(1), Relaxed),

@@ -261,8 +261,8 @@ impl Compiler<'_> {
 
     fn watch(&self, i: usize, action: &Action, track: &Track) -> Result<Watch> {
         let place = self.program.place(track.var.idx);
-        let scratch = *self.refs.get(track.var_ref).ok_or(EINVAL)?;
-        let var = self.spec.refs.get(track.var_ref).ok_or(EINVAL)?;
+        let scratch = self.blob_of_ref(track.var_ref)?;
+        let var = self.spec.var_ref(track.var_ref)?;
 
         Ok(Watch {
             action: index(i)?,
@@ -276,8 +276,8 @@ impl Compiler<'_> {
     }
 
     fn param(&self, idx: usize) -> Result<Param> {
-        let var = self.spec.refs.get(idx).ok_or(EINVAL)?;
-        let scratch = *self.refs.get(idx).ok_or(EINVAL)?;
+        let var = self.spec.var_ref(idx)?;
+        let scratch = self.blob_of_ref(idx)?;
 
         Ok(match (var.kind, scratch) {
             (VarKind::Number, _) => Param::Number(index(idx)?),

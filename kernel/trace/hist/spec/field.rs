@@ -62,6 +62,11 @@ impl Type {
     pub(crate) fn try_clone(&self) -> Result<Self> {
         Self::new(&self.name, self.size, self.signed)
     }
+
+    /// Returns `true` if the types are the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        *self.name == *other.name && self.size == other.size && self.signed == other.signed
+    }
 }
 
 /// A field of an event.
@@ -332,9 +337,15 @@ impl Field {
         }
     }
 
+    /// Returns the kind of the value of a field that is no reference. That of a reference is taken
+    /// for a number.
+    pub(super) fn own_kind(&self) -> VarKind {
+        self.var_kind(|_| VarKind::Number)
+    }
+
     /// Returns `true` if the field is a stack. References are not resolved.
     pub(crate) fn is_stack(&self) -> bool {
-        self.var_kind(|_| VarKind::Number) == VarKind::Stack(())
+        self.own_kind() == VarKind::Stack(())
     }
 
     /// Returns `true` if the field is a time in microseconds.
@@ -370,7 +381,7 @@ impl Field {
 
     /// Returns the number of words of the field as a key.
     pub(crate) fn key_words(&self) -> usize {
-        let bytes = match self.var_kind(|_| VarKind::Number) {
+        let bytes = match self.own_kind() {
             VarKind::Number => return 1,
             VarKind::Stack(()) => return STACK_DEPTH,
             _ if self.as_property() == Some(HitProperty::Comm) => COMM_LEN,

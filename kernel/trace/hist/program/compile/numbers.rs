@@ -58,7 +58,7 @@ impl Compiler<'_> {
             FieldKind::Property(HitProperty::Cpu, _) => Ok(Leaf::Cpu),
             FieldKind::Const(n) => Ok(Leaf::Const(*n)),
             FieldKind::Ref(idx) | FieldKind::Alias(idx) => {
-                self.spec.refs.get(*idx).ok_or(EINVAL)?;
+                self.spec.var_ref(*idx)?;
                 Ok(Leaf::Slot(index(*idx)?))
             }
             FieldKind::Rounded(number) => {

@@ -116,7 +116,7 @@ impl Compiler<'_> {
             Some(i) => i,
             None => {
                 // The other one may have fewer keys: then the first ones are looked up.
-                if !self.spec.has_keys_of(&hist.spec) {
+                if !self.spec.keys_are_compatible_with(&hist.spec) {
                     return Err(EINVAL);
                 }
 
@@ -171,6 +171,11 @@ impl Compiler<'_> {
         self.put(idx, VarPlace { var, kind })
     }
 
+    /// Returns the blob of the scratch memory that has the value of a reference, if that is a blob.
+    pub(super) fn blob_of_ref(&self, idx: usize) -> Result<Option<u32>> {
+        self.refs.get(idx).copied().ok_or(EINVAL)
+    }
+
     fn new_scratch(&mut self) -> Result<u32> {
         let n = self.n_scratch;
 
@@ -196,7 +201,7 @@ impl Compiler<'_> {
     pub(super) fn blob(&mut self, field: &Field) -> Result<Option<BlobOrigin>> {
         Ok(match &field.kind {
             FieldKind::Ref(i) | FieldKind::Alias(i) => {
-                self.refs.get(*i).ok_or(EINVAL)?.map(BlobOrigin::Scratch)
+                self.blob_of_ref(*i)?.map(BlobOrigin::Scratch)
             }
             FieldKind::FirstComm(_) => Some(BlobOrigin::FirstComm),
             FieldKind::Property(HitProperty::Comm, _) => Some(BlobOrigin::Comm),
