@@ -57,7 +57,7 @@ mod tests {
         match root(text) {
             Root::Atom => parse_u64(text.bytes()),
             Root::Negation => {
-                let inner = negated(text).map_err(|fault| fault.errno)?;
+                let inner = negated(text).map_err(|error| error.errno)?;
                 fold(Operator::Minus, 0, eval(inner, depth)?)
             }
             Root::Binary {
@@ -152,8 +152,8 @@ mod tests {
     fn negations() {
         assert!(negated(span("-(a+b)")).is_ok_and(|inner| inner.is(b"a+b") && inner.at() == 2));
         assert!(negated(span("-()")).is_ok_and(|inner| inner.is_empty()));
-        let fault = ParseError::new(ErrorKind::UnaryMinusSubexpr, span("-(1)+2").from(2));
-        assert!(negated(span("-(1)+2")).is_err_and(|found| found == fault));
+        let error = ParseError::new(ErrorKind::UnaryMinusSubexpr, span("-(1)+2").from(2));
+        assert!(negated(span("-(1)+2")).is_err_and(|found| found == error));
         for text in ["-a", "-(a", "-a)", "-"] {
             assert!(negated(span(text)).is_err_and(|found| found == ParseError::from(EINVAL)));
         }
