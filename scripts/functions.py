@@ -55,7 +55,7 @@ def main():
     top = sys.argv[1]
     count = bad = 0
     for folder in FOLDERS:
-        for path in sorted(glob.glob(f"{top}/{folder}/**/*.rs", recursive=True)):
+        for path in sorted(glob.glob(f"{top}/{folder}.rs") + glob.glob(f"{top}/{folder}/**/*.rs", recursive=True)):
             name = path[len(top) + 1 :]
             if TEST_FILE.search(name):
                 continue
