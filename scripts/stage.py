@@ -42,6 +42,29 @@ def strip(text):
     return ''.join(out)
 
 
+# Tests: their files, and what only a kernel with unit tests has.
+TEST_FILE = re.compile(r"(^|/)(\w+_)?tests?(/|\.rs$)")
+TEST_ITEM = re.compile(r"#\[(?:cfg\((?!not\()[^\]]*KUNIT[^\]]*\)|(?:macros::)?kunit_tests\([^\]]*\))\]")
+
+
+def end_of_item(text, at, stops=';'):
+    """The position after the item at a position: after one of `stops`, or a brace that is closed,
+    outside of brackets."""
+    depth = 0
+    while at < len(text):
+        c = text[at]
+        at += 1
+        if c in '([{':
+            depth += 1
+        elif c in ')]}':
+            depth -= 1
+            if depth < 0 or (depth == 0 and c == '}'):
+                break
+        elif c in stops and depth == 0:
+            break
+    return at
+
+
 def parse_tree(text):
     """The tree of a use: [(path, alias, subtree or None)]."""
     parts, depth, cur = [], 0, ''

@@ -18,31 +18,16 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from stage import strip  # noqa: E402
+from stage import TEST_FILE, TEST_ITEM, end_of_item, strip  # noqa: E402
 
 ITEM = re.compile(r"^\s*pub (?:(?:const|unsafe|async|extern \"C\") )*(?:fn|const|static|struct|enum|union|trait|type) (?:mut )?(\w+)", re.M)
 DEFINED = re.compile(r"\b(?:fn|const|static|struct|enum|union|trait|type|mod|macro_rules!) (?:mut )?(\w+)")
-TEST_FILE = re.compile(r"(^|/)(\w+_)?tests?(/|\.rs$)")
-TEST_ITEM = re.compile(r"#\[(?:cfg\((?!not\()[^\]]*KUNIT[^\]]*\)|(?:macros::)?kunit_tests\([^\]]*\))\]")
 
 
 def without_tests(text):
     """Cuts items that only a kernel with unit tests has."""
     while match := TEST_ITEM.search(text):
-        end = match.end()
-        # The item ends with the first semicolon, or brace that is closed, outside of brackets.
-        depth = 0
-        while end < len(text):
-            c = text[end]
-            end += 1
-            if c in "([{":
-                depth += 1
-            elif c in ")]}":
-                depth -= 1
-                if depth == 0 and c == "}":
-                    break
-            elif c in ";," and depth == 0:
-                break
+        end = end_of_item(text, match.end(), ";,")
         text = text[: match.start()] + text[end:]
     return text
 

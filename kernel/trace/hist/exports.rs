@@ -67,15 +67,15 @@ static event_hist_debug_fops: FileOperations<DebugFile> = FileOperations::new();
 ///
 /// # Safety
 ///
-/// None: it is unsafe because C functions are.
+/// It must be called once, before the commands are registered.
 #[export]
 unsafe extern "C" fn trigger_hist_rust_init() -> c_int {
-    from_result(|| {
-        registry::init()?;
-        scratch::init()?;
-        backlog::init()?;
-        Ok(0)
-    })
+    // SAFETY: By the safety requirements.
+    unsafe {
+        registry::init();
+        scratch::init();
+    }
+    from_result(|| backlog::init().map(|()| 0))
 }
 
 /// Returns how much memory the last line lacked that its command would have had to wait for.

@@ -33,11 +33,11 @@
 //!
 //! Saving a stack is inlined for another reason: see [`HitContext::stack`].
 
+pub(crate) mod blob;
 pub(crate) mod eval;
 pub(crate) mod key;
 mod own_vars;
 pub(crate) mod refs;
-pub(crate) mod text;
 
 use kernel::{
     sync::atomic::Relaxed,
@@ -49,17 +49,17 @@ use kernel::{
 };
 
 use self::{
+    blob::{
+        comm_words,
+        cut_for_event, //
+    },
     eval::{
         load,
         Eval,
         HitContext, //
     },
     own_vars::watched,
-    refs::Outcome,
-    text::{
-        comm_words,
-        cut_for_event, //
-    },
+    refs::Outcome, //
 };
 use crate::{
     histogram::{
@@ -83,9 +83,9 @@ use crate::{
         Program, //
     },
     scratch::{
+        Blobs,
         Scratch,
-        Small,
-        Texts, //
+        Small, //
     },
 };
 
@@ -281,7 +281,7 @@ pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, buffer: &
     let (count, words) = match hist.program.stack {
         None => return,
         Some(SavedStack::Key) => (None, scratch.key.first_chunk_mut()),
-        Some(SavedStack::Text(text)) => match scratch.texts.get_mut(text) {
+        Some(SavedStack::Blob(blob)) => match scratch.blobs.get_mut(blob) {
             Some([count, words @ ..]) => (Some(count), Some(words)),
             None => return,
         },
@@ -352,7 +352,7 @@ fn look_up<M: HitContext>(
 ) -> Option<()> {
     let program = &hist.program;
 
-    key::build(program, eval, scratch.key, &mut scratch.texts);
+    key::build(program, eval, scratch.key, &mut scratch.blobs);
     if !program.sources.is_empty() {
         match refs::resolve(program, scratch) {
             Outcome::Resolved => (),
@@ -369,10 +369,10 @@ fn look_up<M: HitContext>(
 /// Counts a hit, and stores its variables. Returns the element and the actions that are to run, or
 /// `None` if the hit was not counted.
 ///
-/// `TEXTS` says whether the histogram may keep texts, `OPEN` whether its path is
+/// `BLOBS` says whether the histogram may keep blobs, `OPEN` whether its path is
 /// [`HitPath::LargeOpen`].
 #[inline(always)]
-pub(crate) fn record<'m, const TEXTS: bool, const OPEN: bool, M: HitContext>(
+pub(crate) fn record<'m, const BLOBS: bool, const OPEN: bool, M: HitContext>(
     hist: &'m Histogram,
     context: &M,
     scratch: &mut Scratch<'_>,
@@ -381,7 +381,7 @@ pub(crate) fn record<'m, const TEXTS: bool, const OPEN: bool, M: HitContext>(
     let eval = Eval::new(context, &program.code);
     let comm = |comm: &mut Comm| *comm = context.first_comm();
     let element = if OPEN {
-        let end = key::build_open(program, &eval, scratch.key, &scratch.texts);
+        let end = key::build_open(program, &eval, scratch.key, &scratch.blobs);
 
         hist.map
             .hit_long(scratch.key, end, program.counts_only, comm)?
@@ -400,8 +400,8 @@ pub(crate) fn record<'m, const TEXTS: bool, const OPEN: bool, M: HitContext>(
         count(program, element, &eval, slots);
     }
     own_vars::compute(program, &eval, scratch.slots);
-    if TEXTS {
-        own_vars::compute_texts(program, &eval, element, &mut scratch.texts.lend());
+    if BLOBS {
+        own_vars::compute_blobs(program, &eval, element, &mut scratch.blobs.lend());
     }
     let run = own_vars::store(program, &eval, element, scratch).unwrap_or_else(|| {
         hist.map.count_drop();
@@ -414,7 +414,7 @@ pub(crate) fn record<'m, const TEXTS: bool, const OPEN: bool, M: HitContext>(
 /// Counts a hit as [`record`] does, in a histogram that reuses elements. The returned element may
 /// be that of another key by then.
 #[inline(always)]
-pub(crate) fn record_reusing<'m, const TEXTS: bool, M: HitContext>(
+pub(crate) fn record_reusing<'m, const BLOBS: bool, M: HitContext>(
     hist: &'m Histogram,
     context: &M,
     scratch: &mut Scratch<'_>,
@@ -426,15 +426,15 @@ pub(crate) fn record_reusing<'m, const TEXTS: bool, M: HitContext>(
     own_vars::compute(program, &eval, scratch.slots);
 
     let Scratch {
-        key, slots, texts, ..
+        key, slots, blobs, ..
     } = &mut *scratch;
     let comm = |comm: &mut Comm| *comm = context.first_comm();
     let element = hist.map.hit_live(key, comm, |element, vars| {
-        if TEXTS {
-            own_vars::compute_texts(program, &eval, element, texts);
+        if BLOBS {
+            own_vars::compute_blobs(program, &eval, element, blobs);
         }
         if let Some(vars) = vars {
-            own_vars::store_reusing::<TEXTS, _>(program, &eval, element, vars, (slots, texts));
+            own_vars::store_reusing::<BLOBS, _>(program, &eval, element, vars, (slots, blobs));
         }
     })?;
 
@@ -464,17 +464,17 @@ fn run_actions(
                 let Scratch {
                     slots,
                     params: words,
-                    texts,
+                    blobs,
                     ..
                 } = &mut *scratch;
 
                 // Only such actions use them, once all is stored.
                 for param in params {
-                    if let Param::Stack(text) = *param {
-                        texts.get_mut(text).map(cut_for_event);
+                    if let Param::Stack(blob) = *param {
+                        blobs.get_mut(blob).map(cut_for_event);
                     }
                 }
-                event.trace(hit, words, |n| param(params.get(n), slots, texts));
+                event.trace(hit, words, |n| param(params.get(n), slots, blobs));
             }
             Effect::Snapshot(snapshot) => {
                 let watch = program.watches.iter().find(|w| w.action as usize == i);
@@ -491,11 +491,11 @@ fn run_actions(
 }
 
 /// Returns the value of a parameter.
-fn param<'s>(param: Option<&Param>, slots: &[u64], texts: &'s Texts<'_>) -> Value<'s> {
+fn param<'s>(param: Option<&Param>, slots: &[u64], blobs: &'s Blobs<'_>) -> Value<'s> {
     let value = param.and_then(|param| match *param {
         Param::Number(slot) => slots.get(slot as usize).copied().map(Value::Number),
-        Param::String(text) => texts.get(text).map(Value::String),
-        Param::Stack(text) => texts.get(text).map(Value::Stack),
+        Param::String(blob) => blobs.get(blob).map(Value::String),
+        Param::Stack(blob) => blobs.get(blob).map(Value::Stack),
     });
 
     // The event has as many fields, which was checked when the histogram was created.

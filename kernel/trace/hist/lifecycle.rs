@@ -93,7 +93,7 @@ fn new_trigger<'h>(
 
 /// Detaches the trigger with this number.
 pub(crate) fn detach<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMut<'h>, id: u64) {
-    if let Some(hist) = take(file, lists, |data| data.id == id) {
+    if let Some(hist) = detach_first(file, lists, |data| data.id == id) {
         if !registry::is_attached(lists.held(), &hist) {
             release_resources(&hist.effects, lists);
         }
@@ -114,7 +114,7 @@ pub(crate) fn remove_all<'h>(file: EventFile<Locked<'h>>, lists: &mut TriggersMu
     // All wait together for the hits that they are in.
     let mut gone = KVec::new();
 
-    while let Some(hist) = take(file, lists, |_| true) {
+    while let Some(hist) = detach_first(file, lists, |_| true) {
         if registry::is_attached(held, &hist) {
             continue;
         }
@@ -142,7 +142,7 @@ pub(crate) fn detached(data: &TriggerData, held: Held<'_>) {
 }
 
 /// Detaches the first trigger for which `pred` returns `true`, and returns its histogram.
-fn take(
+fn detach_first(
     file: EventFile<Locked<'_>>,
     lists: &mut TriggersMut<'_>,
     pred: impl Fn(&TriggerData) -> bool,
@@ -183,7 +183,7 @@ pub(crate) fn release_resources<'a>(
     // Those of a command that has failed may have no reference yet, so all are looked at.
     while let Some((idle, unbuffered)) = registry::take_idle(held) {
         if let Some(file) = idle.file(held) {
-            take(file, lists, |data| data.id == idle.id);
+            detach_first(file, lists, |data| data.id == idle.id);
             end_unbuffered(file, unbuffered);
         }
     }

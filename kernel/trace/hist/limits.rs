@@ -68,8 +68,8 @@ pub(crate) const KEY_WORDS_MAX: usize = STRING_WORDS + STACK_DEPTH;
 /// Most slots of a hit: one for each reference, and one for each variable that nothing refers to.
 pub(crate) const SLOTS_MAX: usize = 2 * VARS_MAX;
 
-/// Most texts of a hit: one for each reference, and the stack.
-pub(crate) const TEXTS_MAX: usize = VARS_MAX + 1;
+/// Most blobs of a hit: one for each reference, and the stack.
+pub(crate) const BLOBS_MAX: usize = VARS_MAX + 1;
 
 /// Most words and slots together of a hit whose scratch memory is on the kernel stack.
 pub(crate) const SMALL_WORDS: usize = 8;

@@ -17,7 +17,7 @@
 //! slot at which the search ended. So there is no element whose key cannot be read yet, and there
 //! is no waiting. If another insertion was faster, the search goes on at that very slot; slots
 //! never become free again, so the same key cannot be published twice. An element that was prepared
-//! but not published is given back.
+//! but not published is freed.
 //!
 //! When no element is left, or no room for a long key, a new key is only looked up, and counted as
 //! a drop. This is also so while the last elements are prepared but about to be freed.

@@ -7,16 +7,17 @@
 //!
 //! - in the key: a number takes a word, a string the words of its field, `common_comm` two words,
 //!   a string of varying length 32 words, a stack 31 words ([`Program::keys`]);
-//! - in an element: variables and texts ([`Program::place`], [`Program::layout`]). A variable that
+//! - in an element: variables and blobs ([`Program::place`], [`Program::layout`]). A variable that
 //!   stands for a field of an action's parameters has no place there: nothing else can refer to it;
 //! - in the scratch memory of a hit: slots, which have the values of references and variables, and
-//!   texts.
+//!   blobs.
 
 pub(crate) mod compile;
 pub(crate) mod op;
 pub(crate) mod snapshot_condition;
 
 use self::op::{
+    BlobVar,
     Code,
     HandlerCondition,
     KeptNumber,
@@ -26,7 +27,6 @@ use self::op::{
     ReferredVar,
     Save,
     SavedStack,
-    TextVar,
     Value,
     Watch, //
 };
@@ -92,7 +92,7 @@ impl KeyPlace {
 pub(crate) struct VarPlace {
     /// Its number there; `None` if it is only used while an event is handled.
     pub(crate) var: Option<usize>,
-    /// The kind of its value, and the string slot of a text.
+    /// The kind of its value, and the string slot of a blob.
     pub(crate) kind: VarKind<usize>,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct ReferredHist {
     pub(crate) hist: Arc<Histogram>,
     /// Each of its keys takes as many words as that of the histogram that refers to it.
     pub(crate) same_key: bool,
-    /// `same_key`, nothing that is read is a text, and its elements stay those of their keys.
+    /// `same_key`, nothing that is read is a blob, and its elements stay those of their keys.
     pub(crate) plain: bool,
     /// The same, but its elements can be used again.
     pub(crate) plain_reusing: bool,
@@ -192,7 +192,7 @@ pub(crate) struct Program {
     /// Those numbers that stay in the element.
     pub(crate) kept_numbers: KVec<KeptNumber>,
     pub(crate) kept_vars: VarSet,
-    pub(crate) texts: KVec<TextVar>,
+    pub(crate) blobs: KVec<BlobVar>,
     pub(crate) watches: KVec<Watch>,
     pub(crate) saves: KVec<Save>,
     /// By action: the parameters, if it makes a synthetic event.
@@ -203,7 +203,7 @@ pub(crate) struct Program {
     pub(crate) counts_only: bool,
     /// Variables are stored in the element.
     pub(crate) stores: bool,
-    /// None of these variables is a text, and no action watches a variable.
+    /// None of these variables is a blob, and no action watches a variable.
     pub(crate) stores_numbers_only: bool,
     /// The actions that always run.
     pub(crate) always: u32,

@@ -11,13 +11,11 @@
 
 use core::ptr;
 use kernel::{
-    new_mutex,
     prelude::*,
     str::CString,
     sync::{
-        Arc,
-        Mutex,
-        SetOnce, //
+        global_lock,
+        Arc, //
     },
     trace::{
         event_file::{
@@ -91,8 +89,14 @@ pub(crate) fn write_line(trigger: &Trigger<HistCommand>, mut put: impl FnMut(&[u
     });
 }
 
-/// The one registry, there from [`init()`] on.
-static REGISTRY: SetOnce<Arc<Mutex<Registry>>> = SetOnce::new();
+global_lock! {
+    // SAFETY: `init` is called before the commands are registered, and nothing here is used before
+    // there is a trigger.
+    unsafe(uninit) static HIST_REGISTRY: Mutex<Registry> = Registry {
+        entries: KVec::new(),
+        last: 0,
+    };
+}
 
 /// The triggers that are attached.
 struct Registry {
@@ -144,26 +148,20 @@ impl Idle {
     }
 }
 
-/// Creates the registry, if it does not exist.
-pub(crate) fn init() -> Result {
-    let list = new_mutex!(
-        Registry {
-            entries: KVec::new(),
-            last: 0,
-        },
-        "hist::registry"
-    );
-
-    REGISTRY.populate(Arc::pin_init(list, GFP_KERNEL)?);
-    Ok(())
+/// Prepares the registry.
+///
+/// # Safety
+///
+/// It must be called once, before the commands are registered.
+pub(crate) unsafe fn init() {
+    // SAFETY: By the safety requirements, this is the only call.
+    unsafe { HIST_REGISTRY.init() };
 }
 
 /// Runs `look` with the list locked. `look` must not drop an entry, as the last reference to a
 /// histogram or to an instance takes other locks.
-fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut Registry) -> R) -> Option<R> {
-    let list = REGISTRY.as_ref()?;
-
-    Some(look(&mut list.lock()))
+fn with<R>(_held: Held<'_>, look: impl FnOnce(&mut Registry) -> R) -> R {
+    look(&mut HIST_REGISTRY.lock())
 }
 
 /// Adds a histogram that is about to be attached to `file`, and returns the number for its
@@ -195,7 +193,7 @@ pub(crate) fn add(
         .transpose()?;
 
     // If there is no memory, what was made above is dropped without the lock.
-    with(held, |list| list.entries.reserve(1, GFP_KERNEL)).ok_or(ENODEV)??;
+    with(held, |list| list.entries.reserve(1, GFP_KERNEL))?;
 
     with(held, |list| {
         let id = list.last.wrapping_add(1);
@@ -212,7 +210,6 @@ pub(crate) fn add(
         list.keep_for_takers(hist);
         Ok(id)
     })
-    .ok_or(ENODEV)?
 }
 
 /// Keeps filter buffering of the instance of a trigger on the list disabled.
@@ -233,7 +230,7 @@ pub(crate) fn remove(held: Held<'_>, id: u64) -> Option<KeptUnbuffered> {
         let i = list.entries.iter().position(|entry| entry.id == id)?;
 
         list.remove(i)
-    })??;
+    })?;
 
     entry.unbuffered
 }
@@ -245,12 +242,12 @@ pub(crate) fn named(held: Held<'_>, name: &CStr) -> Option<Arc<Histogram>> {
             .iter()
             .find(|entry| entry.hist.spec.name.as_ref().is_some_and(|n| **n == *name))
             .map(|entry| entry.hist.clone())
-    })?
+    })
 }
 
 /// Finds the histogram that defines a variable in an instance.
 pub(crate) fn find_var(held: Held<'_>, instance: Instance<'_>, name: &[u8]) -> Lookup {
-    let find = |list: &mut Registry| {
+    with(held, |list| {
         let mut lookup = Lookup::NotFound;
 
         for entry in &list.entries {
@@ -268,9 +265,7 @@ pub(crate) fn find_var(held: Held<'_>, instance: Instance<'_>, name: &[u8]) -> L
             }
         }
         lookup
-    };
-
-    with(held, find).unwrap_or(Lookup::NotFound)
+    })
 }
 
 /// Returns `true` if a trigger has this histogram.
@@ -280,12 +275,11 @@ pub(crate) fn is_attached(held: Held<'_>, hist: &Arc<Histogram>) -> bool {
             .iter()
             .any(|entry| Arc::ptr_eq(&entry.hist, hist))
     })
-    .unwrap_or(false)
 }
 
 /// Returns `true` if another histogram refers to a variable of this one.
 pub(crate) fn is_referred_to(held: Held<'_>, hist: &Arc<Histogram>) -> bool {
-    with(held, |list| list.refers_to(hist.id())).unwrap_or(false)
+    with(held, |list| list.refers_to(hist.id()))
 }
 
 /// Removes an auto-created histogram without references from the list, and returns it with the
@@ -299,7 +293,7 @@ pub(crate) fn take_idle(held: Held<'_>) -> Option<(Idle, Option<KeptUnbuffered>)
             .position(|entry| entry.auto_created.is_some() && !list.refers_to(entry.hist.id()))?;
 
         list.remove(i)
-    })??;
+    })?;
 
     let idle = Idle {
         id: entry.id,

@@ -14,32 +14,30 @@
 
 use crate::{
     limits::{
+        BLOBS_MAX,
         KEY_WORDS_MAX,
         PARAMS_MAX,
         SLOTS_MAX,
         SMALL_WORDS,
-        STRING_WORDS,
-        TEXTS_MAX, //
+        STRING_WORDS, //
     },
-    program::snapshot_condition::REQUEST_WORDS,
+    program::snapshot_condition::REQUEST_WORDS, //
 };
 use kernel::{
-    new_mutex,
     percpu::{
         ScratchGuard,
         ScratchPool, //
     },
     prelude::*,
     sync::{
-        Arc,
-        Mutex,
-        SetOnce, //
+        global_lock,
+        Arc, //
     },
 };
 
 /// Words of a buffer, see [`Scratch`].
 const WORDS: usize =
-    KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + TEXTS_MAX * STRING_WORDS;
+    KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + BLOBS_MAX * STRING_WORDS;
 
 /// The scratch pool, if it exists, and the number of users.
 struct SharedPool {
@@ -47,21 +45,23 @@ struct SharedPool {
     users: usize,
 }
 
-/// There from [`init()`] on.
-static SHARED: SetOnce<Arc<Mutex<SharedPool>>> = SetOnce::new();
+global_lock! {
+    // SAFETY: `init` is called before the commands are registered, and nothing here is used before
+    // there is a histogram.
+    unsafe(uninit) static HIST_SCRATCH: Mutex<SharedPool> = SharedPool {
+        pool: None,
+        users: 0,
+    };
+}
 
-/// Creates the shared pool, or does nothing if it exists.
-pub(crate) fn init() -> Result {
-    let shared = new_mutex!(
-        SharedPool {
-            pool: None,
-            users: 0,
-        },
-        "hist_scratch"
-    );
-
-    SHARED.populate(Arc::pin_init(shared, GFP_KERNEL)?);
-    Ok(())
+/// Prepares the shared pool.
+///
+/// # Safety
+///
+/// It must be called once, before the commands are registered.
+pub(crate) unsafe fn init() {
+    // SAFETY: By the safety requirements, this is the only call.
+    unsafe { HIST_SCRATCH.init() };
 }
 
 /// A use of the shared pool, which exists as long as it has one. May only be dropped where sleeping
@@ -71,7 +71,7 @@ pub(crate) struct ScratchRef(Arc<ScratchPool>);
 impl ScratchRef {
     /// Creates the pool if it does not exist. May sleep.
     pub(crate) fn new() -> Result<Self> {
-        let mut shared = SHARED.as_ref().ok_or(ENODEV)?.lock();
+        let mut shared = HIST_SCRATCH.lock();
         let pool = match &shared.pool {
             Some(pool) => pool.clone(),
             None => Arc::new(ScratchPool::new(WORDS)?, GFP_KERNEL)?,
@@ -91,10 +91,7 @@ impl ScratchRef {
 
 impl Drop for ScratchRef {
     fn drop(&mut self) {
-        let Some(shared) = SHARED.as_ref() else {
-            return;
-        };
-        let mut shared = shared.lock();
+        let mut shared = HIST_SCRATCH.lock();
 
         shared.users = shared.users.saturating_sub(1);
         if shared.users == 0 {
@@ -113,7 +110,7 @@ pub(crate) struct Scratch<'a> {
     pub(crate) slots: &'a mut [u64],
     /// Room for the parameters of a synthetic event.
     pub(crate) params: &'a mut [u64],
-    pub(crate) texts: Texts<'a>,
+    pub(crate) blobs: Blobs<'a>,
 }
 
 impl<'a> Scratch<'a> {
@@ -125,14 +122,14 @@ impl<'a> Scratch<'a> {
         let (key, buffer) = buffer.split_at_mut_checked(KEY_WORDS_MAX)?;
         let (other, buffer) = buffer.split_at_mut_checked(REQUEST_WORDS)?;
         let (slots, buffer) = buffer.split_at_mut_checked(SLOTS_MAX)?;
-        let (params, texts) = buffer.split_at_mut_checked(PARAMS_MAX)?;
+        let (params, blobs) = buffer.split_at_mut_checked(PARAMS_MAX)?;
 
         Some(Self {
             key: key.get_mut(..key_words)?,
             other,
             slots,
             params,
-            texts: Texts(texts),
+            blobs: Blobs(blobs),
         })
     }
 
@@ -146,7 +143,7 @@ impl<'a> Scratch<'a> {
             other: self.other,
             slots: self.slots,
             params: self.params,
-            texts: self.texts.lend(),
+            blobs: self.blobs.lend(),
         }
     }
 }
@@ -170,19 +167,19 @@ impl Small {
             other: &mut [],
             slots,
             params: &mut [],
-            texts: Texts(&mut []),
+            blobs: Blobs(&mut []),
         })
     }
 }
 
-/// The texts of the scratch memory.
-pub(crate) struct Texts<'a>(&'a mut [u64]);
+/// The blobs of the scratch memory.
+pub(crate) struct Blobs<'a>(&'a mut [u64]);
 
-impl Texts<'_> {
+impl Blobs<'_> {
     /// Returns the same memory, as [`Scratch::lend`] does.
     #[inline(always)]
-    pub(crate) fn lend(&mut self) -> Texts<'_> {
-        Texts(self.0)
+    pub(crate) fn lend(&mut self) -> Blobs<'_> {
+        Blobs(self.0)
     }
 
     #[inline]

@@ -204,6 +204,15 @@ impl Spec {
         })
     }
 
+    /// Returns a reference by its index.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if it does not exist: no description has such an index.
+    pub(crate) fn var_ref(&self, idx: usize) -> Result<&VarRef> {
+        self.refs.get(idx).ok_or(EINVAL)
+    }
+
     /// Returns the kind of a variable with the value of a field.
     pub(crate) fn var_kind(&self, field: &Field) -> VarKind {
         field.var_kind(|i| self.refs.get(i).map_or(VarKind::Number, |r| r.kind))

@@ -3,15 +3,15 @@
 //! KUnit tests of what is a function of bytes and numbers, and of the map.
 
 mod action;
-mod attrs;
+mod clauses;
+mod columns;
 mod eval;
 mod expr;
 mod map;
 mod matching;
 mod program;
 mod quantiles;
-mod render;
-mod text;
+mod span;
 
 use kernel::{
     prelude::*,

@@ -201,7 +201,12 @@ impl Registry {
             events.added()
         };
 
-        let event = self.make(name, args, formats)?;
+        self.publish(self.make(name, args, formats)?, added)
+    }
+
+    /// Registers an event that is not shared yet, or finds the same one, which another task may
+    /// have created since the registry counted `added` events.
+    fn publish(&self, event: Arc<UserEvent>, added: u64) -> Result<EventUse> {
         let node = Node::new(event.clone())?;
 
         // What its first listener needs: with `event_mutex` held nothing is charged to the task.

@@ -247,7 +247,7 @@ impl<'a, 'h> Builder<'a, 'h> {
     }
 
     fn create_snapshot(&mut self, handler: Handler<Span<'a>>, track: &Track) -> Result<Effect> {
-        let var = self.spec.refs.get(track.var_ref).ok_or(EINVAL)?;
+        let var = self.spec.var_ref(track.var_ref)?;
         let condition = program::condition(&handler, var.ty.signed);
         let condition = SnapshotCondition::new(condition, self.spec.key_words())?;
         let snapshot =
@@ -376,7 +376,7 @@ impl<'a, 'h> Builder<'a, 'h> {
     ) -> Result<Option<TextBuf>> {
         let mut triggers = file.triggers::<HistCommand>(self.lists);
         let Some(like) =
-            triggers.find(|trigger| self.spec.has_keys_like(&trigger.data().hist.spec))
+            triggers.find(|trigger| self.spec.has_same_key_types(&trigger.data().hist.spec))
         else {
             return Ok(None);
         };

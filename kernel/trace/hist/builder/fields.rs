@@ -39,7 +39,7 @@ use crate::{
             Expr,
             Field,
             FieldKind,
-            Moment,
+            HitProperty,
             Source, //
         },
         SortKey,
@@ -58,7 +58,7 @@ impl<'a> Builder<'a, '_> {
     /// A `hitcount` in the list is the one that there is anyway; only another one is a value of its
     /// own.
     pub(super) fn create_vals(&mut self) -> Result {
-        self.push_val(Field::moment(Moment::HitCount)?)?;
+        self.push_val(Field::property(HitProperty::HitCount)?)?;
 
         if let Some(vals) = self.clauses.vals {
             self.create_listed_vals(vals)?;
@@ -173,7 +173,7 @@ impl<'a> Builder<'a, '_> {
 
     fn create_key(&mut self, text: Span<'_>) -> Result {
         let mut field = if text.is(b"stacktrace") {
-            Field::moment(Moment::Stack)?
+            Field::property(HitProperty::Stack)?
         } else {
             self.whole(text, Role::Key, None)?
         };
@@ -432,7 +432,7 @@ impl<'a> Builder<'a, '_> {
             return self.field(expr::qualified(definition).name, role);
         }
         match self.find_reference(target) {
-            Some(idx) => Field::reference(idx, self.spec.refs.get(idx).ok_or(EINVAL)?, alias),
+            Some(idx) => Field::reference(idx, self.spec.var_ref(idx)?, alias),
             None => self.field(target.name, role),
         }
     }
@@ -480,8 +480,8 @@ impl<'a> Builder<'a, '_> {
             }
             None => Modifier::None,
         };
-        let kind = match Moment::by_name(name.bytes()) {
-            Some(moment) => FieldKind::Moment(moment, None),
+        let kind = match HitProperty::by_name(name.bytes()) {
+            Some(property) => FieldKind::Property(property, None),
             None => self.event_field(name)?,
         };
         let bad = |text| Err(self.log.report(ErrorKind::BadFieldModifier, text));
@@ -490,14 +490,14 @@ impl<'a> Builder<'a, '_> {
         let wrong = match &kind {
             FieldKind::Recorded(source) if source.is_stack() => modifier.is_for_numbers(),
             _ if modifier == Modifier::Stacktrace => return bad(text),
-            FieldKind::Moment(Moment::Stack, _) => modifier.is_for_numbers(),
-            FieldKind::Moment(Moment::Comm, _) => modifier.is_rounding(),
-            FieldKind::Moment(Moment::HitCount, _) => modifier.is_statistic(),
+            FieldKind::Property(HitProperty::Stack, _) => modifier.is_for_numbers(),
+            FieldKind::Property(HitProperty::Comm, _) => modifier.is_rounding(),
+            FieldKind::Property(HitProperty::HitCount, _) => modifier.is_statistic(),
             FieldKind::Recorded(source) if source.is_string() => modifier.is_rounding(),
             _ => false,
         };
 
-        if let FieldKind::Moment(Moment::Timestamp, _) = kind {
+        if let FieldKind::Property(HitProperty::Timestamp, _) = kind {
             self.spec.timestamps = true;
             self.spec.usecs |= modifier == Modifier::Usecs;
         }
@@ -512,12 +512,12 @@ impl<'a> Builder<'a, '_> {
     fn event_field(&self, name: Span<'_>) -> Result<FieldKind> {
         let text = name.to_c_string()?;
         let found = self.file.field(&text).filter(|field| {
-            let of_the_moment = matches!(
+            let is_property = matches!(
                 field.kind(),
                 RecordKind::Cpu | RecordKind::Comm | RecordKind::Stacktrace
             );
 
-            field.size() != 0 || of_the_moment
+            field.size() != 0 || is_property
         });
         let Some(info) = found else {
             return Err(self.log.report(ErrorKind::FieldNotFound, name));
@@ -526,9 +526,9 @@ impl<'a> Builder<'a, '_> {
 
         Ok(match source.kind {
             _ if source.ty.size > 0 => FieldKind::Recorded(source),
-            RecordKind::Cpu => FieldKind::Moment(Moment::Cpu, Some(source.name)),
-            RecordKind::Comm => FieldKind::Moment(Moment::Comm, Some(source.name)),
-            _ => FieldKind::Moment(Moment::Stack, None),
+            RecordKind::Cpu => FieldKind::Property(HitProperty::Cpu, Some(source.name)),
+            RecordKind::Comm => FieldKind::Property(HitProperty::Comm, Some(source.name)),
+            _ => FieldKind::Property(HitProperty::Stack, None),
         })
     }
 }

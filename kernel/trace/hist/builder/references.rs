@@ -279,7 +279,7 @@ impl<'h> Builder<'_, 'h> {
             let mut owners = self.owners.iter();
             let owner = owners.find(|owner| reference.owner == Owner::Other(owner.id()));
 
-            if owner.is_some_and(|owner| !self.spec.has_keys_of(&owner.spec)) {
+            if owner.is_some_and(|owner| !self.spec.keys_are_compatible_with(&owner.spec)) {
                 self.log.report_at(ErrorKind::HistNotFound, reference.at);
                 return Err(EINVAL);
             }

@@ -5,15 +5,15 @@
 //! The reasons for what is inlined and what is not are those of [`hit`](super).
 
 use super::{
-    eval::{
-        Eval,
-        HitContext, //
-    },
-    text::{
+    blob::{
         copy_stack,
         dynamic_field,
         string,
         string_start, //
+    },
+    eval::{
+        Eval,
+        HitContext, //
     },
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
         KeyPlace,
         Program, //
     },
-    scratch::Texts,
+    scratch::Blobs, //
 };
 
 /// Computes the key, and writes every word of it.
@@ -33,7 +33,7 @@ pub(crate) fn build<M: HitContext>(
     program: &Program,
     eval: &Eval<'_, M>,
     key: &mut [u64],
-    texts: &mut Texts<'_>,
+    blobs: &mut Blobs<'_>,
 ) {
     // Mostly that is all.
     if let ([KeyPart::Number { value, .. }], [word]) = (program.key_parts.as_slice(), &mut *key) {
@@ -47,7 +47,7 @@ pub(crate) fn build<M: HitContext>(
                 *word = eval.value(value, &[]);
             }
         } else {
-            build_text(part, eval, key, &texts.lend());
+            build_blob(part, eval, key, &blobs.lend());
         }
     }
 }
@@ -61,9 +61,9 @@ pub(crate) fn build_open<M: HitContext>(
     program: &Program,
     eval: &Eval<'_, M>,
     key: &mut [u64],
-    texts: &Texts<'_>,
+    blobs: &Blobs<'_>,
 ) -> usize {
-    let Some((KeyPart::String { word, text, .. }, others)) = program.key_parts.split_last() else {
+    let Some((KeyPart::String { word, blob, .. }, others)) = program.key_parts.split_last() else {
         return 0;
     };
     let start = *word as usize;
@@ -75,33 +75,33 @@ pub(crate) fn build_open<M: HitContext>(
                 *word = eval.value(value, &[]);
             }
         } else {
-            build_text(part, eval, key, texts);
+            build_blob(part, eval, key, blobs);
         }
     }
     key.get_mut(start..)
-        .map_or(0, |to| start.wrapping_add(string_start(*text, eval, to)))
+        .map_or(0, |to| start.wrapping_add(string_start(*blob, eval, to)))
 }
 
 /// Computes a part of the key that is not a number.
 #[inline(never)]
-fn build_text<M: HitContext>(
+fn build_blob<M: HitContext>(
     part: &KeyPart,
     eval: &Eval<'_, M>,
     key: &mut [u64],
-    texts: &Texts<'_>,
+    blobs: &Blobs<'_>,
 ) {
     match *part {
         KeyPart::Number { .. } | KeyPart::Saved => (),
-        KeyPart::String { word, words, text } => {
+        KeyPart::String { word, words, blob } => {
             let start = word as usize;
             let end = start.wrapping_add(words as usize);
 
             if let Some(to) = key.get_mut(start..end) {
-                string(text, eval, to);
+                string(blob, eval, to);
             }
         }
         KeyPart::Stack { word, scratch } => {
-            if let (Some(to), Some([_, from @ ..])) = (stack_at(key, word), texts.get(scratch)) {
+            if let (Some(to), Some([_, from @ ..])) = (stack_at(key, word), blobs.get(scratch)) {
                 for (to, from) in to.iter_mut().zip(from) {
                     *to = *from;
                 }

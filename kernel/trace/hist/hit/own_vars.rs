@@ -2,7 +2,7 @@
 
 //! The variables of a hit: they are computed first, then stored in the element, all at once.
 //!
-//! Texts that only the element keeps are copied to it from where they are. If a handler watches a
+//! Blobs that only the element keeps are copied to it from where they are. If a handler watches a
 //! variable, a hit has to compare, so it waits for other writers for a few microseconds. Otherwise
 //! it overwrites all variables, and never waits.
 //!
@@ -12,11 +12,7 @@
 //! The reasons for what is inlined and what is not are those of [`hit`](super).
 
 use super::{
-    eval::{
-        Eval,
-        HitContext, //
-    },
-    text::{
+    blob::{
         addresses,
         copy_stack,
         dynamic_field,
@@ -24,8 +20,12 @@ use super::{
         number_of,
         recorded_stack,
         set_comm,
-        string_text,
+        string_blob,
         string_words, //
+    },
+    eval::{
+        Eval,
+        HitContext, //
     },
 };
 use crate::{
@@ -41,19 +41,19 @@ use crate::{
     program::{
         bit,
         op::{
+            BlobOrigin,
+            BlobSlot,
+            KeptBlob,
             KeptNumber,
-            KeptText,
             NumberVar,
             Save,
-            TextOrigin,
-            TextSlot,
             Watch, //
         },
         Program, //
     },
     scratch::{
-        Scratch,
-        Texts, //
+        Blobs,
+        Scratch, //
     },
 };
 use kernel::prelude::*;
@@ -71,37 +71,37 @@ pub(crate) fn compute<M: HitContext>(program: &Program, eval: &Eval<'_, M>, slot
     }
 }
 
-/// Computes the variables that are texts, if they are used.
+/// Computes the variables that are blobs, if they are used.
 #[inline(always)]
-pub(crate) fn compute_texts<M: HitContext>(
+pub(crate) fn compute_blobs<M: HitContext>(
     program: &Program,
     eval: &Eval<'_, M>,
     element: Element<'_>,
-    texts: &mut Texts<'_>,
+    blobs: &mut Blobs<'_>,
 ) {
-    for var in &program.texts {
-        if let Some(to) = var.scratch.and_then(|n| texts.get_mut(n)) {
-            fill(var.text, eval, &element, to);
+    for var in &program.blobs {
+        if let Some(to) = var.scratch.and_then(|n| blobs.get_mut(n)) {
+            fill(var.blob, eval, &element, to);
         }
     }
 }
 
-/// Writes a text that is not in the scratch memory.
+/// Writes a blob that is not in the scratch memory.
 fn fill<M: HitContext>(
-    text: TextOrigin,
+    blob: BlobOrigin,
     eval: &Eval<'_, M>,
     element: &Element<'_>,
     to: &mut [u64; STRING_WORDS],
 ) {
-    match text {
-        TextOrigin::Recorded { offset } => {
+    match blob {
+        BlobOrigin::Recorded { offset } => {
             if let Some((count, words)) = to.split_first_mut() {
                 // CAST: It is small.
                 *count = copy_stack(words, dynamic_field(eval.record(), offset)) as u64;
             }
         }
-        TextOrigin::FirstComm => set_comm(to, &element.comm()),
-        _ => string_text(text, eval, to),
+        BlobOrigin::FirstComm => set_comm(to, &element.comm()),
+        _ => string_blob(blob, eval, to),
     }
 }
 
@@ -195,20 +195,20 @@ fn store_several<M: HitContext>(program: &Program, eval: &Eval<'_, M>, element: 
 
 /// Stores variables that have been computed, in an element that can be reused.
 #[inline(always)]
-pub(crate) fn store_reusing<const TEXTS: bool, M: HitContext>(
+pub(crate) fn store_reusing<const BLOBS: bool, M: HitContext>(
     program: &Program,
     eval: &Eval<'_, M>,
     element: Element<'_>,
     vars: &mut Writer<'_>,
-    (slots, texts): (&[u64], &Texts<'_>),
+    (slots, blobs): (&[u64], &Blobs<'_>),
 ) {
     store_numbers(program, vars, slots);
-    if TEXTS {
-        store_texts(program, eval, &element, vars, texts);
+    if BLOBS {
+        store_blobs(program, eval, &element, vars, blobs);
     }
 }
 
-/// Stores the variables as [`store`] does, for histograms with texts or watches.
+/// Stores the variables as [`store`] does, for histograms with blobs or watches.
 #[inline(never)]
 fn store_all<M: HitContext>(
     program: &Program,
@@ -231,7 +231,7 @@ fn store_all<M: HitContext>(
         }
     }
 
-    // Hashing a text takes long, so this comes before the lock, too.
+    // Hashing a blob takes long, so this comes before the lock, too.
     let mut values = [0; ACTIONS_MAX];
 
     for (to, watch) in values.iter_mut().zip(&program.watches) {
@@ -248,7 +248,7 @@ fn store_all<M: HitContext>(
         }
         run |= bit(watch.action as usize);
         if watch.save {
-            save(program, eval, &element, vars, (&saved, &scratch.texts));
+            save(program, eval, &element, vars, (&saved, &scratch.blobs));
         }
     }
     Some(run)
@@ -262,21 +262,21 @@ fn store_vars<M: HitContext>(
     scratch: &Scratch<'_>,
 ) {
     store_numbers(program, vars, scratch.slots);
-    store_texts(program, eval, element, vars, &scratch.texts);
+    store_blobs(program, eval, element, vars, &scratch.blobs);
 }
 
-fn store_texts<M: HitContext>(
+fn store_blobs<M: HitContext>(
     program: &Program,
     eval: &Eval<'_, M>,
     element: &Element<'_>,
     vars: &mut Writer<'_>,
-    texts: &Texts<'_>,
+    blobs: &Blobs<'_>,
 ) {
-    for var in &program.texts {
+    for var in &program.blobs {
         if let Some(kept) = var.kept {
-            let text = var.scratch.map_or(var.text, TextOrigin::Scratch);
+            let blob = var.scratch.map_or(var.blob, BlobOrigin::Scratch);
 
-            store_text(text, kept, eval, element, vars, texts);
+            store_blob(blob, kept, eval, element, vars, blobs);
         }
     }
 }
@@ -297,7 +297,7 @@ fn check(watch: &Watch, new: u64, vars: &mut Writer<'_>) -> bool {
 /// Returns the value that is watched.
 pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
     match watch.scratch {
-        Some(text) => scratch.texts.get(text).map_or(0, |words| {
+        Some(blob) => scratch.blobs.get(blob).map_or(0, |words| {
             number_of(if watch.stack {
                 // The rest says how many there are.
                 words.get(1..).unwrap_or(&[])
@@ -312,58 +312,58 @@ pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
     }
 }
 
-/// Stores the values that `save()` keeps: numbers that have been computed, and texts.
+/// Stores the values that `save()` keeps: numbers that have been computed, and blobs.
 fn save<M: HitContext>(
     program: &Program,
     eval: &Eval<'_, M>,
     element: &Element<'_>,
     vars: &mut Writer<'_>,
-    (numbers, texts): (&[u64; VARS_MAX], &Texts<'_>),
+    (numbers, blobs): (&[u64; VARS_MAX], &Blobs<'_>),
 ) {
     for (number, save) in numbers.iter().zip(&program.saves) {
         match *save {
             Save::Number { place, .. } => vars.set_var(place as usize, *number),
-            Save::Text { text, kept } => store_text(text, kept, eval, element, vars, texts),
+            Save::Blob { blob, kept } => store_blob(blob, kept, eval, element, vars, blobs),
         }
     }
 }
 
-/// Copies a text to the element, from the scratch memory or from its origin.
-fn store_text<M: HitContext>(
-    text: TextOrigin,
-    kept: KeptText,
+/// Copies a blob to the element, from the scratch memory or from its origin.
+fn store_blob<M: HitContext>(
+    blob: BlobOrigin,
+    kept: KeptBlob,
     eval: &Eval<'_, M>,
     element: &Element<'_>,
     vars: &mut Writer<'_>,
-    texts: &Texts<'_>,
+    blobs: &Blobs<'_>,
 ) {
     let record = eval.record();
 
-    match (kept.at, text) {
-        (TextSlot::Comm, _) => (),
-        (TextSlot::String(n), _) => {
+    match (kept.at, blob) {
+        (BlobSlot::Comm, _) => (),
+        (BlobSlot::String(n), _) => {
             let n = n as usize;
 
-            match text {
-                TextOrigin::Scratch(from) => {
-                    if let Some(words) = texts.get(from) {
+            match blob {
+                BlobOrigin::Scratch(from) => {
+                    if let Some(words) = blobs.get(from) {
                         vars.set_string(n, words.as_bytes());
                     }
                 }
-                TextOrigin::Comm => vars.set_string(n, &eval.context().comm()),
-                TextOrigin::FirstComm => vars.set_string(n, &element.comm()),
-                _ => vars.set_string(n, field(text, record)),
+                BlobOrigin::Comm => vars.set_string(n, &eval.context().comm()),
+                BlobOrigin::FirstComm => vars.set_string(n, &element.comm()),
+                _ => vars.set_string(n, field(blob, record)),
             }
         }
-        (TextSlot::Stack(n), TextOrigin::Scratch(from)) => {
-            if let Some(words) = texts.get(from) {
+        (BlobSlot::Stack(n), BlobOrigin::Scratch(from)) => {
+            if let Some(words) = blobs.get(from) {
                 vars.set_stack(n as usize, addresses(words));
             }
         }
-        (TextSlot::Stack(n), TextOrigin::Recorded { offset }) => {
+        (BlobSlot::Stack(n), BlobOrigin::Recorded { offset }) => {
             vars.set_stack(n as usize, recorded_stack(dynamic_field(record, offset)));
         }
-        (TextSlot::Stack(_), _) => (),
+        (BlobSlot::Stack(_), _) => (),
     }
     vars.set_var(kept.place as usize, 0);
 }

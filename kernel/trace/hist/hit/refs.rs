@@ -9,8 +9,8 @@
 //! The reasons for what is inlined and what is not are those of [`hit`](super).
 
 use super::{
-    key::convert,
-    text::set_comm, //
+    blob::set_comm,
+    key::convert, //
 };
 use crate::{
     limits::{
@@ -25,15 +25,15 @@ use crate::{
     },
     program::{
         op::{
-            ReferredVar,
-            TextSlot, //
+            BlobSlot,
+            ReferredVar, //
         },
         Program,
         ReferredHist, //
     },
     scratch::{
-        Scratch,
-        Texts, //
+        Blobs,
+        Scratch, //
     },
 };
 
@@ -60,7 +60,7 @@ impl Outcome {
     }
 }
 
-/// Reads the values of all references to their slots and texts.
+/// Reads the values of all references to their slots and blobs.
 ///
 /// Those that reading unsets are only unset if all have a value.
 #[inline(always)]
@@ -198,7 +198,7 @@ fn read_source(
         key,
         other,
         slots,
-        texts,
+        blobs,
         ..
     } = &mut *scratch;
     let Some((element, key)) = find(program, source, key, other) else {
@@ -213,7 +213,7 @@ fn read_source(
         source
             .reads
             .iter()
-            .all(|read| read_one(read, &element, vars, slots, texts))
+            .all(|read| read_one(read, &element, vars, slots, blobs))
             .then(|| Stamp::of(&element, vars))
     });
 
@@ -251,7 +251,7 @@ fn read_one(
     element: &Element<'_>,
     vars: &Reader<'_>,
     slots: &mut [u64],
-    texts: &mut Texts<'_>,
+    blobs: &mut Blobs<'_>,
 ) -> bool {
     let Some(value) = vars.var(read.place as usize) else {
         return false;
@@ -261,23 +261,23 @@ fn read_one(
     if let Some(slot) = slots.get_mut(read.slot as usize) {
         *slot = value;
     }
-    if let Some(text) = read.text {
-        let Some(to) = texts.get_mut(text.scratch) else {
+    if let Some(blob) = read.blob {
+        let Some(to) = blobs.get_mut(blob.scratch) else {
             return false;
         };
 
-        match text.at {
-            TextSlot::String(n) => {
+        match blob.at {
+            BlobSlot::String(n) => {
                 // In case that there is no such string.
                 to[0] = 0;
                 to[STRING_WORDS - 1] = 0;
                 vars.copy_string(n as usize, to);
             }
-            TextSlot::Stack(n) => {
+            BlobSlot::Stack(n) => {
                 to.fill(0);
                 vars.copy_stack(n as usize, to);
             }
-            TextSlot::Comm => set_comm(to, &element.comm()),
+            BlobSlot::Comm => set_comm(to, &element.comm()),
         }
     }
     true

@@ -475,7 +475,7 @@ impl<'m> Element<'m> {
         let [len, place] = self.long_key_place()?;
 
         if KeySpan(place.load(Relaxed)).room() < needed {
-            let (start, room) = keys.take(index, needed)?;
+            let (start, room) = keys.reserve(index, needed)?;
 
             place.store(KeySpan::new(start, room).0, Relaxed);
         }

@@ -196,7 +196,7 @@ impl KeyArena {
 
     /// Reserves room for a key of the element `index`, and returns its position and size in words.
     /// In any context.
-    pub(super) fn take(&self, index: u32, len: usize) -> Option<(usize, usize)> {
+    pub(super) fn reserve(&self, index: u32, len: usize) -> Option<(usize, usize)> {
         if self.own != 0 {
             return Some((self.own.wrapping_mul(index as usize), self.own));
         }

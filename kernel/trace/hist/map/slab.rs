@@ -2,7 +2,7 @@
 
 //! The memory of the elements, and which of them are free.
 //!
-//! Elements are taken in order. Those that are given back form a free list, linked through the
+//! Elements are taken in order. Those that are freed form a free list, linked through the
 //! first words of the elements, and are preferred. The head of the list has a version, so that a
 //! compare-and-exchange fails if an element has been taken and freed in between. All of this
 //! is lock-free, so an NMI that interrupts it can do the same.

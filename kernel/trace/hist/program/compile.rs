@@ -5,17 +5,17 @@
 mod numbers;
 mod places;
 
-use self::places::kept_text;
+use self::places::kept_blob;
 use super::{
     bit,
     condition,
     op::{
+        BlobOrigin,
+        BlobSlot,
         Code,
         KeyPart,
         Save,
         SavedStack,
-        TextOrigin,
-        TextSlot,
         Value,
         Watch, //
     },
@@ -66,9 +66,9 @@ struct Compiler<'a> {
     /// The histograms that it refers to.
     owners: &'a [Arc<Histogram>],
     program: KBox<Program>,
-    /// By reference: the text of the scratch memory that has the value, if that is a text.
+    /// By reference: the blob of the scratch memory that has the value, if that is a blob.
     refs: KVec<Option<u32>>,
-    /// The text of the scratch memory that has the stack that led to the event.
+    /// The blob of the scratch memory that has the stack that led to the event.
     stack: Option<u32>,
     n_slots: usize,
     n_scratch: usize,
@@ -133,7 +133,7 @@ fn empty(spec: &Spec) -> Result<KBox<Program>> {
             numbers: KVec::new(),
             kept_numbers: KVec::new(),
             kept_vars: VarSet::NONE,
-            texts: KVec::new(),
+            blobs: KVec::new(),
             watches: KVec::new(),
             saves: KVec::new(),
             params: KVec::new(),
@@ -169,17 +169,17 @@ impl Compiler<'_> {
             let at = self.program.layout.key_words;
             let words = key.key_words();
             let word = index(at)?;
-            let (part, kind) = match self.text(key)? {
-                Some(TextOrigin::Recorded { offset }) => {
+            let (part, kind) = match self.blob(key)? {
+                Some(BlobOrigin::Recorded { offset }) => {
                     (KeyPart::Recorded { word, offset }, KeyKind::Stack)
                 }
-                Some(TextOrigin::Scratch(scratch)) => {
+                Some(BlobOrigin::Scratch(scratch)) => {
                     (KeyPart::Stack { word, scratch }, KeyKind::Stack)
                 }
-                Some(text) => {
+                Some(blob) => {
                     let words = index(words)?;
 
-                    (KeyPart::String { word, words, text }, KeyKind::String)
+                    (KeyPart::String { word, words, blob }, KeyKind::String)
                 }
                 None => {
                     let value = self.value(key)?;
@@ -211,7 +211,7 @@ impl Compiler<'_> {
             if field.var.is_some() {
                 continue;
             }
-            if self.text(field)?.is_some() {
+            if self.blob(field)?.is_some() {
                 return Err(EINVAL);
             }
             let value = self.value(field)?;
@@ -229,10 +229,10 @@ impl Compiler<'_> {
     fn actions(&mut self) -> Result {
         for save in &self.spec.save_vars {
             let place = self.program.place(save.var.idx);
-            let save = match self.text(&save.val)? {
-                Some(text) => Save::Text {
-                    text,
-                    kept: kept_text(place)?.ok_or(EINVAL)?,
+            let save = match self.blob(&save.val)? {
+                Some(blob) => Save::Blob {
+                    blob,
+                    kept: kept_blob(place)?.ok_or(EINVAL)?,
                 },
                 None => Save::Number {
                     value: self.value(&save.val)?,
@@ -261,8 +261,8 @@ impl Compiler<'_> {
 
     fn watch(&self, i: usize, action: &Action, track: &Track) -> Result<Watch> {
         let place = self.program.place(track.var.idx);
-        let scratch = *self.refs.get(track.var_ref).ok_or(EINVAL)?;
-        let var = self.spec.refs.get(track.var_ref).ok_or(EINVAL)?;
+        let scratch = self.blob_of_ref(track.var_ref)?;
+        let var = self.spec.var_ref(track.var_ref)?;
 
         Ok(Watch {
             action: index(i)?,
@@ -276,8 +276,8 @@ impl Compiler<'_> {
     }
 
     fn param(&self, idx: usize) -> Result<Param> {
-        let var = self.spec.refs.get(idx).ok_or(EINVAL)?;
-        let scratch = *self.refs.get(idx).ok_or(EINVAL)?;
+        let var = self.spec.var_ref(idx)?;
+        let scratch = self.blob_of_ref(idx)?;
 
         Ok(match (var.kind, scratch) {
             (VarKind::Number, _) => Param::Number(index(idx)?),
@@ -320,7 +320,7 @@ impl Compiler<'_> {
         let plain = self.spec.refs.is_empty()
             && self.spec.actions.is_empty()
             && program.numbers.len() == program.kept_numbers.len()
-            && program.texts.is_empty();
+            && program.blobs.is_empty();
 
         if let [KeyPart::Number {
             value: Value::Leaf(leaf),
@@ -337,15 +337,15 @@ impl Compiler<'_> {
             }
         }
 
-        let saves_texts = program
+        let saves_blobs = program
             .saves
             .iter()
-            .any(|save| matches!(save, Save::Text { .. }));
+            .any(|save| matches!(save, Save::Blob { .. }));
 
         if program.layout.key_words.saturating_add(self.n_slots) <= SMALL_WORDS
             && self.n_scratch == 0
-            && program.texts.is_empty()
-            && !saves_texts
+            && program.blobs.is_empty()
+            && !saves_blobs
             && program.sources.iter().all(|source| source.same_key)
             && program.effects == 0
         {
@@ -367,9 +367,9 @@ impl Compiler<'_> {
     /// only they are shown.
     fn first_saved_string(&self) -> usize {
         let strings = self.program.saves.iter().filter_map(|save| match save {
-            Save::Text { kept, .. } => match kept.at {
-                TextSlot::String(n) | TextSlot::Stack(n) => Some(n as usize),
-                TextSlot::Comm => None,
+            Save::Blob { kept, .. } => match kept.at {
+                BlobSlot::String(n) | BlobSlot::Stack(n) => Some(n as usize),
+                BlobSlot::Comm => None,
             },
             Save::Number { .. } => None,
         });
@@ -382,14 +382,14 @@ impl Compiler<'_> {
     fn saved_stack(&mut self) -> Option<SavedStack> {
         let stack = self.stack?;
         let program = &mut self.program;
-        let only_key = program.texts.is_empty() && program.saves.is_empty() && self.n_scratch == 1;
+        let only_key = program.blobs.is_empty() && program.saves.is_empty() && self.n_scratch == 1;
 
         match program.key_parts.as_mut_slice() {
             [part @ KeyPart::Stack { .. }] if only_key => {
                 *part = KeyPart::Saved;
                 Some(SavedStack::Key)
             }
-            _ => Some(SavedStack::Text(stack)),
+            _ => Some(SavedStack::Blob(stack)),
         }
     }
 
@@ -400,9 +400,9 @@ impl Compiler<'_> {
         let is_recorded = matches!(
             program.key_parts.last(),
             Some(KeyPart::String {
-                text: TextOrigin::Static { .. }
-                    | TextOrigin::Dynamic { .. }
-                    | TextOrigin::Relative { .. },
+                blob: BlobOrigin::Static { .. }
+                    | BlobOrigin::Dynamic { .. }
+                    | BlobOrigin::Relative { .. },
                 ..
             })
         );
@@ -427,7 +427,7 @@ impl Compiler<'_> {
         program.stores = program.layout.n_vars > 0;
         program.counts_only = program.sums.is_empty() && !program.stores && !program.reuse;
         program.stores_numbers_only =
-            program.texts.iter().all(|text| text.kept.is_none()) && program.watches.is_empty();
+            program.blobs.iter().all(|blob| blob.kept.is_none()) && program.watches.is_empty();
         Ok(program)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The instructions of a compiled histogram, for numbers, texts and keys.
+//! The instructions of a compiled histogram, for numbers, blobs and keys.
 //!
 //! Numbers are mostly a field of the record, which is a [`Leaf`]. An expression is a list of
 //! [`Step`]s, each of which combines two leaves and leaves its result in a register, which later
@@ -125,13 +125,13 @@ pub(crate) enum Value {
     },
 }
 
-/// The origin of a text, which is a string or a stack.
+/// The origin of a blob, which is a string or a stack.
 ///
 /// In the scratch memory a string is its bytes, a NUL, and zeros up to the end of that word; the
 /// last word ends with a NUL as well. A stack is the number of its addresses and then the
 /// addresses, with zeros behind them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TextOrigin {
+pub(crate) enum BlobOrigin {
     /// A field of the record that is a string of at most `size` bytes.
     Static { offset: u32, size: u32 },
     /// A string of varying length, which the word at `offset` has the place and the size of.
@@ -144,7 +144,7 @@ pub(crate) enum TextOrigin {
     FirstComm,
     /// A field of the record that is a stack.
     Recorded { offset: u32 },
-    /// A text that is in the scratch memory already.
+    /// A blob that is in the scratch memory already.
     Scratch(u32),
 }
 
@@ -158,7 +158,7 @@ pub(crate) enum KeyPart {
     String {
         word: u32,
         words: u32,
-        text: TextOrigin,
+        blob: BlobOrigin,
     },
     /// The addresses of the stack that led to the event: all of the key, and there already.
     Saved,
@@ -179,8 +179,8 @@ pub(crate) enum KeyPart {
 pub(crate) enum SavedStack {
     /// It is the key, and nothing else.
     Key,
-    /// This text of the scratch memory.
-    Text(u32),
+    /// This blob of the scratch memory.
+    Blob(u32),
 }
 
 /// A variable of the histogram that is a number.
@@ -201,27 +201,27 @@ pub(crate) struct KeptNumber {
     pub(crate) place: u32,
 }
 
-/// A variable of the histogram that is a text.
+/// A variable of the histogram that is a blob.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct TextVar {
-    pub(crate) text: TextOrigin,
-    /// The text of the scratch memory that gets it, if it is used and not there already.
+pub(crate) struct BlobVar {
+    pub(crate) blob: BlobOrigin,
+    /// The blob of the scratch memory that gets it, if it is used and not there already.
     pub(crate) scratch: Option<u32>,
     /// Its place in the element, if any.
-    pub(crate) kept: Option<KeptText>,
+    pub(crate) kept: Option<KeptBlob>,
 }
 
-/// The place of a text in an element.
+/// The place of a blob in an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct KeptText {
+pub(crate) struct KeptBlob {
     /// Which variable it is.
     pub(crate) place: u32,
-    pub(crate) at: TextSlot,
+    pub(crate) at: BlobSlot,
 }
 
-/// The form of a text in an element; these have its number.
+/// The form of a blob in an element; these have its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TextSlot {
+pub(crate) enum BlobSlot {
     /// The name of the task that had the first hit, which is there anyway.
     Comm,
     String(u32),
@@ -232,7 +232,7 @@ pub(crate) enum TextSlot {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Save {
     Number { value: Value, place: u32 },
-    Text { text: TextOrigin, kept: KeptText },
+    Blob { blob: BlobOrigin, kept: KeptBlob },
 }
 
 /// A variable that another histogram has.
@@ -242,16 +242,16 @@ pub(crate) struct ReferredVar {
     pub(crate) place: u32,
     /// The slot that gets it.
     pub(crate) slot: u32,
-    /// The text that is copied as well.
-    pub(crate) text: Option<ReferredText>,
+    /// The blob that is copied as well.
+    pub(crate) blob: Option<ReferredBlob>,
 }
 
-/// A text that another histogram has.
+/// A blob that another histogram has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ReferredText {
+pub(crate) struct ReferredBlob {
     /// Its place in the other element.
-    pub(crate) at: TextSlot,
-    /// The text of the scratch memory that gets it.
+    pub(crate) at: BlobSlot,
+    /// The blob of the scratch memory that gets it.
     pub(crate) scratch: u32,
 }
 
@@ -294,10 +294,10 @@ impl HandlerCondition {
 pub(crate) struct Watch {
     /// Index of the action.
     pub(crate) action: u32,
-    /// The slot of the number; of a text a number that stands for it is watched.
+    /// The slot of the number; of a blob a number that stands for it is watched.
     pub(crate) slot: u32,
     pub(crate) scratch: Option<u32>,
-    /// The text is a stack.
+    /// The blob is a stack.
     pub(crate) stack: bool,
     /// Which variable of the element has the number that is kept.
     pub(crate) place: u32,

@@ -41,7 +41,7 @@ use crate::{
             Expr,
             Field,
             FieldKind,
-            Moment,
+            HitProperty,
             Source,
             Type, //
         },
@@ -204,7 +204,7 @@ fn write_type(out: &mut TextBuf, ty: &Type) -> fmt::Result {
 fn write_field(out: &mut TextBuf, hist: &Arc<Histogram>, field: &Field, key: bool) -> fmt::Result {
     let flag = match &field.kind {
         _ if key => FLAG_KEY,
-        _ if field.as_moment() == Some(Moment::HitCount) => FLAG_HITCOUNT,
+        _ if field.as_property() == Some(HitProperty::HitCount) => FLAG_HITCOUNT,
         _ if field.var.is_some() => FLAG_VAR,
         FieldKind::Ref(_) => FLAG_VAR_REF,
         _ => FLAG_NONE,
@@ -240,7 +240,7 @@ fn write_field(out: &mut TextBuf, hist: &Arc<Histogram>, field: &Field, key: boo
 fn source_name(field: &Field) -> Option<&CStr> {
     match &field.kind {
         FieldKind::Recorded(source) | FieldKind::FirstComm(source) => Some(&source.name),
-        FieldKind::Moment(_, name) => name.as_deref(),
+        FieldKind::Property(_, name) => name.as_deref(),
         FieldKind::Rounded(number) => source_name(number),
         _ => None,
     }
@@ -362,12 +362,12 @@ impl Write for NoPrefix<'_> {
 pub(crate) fn function(field: &Field) -> &'static str {
     match &field.kind {
         FieldKind::Recorded(source) => recorded_function(source),
-        FieldKind::Moment(moment, _) => match moment {
-            Moment::HitCount => "counter",
-            Moment::Timestamp => "timestamp",
-            Moment::Cpu => "cpu",
-            Moment::Comm => "comm",
-            Moment::Stack => "nop",
+        FieldKind::Property(property, _) => match property {
+            HitProperty::HitCount => "counter",
+            HitProperty::Timestamp => "timestamp",
+            HitProperty::Cpu => "cpu",
+            HitProperty::Comm => "comm",
+            HitProperty::Stack => "nop",
         },
         FieldKind::Const(_) => "const",
         FieldKind::Ref(_) | FieldKind::Alias(_) => "var_ref",

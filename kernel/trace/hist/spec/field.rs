@@ -62,6 +62,11 @@ impl Type {
     pub(crate) fn try_clone(&self) -> Result<Self> {
         Self::new(&self.name, self.size, self.signed)
     }
+
+    /// Returns `true` if the types are the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        *self.name == *other.name && self.size == other.size && self.signed == other.signed
+    }
 }
 
 /// A field of an event.
@@ -104,7 +109,7 @@ impl Source {
     /// functions.
     fn value_type(&self, modifier: Modifier) -> Result<Type> {
         match self.kind {
-            RecordKind::Stacktrace if modifier == Modifier::Stacktrace => Moment::Stack.ty(),
+            RecordKind::Stacktrace if modifier == Modifier::Stacktrace => HitProperty::Stack.ty(),
             RecordKind::StaticString => Type::new(&self.ty.name, self.ty.size, false),
             RecordKind::DynString | RecordKind::RelDynString | RecordKind::Stacktrace => {
                 Type::new(&self.ty.name, STR_BYTES, false)
@@ -118,7 +123,7 @@ impl Source {
 
 /// A property of a hit that is not in the record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Moment {
+pub(crate) enum HitProperty {
     /// The number of hits: 1.
     HitCount,
     Timestamp,
@@ -128,7 +133,7 @@ pub(crate) enum Moment {
     Stack,
 }
 
-impl Moment {
+impl HitProperty {
     const ALL: [Self; 5] = [
         Self::HitCount,
         Self::Timestamp,
@@ -138,7 +143,9 @@ impl Moment {
     ];
 
     pub(crate) fn by_name(name: &[u8]) -> Option<Self> {
-        Self::ALL.into_iter().find(|moment| moment.name() == name)
+        Self::ALL
+            .into_iter()
+            .find(|property| property.name() == name)
     }
 
     pub(crate) fn name(self) -> &'static [u8] {
@@ -183,7 +190,7 @@ pub(crate) enum FieldKind {
     /// A field of the event.
     Recorded(Source),
     /// A property of the hit, and the other name of it that the event has, if that was used.
-    Moment(Moment, Option<CString>),
+    Property(HitProperty, Option<CString>),
     Const(u64),
     /// The value of a variable, by the index of the reference.
     Ref(usize),
@@ -232,7 +239,7 @@ impl Field {
     pub(crate) fn new(kind: FieldKind, modifier: Modifier) -> Result<Self> {
         let ty = match &kind {
             FieldKind::Recorded(source) => source.value_type(modifier)?,
-            FieldKind::Moment(moment, _) => moment.ty()?,
+            FieldKind::Property(property, _) => property.ty()?,
             _ => return Err(EINVAL),
         };
         let mut field = Self::with_type(kind, ty);
@@ -248,8 +255,8 @@ impl Field {
     }
 
     /// Creates a field that is a property of the hit.
-    pub(crate) fn moment(moment: Moment) -> Result<Self> {
-        Self::new(FieldKind::Moment(moment, None), Modifier::None)
+    pub(crate) fn property(property: HitProperty) -> Result<Self> {
+        Self::new(FieldKind::Property(property, None), Modifier::None)
     }
 
     pub(crate) fn constant(value: u64) -> Result<Self> {
@@ -288,7 +295,7 @@ impl Field {
 
         Ok(Self {
             kind: FieldKind::FirstComm(source),
-            ty: Moment::Comm.ty()?,
+            ty: HitProperty::Comm.ty()?,
             ..self
         })
     }
@@ -303,10 +310,10 @@ impl Field {
     }
 
     /// Returns the property of the hit, if the field is one or is rounded from one.
-    pub(crate) fn as_moment(&self) -> Option<Moment> {
+    pub(crate) fn as_property(&self) -> Option<HitProperty> {
         match &self.kind {
-            FieldKind::Moment(moment, _) => Some(*moment),
-            FieldKind::Rounded(number) => number.as_moment(),
+            FieldKind::Property(property, _) => Some(*property),
+            FieldKind::Rounded(number) => number.as_property(),
             _ => None,
         }
     }
@@ -322,17 +329,23 @@ impl Field {
                 VarKind::Comm => VarKind::String(()),
                 kind => kind,
             },
-            FieldKind::Moment(Moment::Stack, _) => VarKind::Stack(()),
-            FieldKind::Moment(Moment::Comm, _) => VarKind::String(()),
+            FieldKind::Property(HitProperty::Stack, _) => VarKind::Stack(()),
+            FieldKind::Property(HitProperty::Comm, _) => VarKind::String(()),
             FieldKind::Recorded(source) if source.is_stack() => VarKind::Stack(()),
             FieldKind::Recorded(source) if source.is_string() => VarKind::String(()),
             _ => VarKind::Number,
         }
     }
 
+    /// Returns the kind of the value of a field that is no reference. That of a reference is taken
+    /// for a number.
+    pub(super) fn own_kind(&self) -> VarKind {
+        self.var_kind(|_| VarKind::Number)
+    }
+
     /// Returns `true` if the field is a stack. References are not resolved.
     pub(crate) fn is_stack(&self) -> bool {
-        self.var_kind(|_| VarKind::Number) == VarKind::Stack(())
+        self.own_kind() == VarKind::Stack(())
     }
 
     /// Returns `true` if the field is a time in microseconds.
@@ -368,10 +381,10 @@ impl Field {
 
     /// Returns the number of words of the field as a key.
     pub(crate) fn key_words(&self) -> usize {
-        let bytes = match self.var_kind(|_| VarKind::Number) {
+        let bytes = match self.own_kind() {
             VarKind::Number => return 1,
             VarKind::Stack(()) => return STACK_DEPTH,
-            _ if self.as_moment() == Some(Moment::Comm) => COMM_LEN,
+            _ if self.as_property() == Some(HitProperty::Comm) => COMM_LEN,
             _ => self.ty.size as usize,
         };
 
@@ -385,8 +398,8 @@ impl Field {
             FieldKind::Recorded(source) | FieldKind::FirstComm(source) => {
                 alone(source.name.to_bytes())
             }
-            FieldKind::Moment(_, Some(name)) => alone(name.to_bytes()),
-            FieldKind::Moment(moment, None) => alone(moment.name()),
+            FieldKind::Property(_, Some(name)) => alone(name.to_bytes()),
+            FieldKind::Property(property, None) => alone(property.name()),
             FieldKind::Rounded(number) => number.label(refs),
             FieldKind::Expr(expr) => alone(expr.text.to_bytes()),
             FieldKind::Ref(i) | FieldKind::Alias(i) => match refs.get(*i) {
@@ -431,7 +444,7 @@ impl Field {
                 out.put(source.name.to_bytes());
                 out.put(b".stacktrace");
             }
-            None => out.put(Moment::Stack.name()),
+            None => out.put(HitProperty::Stack.name()),
         }
     }
 
@@ -441,8 +454,8 @@ impl Field {
             out.put(var.name.to_bytes());
             out.put(b"=");
         }
-        match self.as_moment() {
-            Some(moment @ (Moment::Cpu | Moment::Comm)) => out.put(moment.name()),
+        match self.as_property() {
+            Some(property @ (HitProperty::Cpu | HitProperty::Comm)) => out.put(property.name()),
             _ => self.write_base(out, refs),
         }
         if self.modifier != Modifier::Stacktrace {

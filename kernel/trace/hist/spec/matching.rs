@@ -16,8 +16,7 @@ use super::{
         Source, //
     },
     FieldVar,
-    Spec,
-    VarKind, //
+    Spec, //
 };
 use crate::command::{
     action::ActionClause,
@@ -63,23 +62,23 @@ impl Spec {
 
     /// Returns `true` if the first keys of this histogram can be those of `other`: each pair are
     /// both numbers, strings or stacks.
-    pub(crate) fn has_keys_of(&self, other: &Self) -> bool {
-        let kind = |key: &Field| key.var_kind(|_| VarKind::Number);
-
+    pub(crate) fn keys_are_compatible_with(&self, other: &Self) -> bool {
         self.n_keys() >= other.n_keys()
             && self
                 .keys()
                 .iter()
                 .zip(other.keys())
-                .all(|(a, b)| kind(a) == kind(b))
+                .all(|(a, b)| a.own_kind() == b.own_kind())
     }
 
     /// Returns `true` if the keys have the types of those of `other`.
-    pub(crate) fn has_keys_like(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_key_types(&self, other: &Self) -> bool {
         self.n_keys() == other.n_keys()
-            && self.keys().iter().zip(other.keys()).all(|(a, b)| {
-                *a.ty.name == *b.ty.name && a.ty.size == b.ty.size && a.ty.signed == b.ty.signed
-            })
+            && self
+                .keys()
+                .iter()
+                .zip(other.keys())
+                .all(|(a, b)| a.ty.is_same(&b.ty))
     }
 }
 
@@ -104,7 +103,7 @@ fn same_field((a, new): (&Field, &Spec), (b, old): (&Field, &Spec)) -> bool {
             (FieldKind::Recorded(a), FieldKind::Recorded(b))
             | (FieldKind::FirstComm(a), FieldKind::FirstComm(b)) => same_source(a, b),
             // By any name.
-            (FieldKind::Moment(a, _), FieldKind::Moment(b, _)) => a == b,
+            (FieldKind::Property(a, _), FieldKind::Property(b, _)) => a == b,
             (FieldKind::Const(a), FieldKind::Const(b)) => a == b,
             (FieldKind::Ref(a), FieldKind::Ref(b)) | (FieldKind::Alias(a), FieldKind::Alias(b)) => {
                 same_ref((*a, new), (*b, old))
@@ -133,10 +132,5 @@ fn same_ref((a, new): (usize, &Spec), (b, old): (usize, &Spec)) -> bool {
 }
 
 fn same_source(a: &Source, b: &Source) -> bool {
-    *a.name == *b.name
-        && *a.ty.name == *b.ty.name
-        && a.ty.size == b.ty.size
-        && a.ty.signed == b.ty.signed
-        && a.offset == b.offset
-        && a.kind == b.kind
+    *a.name == *b.name && a.ty.is_same(&b.ty) && a.offset == b.offset && a.kind == b.kind
 }

@@ -31,8 +31,8 @@ mod tests {
     }
 
     /// Returns the error and its column.
-    fn fault(text: &[u8]) -> Option<(Error, Option<(ErrorKind, usize)>)> {
-        parse(text).err().map(|fault| (fault.errno, fault.entry))
+    fn error(text: &[u8]) -> Option<(Error, Option<(ErrorKind, usize)>)> {
+        parse(text).err().map(|error| (error.errno, error.entry))
     }
 
     /// Returns `true` if an `EINVAL` is logged with this kind where `wrong` is last in the text.
@@ -42,11 +42,11 @@ mod tests {
             .rposition(|some| some == wrong)
             .unwrap_or(usize::MAX);
 
-        fault(text) == Some((EINVAL, Some((kind, AT.wrapping_add(at)))))
+        error(text) == Some((EINVAL, Some((kind, AT.wrapping_add(at)))))
     }
 
-    fn words(pieces: &[Span<'_>], expected: &[&[u8]]) -> bool {
-        pieces.len() == expected.len() && pieces.iter().zip(expected).all(|(a, b)| a.is(b))
+    fn words(spans: &[Span<'_>], expected: &[&[u8]]) -> bool {
+        spans.len() == expected.len() && spans.iter().zip(expected).all(|(a, b)| a.is(b))
     }
 
     #[test]
@@ -91,9 +91,9 @@ mod tests {
             ErrorKind::InvalidSubsysEvent,
             b"none"
         ));
-        assert_eq!(fault(b"onmax($lat"), Some((EINVAL, None)));
-        assert_eq!(fault(b"onchange($lat"), Some((EINVAL, None)));
-        assert_eq!(fault(b"onless($lat).syn($a)"), Some((EINVAL, None)));
+        assert_eq!(error(b"onmax($lat"), Some((EINVAL, None)));
+        assert_eq!(error(b"onchange($lat"), Some((EINVAL, None)));
+        assert_eq!(error(b"onless($lat).syn($a)"), Some((EINVAL, None)));
     }
 
     #[test]
@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn wrong_actions() {
         let none = Some((EINVAL, Some((ErrorKind::ActionNotFound, 0))));
-        assert_eq!(fault(b"onmax($x)"), none);
-        assert_eq!(fault(b"onmax($x).syn"), none);
+        assert_eq!(error(b"onmax($x)"), none);
+        assert_eq!(error(b"onmax($x).syn"), none);
 
         let param = ErrorKind::InvalidParam;
         assert!(wrong(b"onmax($x).syn(ab,c)", param, b"c)"));
@@ -189,7 +189,7 @@ mod tests {
                 assert_eq!(parse(&text).map_err(|f| f.errno)?.params.len(), n);
             } else {
                 let expected = Some((EINVAL, Some((ErrorKind::TooManyParams, 0))));
-                assert_eq!(fault(&text), expected);
+                assert_eq!(error(&text), expected);
             }
         }
         Ok(())

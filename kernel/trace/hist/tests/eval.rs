@@ -83,13 +83,7 @@ mod tests {
     use super::*;
     use crate::{
         hit::{
-            eval::{
-                apply,
-                load,
-                Eval, //
-            },
-            key::convert,
-            text::{
+            blob::{
                 comm_words,
                 copy_array,
                 copy_stack,
@@ -100,6 +94,12 @@ mod tests {
                 relative_field,
                 static_field, //
             },
+            eval::{
+                apply,
+                load,
+                Eval, //
+            },
+            key::convert, //
         },
         program::{
             op::{
@@ -265,21 +265,21 @@ mod tests {
 
     #[test]
     fn time_stamps() -> Result {
-        let mut moment = Fake::new(&[]);
-        moment.time = 1_499;
-        let time = |moment: &Fake<'_>, usecs: bool| {
+        let mut context = Fake::new(&[]);
+        context.time = 1_499;
+        let time = |context: &Fake<'_>, usecs: bool| {
             let code = code(&[], usecs)?;
-            let eval = Eval::new(moment, &code);
+            let eval = Eval::new(context, &code);
 
             Ok::<u64, Error>(eval.value(&Value::Leaf(Leaf::Time), &[]))
         };
 
-        assert_eq!(time(&moment, false)?, 1_499);
-        assert_eq!(time(&moment, true)?, 1);
-        moment.time = 1_500;
-        assert_eq!(time(&moment, true)?, 2);
-        moment.clock_in_ns = false;
-        assert_eq!(time(&moment, true)?, 1_500);
+        assert_eq!(time(&context, false)?, 1_499);
+        assert_eq!(time(&context, true)?, 1);
+        context.time = 1_500;
+        assert_eq!(time(&context, true)?, 2);
+        context.clock_in_ns = false;
+        assert_eq!(time(&context, true)?, 1_500);
         Ok(())
     }
 
@@ -306,9 +306,9 @@ mod tests {
                 right: Leaf::Cpu,
             },
         ];
-        let moment = Fake::new(&[]);
+        let context = Fake::new(&[]);
         let code = code(&steps, false)?;
-        let eval = Eval::new(&moment, &code);
+        let eval = Eval::new(&context, &code);
 
         assert_eq!(eval.value(&Value::Steps { from: 1, to: 3 }, &[0, 14]), 20);
         // There is no such slot, and there are no such steps: no program has them.

@@ -32,7 +32,7 @@ mod tests {
             Expr,
             Field,
             FieldKind,
-            Moment,
+            HitProperty,
             Source,
             Type, //
         },
@@ -57,7 +57,7 @@ mod tests {
         match root(text) {
             Root::Atom => parse_u64(text.bytes()),
             Root::Negation => {
-                let inner = negated(text).map_err(|fault| fault.errno)?;
+                let inner = negated(text).map_err(|error| error.errno)?;
                 fold(Operator::Minus, 0, eval(inner, depth)?)
             }
             Root::Binary {
@@ -152,8 +152,8 @@ mod tests {
     fn negations() {
         assert!(negated(span("-(a+b)")).is_ok_and(|inner| inner.is(b"a+b") && inner.at() == 2));
         assert!(negated(span("-()")).is_ok_and(|inner| inner.is_empty()));
-        let fault = ParseError::new(ErrorKind::UnaryMinusSubexpr, span("-(1)+2").from(2));
-        assert!(negated(span("-(1)+2")).is_err_and(|found| found == fault));
+        let error = ParseError::new(ErrorKind::UnaryMinusSubexpr, span("-(1)+2").from(2));
+        assert!(negated(span("-(1)+2")).is_err_and(|found| found == error));
         for text in ["-a", "-(a", "-a)", "-"] {
             assert!(negated(span(text)).is_err_and(|found| found == ParseError::from(EINVAL)));
         }
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_the_moment() -> Result {
+    fn properties_of_hits() -> Result {
         for (label, func, ty, size) in [
             ("hitcount", "counter", "u64", 8),
             ("common_timestamp", "timestamp", "u64", 8),
@@ -382,8 +382,8 @@ mod tests {
                 STACK_SIZE as u32,
             ),
         ] {
-            let moment = Moment::by_name(label.as_bytes()).ok_or(EINVAL)?;
-            let field = Field::moment(moment)?;
+            let property = HitProperty::by_name(label.as_bytes()).ok_or(EINVAL)?;
+            let field = Field::property(property)?;
 
             assert!(is_function(&field, func));
             assert_eq!(field.ty.size, size);
@@ -419,11 +419,17 @@ mod tests {
         assert!(field.ty.signed && reads(&field, b"field.log2=3"));
         assert!(reads(&number(Modifier::Avg)?, b"field.avg"));
 
-        let field = Field::new(FieldKind::Moment(Moment::HitCount, None), Modifier::Log2)?;
+        let field = Field::new(
+            FieldKind::Property(HitProperty::HitCount, None),
+            Modifier::Log2,
+        )?;
         assert!(is_function(&field, "log2"));
         assert!(reads(&field, b"hitcount.log2"));
 
-        let field = Field::new(FieldKind::Moment(Moment::Timestamp, None), Modifier::Usecs)?;
+        let field = Field::new(
+            FieldKind::Property(HitProperty::Timestamp, None),
+            Modifier::Usecs,
+        )?;
         assert!(field.is_usecs(&[]) && reads(&field, b"common_timestamp.usecs"));
 
         assert!(reads(&number(Modifier::SymOffset)?, b"field.sym-offset"));
@@ -433,7 +439,10 @@ mod tests {
 
         // Of stacks the text says only what has been written.
         let stack = |modifier| recorded(RecordKind::Stacktrace, 4, false, modifier);
-        assert!(reads(&Field::moment(Moment::Stack)?, b"common_stacktrace"));
+        assert!(reads(
+            &Field::property(HitProperty::Stack)?,
+            b"common_stacktrace"
+        ));
         assert!(reads(&stack(Modifier::Stacktrace)?, b"field.stacktrace"));
         assert!(reads(&stack(Modifier::None)?, b"field"));
         Ok(())
@@ -441,7 +450,7 @@ mod tests {
 
     #[test]
     fn expression_texts() -> Result {
-        let time = FieldKind::Moment(Moment::Timestamp, None);
+        let time = FieldKind::Property(HitProperty::Timestamp, None);
         let expr = Field::expression(Expr {
             operator: Operator::Minus,
             left: Field::new(time, Modifier::Usecs)?,

@@ -2,7 +2,7 @@
 
 //! Tests of the map.
 
-mod keys;
+mod key_arena;
 mod reuse;
 mod sort;
 mod spread;

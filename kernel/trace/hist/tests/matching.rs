@@ -22,7 +22,7 @@ mod tests {
                 Expr,
                 Field,
                 FieldKind,
-                Moment,
+                HitProperty,
                 Source,
                 Type, //
             },
@@ -102,7 +102,7 @@ mod tests {
     fn spec() -> Result<Spec> {
         let mut fields = KVec::new();
 
-        fields.push(Field::moment(Moment::HitCount)?, GFP_KERNEL)?;
+        fields.push(Field::property(HitProperty::HitCount)?, GFP_KERNEL)?;
         fields.push(number(b"len", Modifier::None)?, GFP_KERNEL)?;
         fields.push(number(b"pid", Modifier::None)?, GFP_KERNEL)?;
         Ok(Spec {

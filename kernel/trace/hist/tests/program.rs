@@ -71,7 +71,7 @@ use crate::{
             Expr,
             Field,
             FieldKind,
-            Moment,
+            HitProperty,
             Source,
             Type, //
         },
@@ -184,7 +184,7 @@ fn spec() -> Result<Spec> {
         n_map_vars: VARS_MAX,
     };
 
-    add(&mut spec, Field::moment(Moment::HitCount)?)?;
+    add(&mut spec, Field::property(HitProperty::HitCount)?)?;
     Ok(spec)
 }
 
@@ -245,18 +245,18 @@ fn hist_with(spec: Spec, owners: &[Arc<Histogram>]) -> Result<Arc<Histogram>> {
 }
 
 /// Counts a hit, and returns the actions that are to run, or `None` if the hit was not counted.
-fn hit<M: HitContext>(hist: &Histogram, moment: &M) -> Result<Option<u32>> {
+fn hit<M: HitContext>(hist: &Histogram, context: &M) -> Result<Option<u32>> {
     let pool = ScratchRef::new()?;
     let mut buffer = pool.enter().ok_or(EBUSY)?;
 
     buffer.fill(0x5a5a_5a5a_5a5a_5a5a);
-    save_stack(hist, moment, &mut buffer);
+    save_stack(hist, context, &mut buffer);
     let mut scratch = Scratch::new(&mut buffer, hist.map.layout().key_words).ok_or(EINVAL)?;
 
     let recorded = if hist.program.path == HitPath::LargeOpen {
-        record::<true, true, _>(hist, moment, &mut scratch)
+        record::<true, true, _>(hist, context, &mut scratch)
     } else {
-        record::<true, false, _>(hist, moment, &mut scratch)
+        record::<true, false, _>(hist, context, &mut scratch)
     };
 
     Ok(recorded.map(|(_, run)| run))
@@ -275,7 +275,7 @@ fn error(spec: &Spec) -> Option<Error> {
 /// Creates the histogram `keys=id:ts=common_timestamp`.
 fn stamps() -> Result<Arc<Histogram>> {
     let mut spec = spec()?;
-    let time = Field::moment(Moment::Timestamp)?;
+    let time = Field::property(HitProperty::Timestamp)?;
 
     add(&mut spec, var(time, 0)?)?;
     add_key(&mut spec, word(0)?)?;
@@ -315,8 +315,8 @@ mod tests {
     #[test]
     fn keys_have_places() -> Result {
         let mut spec = spec()?;
-        let comm = Field::moment(Moment::Comm)?;
-        let stack = Field::moment(Moment::Stack)?;
+        let comm = Field::property(HitProperty::Comm)?;
+        let stack = Field::property(HitProperty::Stack)?;
 
         add_key(&mut spec, comm)?;
         add_key(&mut spec, number(4, 2, true, Modifier::None)?)?;

@@ -560,20 +560,20 @@ dev_plain_snapshot__is_busy() {
 	return $rc
 }
 
-helper_command='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
+auto_created_command='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
 
-# Others refer to the helper when the one that it was made for goes.
-dev_helper_goes__with_the_last_reference() {
+# Others refer to the auto-created histogram when the one that it was created for goes.
+dev_auto_created_removal__with_the_last_reference() {
 	need_rust 'the kernel warns' || return
 	fresh && made_synth 'syn u64 lat; s32 delta' && ok num hist:keys=id:st=total || return
-	ok pair "$helper_command" && ok text 'hist:keys=id:vals=$synthetic_delta' && ok pair "!$helper_command" || return
+	ok pair "$auto_created_command" && ok text 'hist:keys=id:vals=$synthetic_delta' && ok pair "!$auto_created_command" || return
 	same "$(triggers num | wc -l)" 2 && ok text '!hist:keys=id:vals=$synthetic_delta' && same "$(triggers num | wc -l)" 1
 }
 
-dev_helper_command__with_a_long_filter() {
+dev_auto_created_command__with_a_long_filter() {
 	local ids
 	ids=$(printf ' || id == %d' $(seq 100 140))
-	fresh && made_synth 'syn u64 lat; s32 delta' && ok num "hist:keys=id:st=total if id == 1$ids" && ok pair "$helper_command" || return
+	fresh && made_synth 'syn u64 lat; s32 delta' && ok num "hist:keys=id:st=total if id == 1$ids" && ok pair "$auto_created_command" || return
 	q mixed num 1 5 10 a pair 1 0 17
 	records_are 'syn: lat=7 delta=5'
 }
@@ -645,8 +645,8 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_remove_named__keeps_the_unnamed dev_join_named__with_a_snapshot \
 	dev_named_pins__every_instance dev_same_variable__by_two_handlers dev_clock_kept__records_stay \
 	dev_text_change__each_new_text dev_stack_header__a_line_of_its_own dev_plain_snapshot__is_busy \
-	dev_helper_goes__with_the_last_reference \
-	dev_helper_command__with_a_long_filter dev_losses_counted__deep_chain dev_hist_cgroup__accounted \
+	dev_auto_created_removal__with_the_last_reference \
+	dev_auto_created_command__with_a_long_filter dev_losses_counted__deep_chain dev_hist_cgroup__accounted \
 	dev_named_event_gone__the_other_stays
 rc=$?
 "$UEDRIVE" --reset || rc=1

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Odd commands, and what happens around histograms: names that are shared, modules
-# that go, helpers of stacks. The names of those that fail on the C implementation
-# begin with dev_ and the name of the row of Documentation/trace/rust/deviations.rst.
+# that go, auto-created histograms with stacks. The names of those that fail on the C
+# implementation begin with dev_ and the name of the row of
+# Documentation/trace/rust/deviations.rst.
 # shellcheck disable=SC2016 # $variables of histograms
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -133,7 +134,7 @@ dev_print_variable__qualified() {
 	return $rc
 }
 
-# A helper on that event, and its variable.
+# An auto-created histogram on that event, and its variable.
 dev_print_variable__parameter() {
 	local f=events/ftrace/print rc=0
 	fresh && made_synth 'mark u64 ip' && on $f hist:keys=common_pid || return
@@ -154,7 +155,7 @@ dev_sym_offset__as_written() {
 }
 
 # A field of another event, of which there is a histogram with the same stack.
-dev_stack_helper__made() {
+dev_auto_created_stack__made() {
 	fresh && made_synth 'by_stack u32 part; u32 who' || return
 	ok pair hist:keys=common_stacktrace && ok num 'hist:keys=common_stacktrace:onmatch(user_events.pair).by_stack(part,id)' || return
 	trigger_is pair 'hist:keys=common_stacktrace:vals=hitcount:sort=hitcount:size=2048 [active]
@@ -197,7 +198,7 @@ dev_no_addresses__save_of_a_variable() {
 
 run_tests shared_time_stamps long_chain read_once_together dev_module_stays__while_there_is_a_histogram \
 	dev_cut_expression__refused dev_cut_expression__qualified dev_wide_buckets__shown dev_rounded_hitcount__named dev_negated_rounding__accepted \
-	dev_print_variable__qualified dev_print_variable__parameter dev_sym_offset__as_written dev_stack_helper__made \
+	dev_print_variable__qualified dev_print_variable__parameter dev_sym_offset__as_written dev_auto_created_stack__made \
 	dev_recorded_stack__of_the_first_event dev_stack_bounds__one_row dev_no_addresses__save_of_a_variable
 rc=$?
 "$UEDRIVE" --reset || rc=1

@@ -262,16 +262,16 @@ last_command() {
 $(entry pair "Couldn't find field" 'hist:keys=id:vals=wrong2 if id > 1' 'wrong2 if id > 1')"
 }
 
-# The helper of a field of another event stayed.
-helper_stayed() {
+# The auto-created histogram of a field of another event stayed.
+auto_created_stayed() {
 	local c='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
 	fresh && made_synth 'syn u64 lat; s32 delta' && ok num hist:keys=id:st=total && ok pair "$c" || return
 	same "$(triggers num | wc -l)" 2 && ok pair "!$c" && same "$(triggers num | wc -l)" 1 && ok num '!hist:keys=id:st=total' &&
 		trigger_is num 'num: no trigger'
 }
 
-# The command that needs the helper fails after that was made.
-helper_of_a_failure() {
+# The command that needs the auto-created histogram fails after that was created.
+auto_created_of_a_failure() {
 	local c='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
 	fresh && made_synth 'syn u64 lat; s32 delta' && ok num hist:keys=id:st=total || return
 	same "$(put $E/pair/trigger "$c:onmax(\$lat).save(nosuch)")" 'Invalid argument' &&
@@ -494,7 +494,7 @@ too_long_for_perf() {
 run_tests bad_named named_orders reference_only open_while_removed \
 	read_after_removal read_on_after_removal long_names modifier_of_nothing many_parameters string_operands \
 	character_arrays modifiers_of_values order_of_operators variable_used_twice \
-	sorted_by_each_type malformed last_command helper_stayed helper_of_a_failure \
+	sorted_by_each_type malformed last_command auto_created_stayed auto_created_of_a_failure \
 	long_expressions soft_mode large_keys_and_variables misses_of_a_full_map \
 	interrupted_insertion malformed_definitions two_writers user_strings synthetic_types stack_chain \
 	format_and_perf too_long_for_perf

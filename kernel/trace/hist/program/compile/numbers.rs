@@ -22,7 +22,7 @@ use crate::{
         Expr,
         Field,
         FieldKind,
-        Moment,
+        HitProperty,
         Source, //
     },
 };
@@ -53,12 +53,12 @@ impl Compiler<'_> {
 
         match &field.kind {
             FieldKind::Recorded(source) => recorded(source),
-            FieldKind::Moment(Moment::HitCount, _) => Ok(Leaf::Const(1)),
-            FieldKind::Moment(Moment::Timestamp, _) => Ok(Leaf::Time),
-            FieldKind::Moment(Moment::Cpu, _) => Ok(Leaf::Cpu),
+            FieldKind::Property(HitProperty::HitCount, _) => Ok(Leaf::Const(1)),
+            FieldKind::Property(HitProperty::Timestamp, _) => Ok(Leaf::Time),
+            FieldKind::Property(HitProperty::Cpu, _) => Ok(Leaf::Cpu),
             FieldKind::Const(n) => Ok(Leaf::Const(*n)),
             FieldKind::Ref(idx) | FieldKind::Alias(idx) => {
-                self.spec.refs.get(*idx).ok_or(EINVAL)?;
+                self.spec.var_ref(*idx)?;
                 Ok(Leaf::Slot(index(*idx)?))
             }
             FieldKind::Rounded(number) => {
@@ -80,9 +80,8 @@ impl Compiler<'_> {
                 self.step(op, left, Leaf::Const(right), register)
             }
             FieldKind::Expr(expr) => self.operation(expr, register, depth),
-            FieldKind::Moment(Moment::Comm | Moment::Stack, _) | FieldKind::FirstComm(_) => {
-                Err(EINVAL)
-            }
+            FieldKind::Property(HitProperty::Comm | HitProperty::Stack, _)
+            | FieldKind::FirstComm(_) => Err(EINVAL),
         }
     }
 

@@ -11,20 +11,20 @@ use super::{
 use crate::{
     histogram::Histogram,
     limits::{
-        TEXTS_MAX,
+        BLOBS_MAX,
         VARS_MAX, //
     },
     map::VarSet,
     program::{
         op::{
+            BlobOrigin,
+            BlobSlot,
+            BlobVar,
+            KeptBlob,
             KeptNumber,
-            KeptText,
             NumberVar,
-            ReferredText,
-            ReferredVar,
-            TextOrigin,
-            TextSlot,
-            TextVar, //
+            ReferredBlob,
+            ReferredVar, //
         },
         ReferredHist,
         VarPlace, //
@@ -33,7 +33,7 @@ use crate::{
         field::{
             Field,
             FieldKind,
-            Moment, //
+            HitProperty, //
         },
         HistogramId,
         Owner,
@@ -69,7 +69,7 @@ impl Compiler<'_> {
             self.keep(save.var.idx, self.spec.var_kind(&save.val))?;
         }
         for track in self.spec.actions.iter().filter_map(|a| a.track.as_ref()) {
-            // The value of a text is a number that stands for it.
+            // The value of a blob is a number that stands for it.
             self.keep(track.var.idx, VarKind::Number)?;
         }
         for field_var in &self.spec.field_vars {
@@ -81,7 +81,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Resolves a reference to a variable of another histogram, which has a slot. Returns the text
+    /// Resolves a reference to a variable of another histogram, which has a slot. Returns the blob
     /// of the scratch memory that it also has if it is a string or a stack.
     fn reference(&mut self, var_ref: &VarRef, id: HistogramId) -> Result<Option<u32>> {
         let mut owners = self.owners.iter();
@@ -93,17 +93,17 @@ impl Compiler<'_> {
         let read = ReferredVar {
             place: index(var)?,
             slot: index(self.refs.len())?,
-            text: kept
+            blob: kept
                 .zip(scratch)
-                .map(|(at, scratch)| ReferredText { at, scratch }),
+                .map(|(at, scratch)| ReferredBlob { at, scratch }),
         };
         let source = self.source(hist)?;
 
         if var_ref.read_once {
             source.once = source.once.with(var);
         }
-        source.plain &= read.text.is_none();
-        source.plain_reusing &= read.text.is_none();
+        source.plain &= read.blob.is_none();
+        source.plain_reusing &= read.blob.is_none();
         source.reads.push(read, GFP_KERNEL)?;
         Ok(scratch)
     }
@@ -116,7 +116,7 @@ impl Compiler<'_> {
             Some(i) => i,
             None => {
                 // The other one may have fewer keys: then the first ones are looked up.
-                if !self.spec.has_keys_of(&hist.spec) {
+                if !self.spec.keys_are_compatible_with(&hist.spec) {
                     return Err(EINVAL);
                 }
 
@@ -171,17 +171,22 @@ impl Compiler<'_> {
         self.put(idx, VarPlace { var, kind })
     }
 
+    /// Returns the blob of the scratch memory that has the value of a reference, if that is a blob.
+    pub(super) fn blob_of_ref(&self, idx: usize) -> Result<Option<u32>> {
+        self.refs.get(idx).copied().ok_or(EINVAL)
+    }
+
     fn new_scratch(&mut self) -> Result<u32> {
         let n = self.n_scratch;
 
-        if n >= TEXTS_MAX {
+        if n >= BLOBS_MAX {
             return Err(EINVAL);
         }
         self.n_scratch = n.wrapping_add(1);
         index(n)
     }
 
-    /// Returns the text of the scratch memory that has the stack that led to the event.
+    /// Returns the blob of the scratch memory that has the stack that led to the event.
     fn stack(&mut self) -> Result<u32> {
         if let Some(stack) = self.stack {
             return Ok(stack);
@@ -192,26 +197,26 @@ impl Compiler<'_> {
         Ok(stack)
     }
 
-    /// Returns the origin of the text of a field, or `None` for a number.
-    pub(super) fn text(&mut self, field: &Field) -> Result<Option<TextOrigin>> {
+    /// Returns the origin of the blob of a field, or `None` for a number.
+    pub(super) fn blob(&mut self, field: &Field) -> Result<Option<BlobOrigin>> {
         Ok(match &field.kind {
             FieldKind::Ref(i) | FieldKind::Alias(i) => {
-                self.refs.get(*i).ok_or(EINVAL)?.map(TextOrigin::Scratch)
+                self.blob_of_ref(*i)?.map(BlobOrigin::Scratch)
             }
-            FieldKind::FirstComm(_) => Some(TextOrigin::FirstComm),
-            FieldKind::Moment(Moment::Comm, _) => Some(TextOrigin::Comm),
-            FieldKind::Moment(Moment::Stack, _) => Some(TextOrigin::Scratch(self.stack()?)),
+            FieldKind::FirstComm(_) => Some(BlobOrigin::FirstComm),
+            FieldKind::Property(HitProperty::Comm, _) => Some(BlobOrigin::Comm),
+            FieldKind::Property(HitProperty::Stack, _) => Some(BlobOrigin::Scratch(self.stack()?)),
             FieldKind::Recorded(source) => {
                 let offset = source.offset;
 
                 match source.kind {
-                    RecordKind::Stacktrace => Some(TextOrigin::Recorded { offset }),
-                    RecordKind::StaticString => Some(TextOrigin::Static {
+                    RecordKind::Stacktrace => Some(BlobOrigin::Recorded { offset }),
+                    RecordKind::StaticString => Some(BlobOrigin::Static {
                         offset,
                         size: source.ty.size,
                     }),
-                    RecordKind::DynString => Some(TextOrigin::Dynamic { offset }),
-                    RecordKind::RelDynString => Some(TextOrigin::Relative { offset }),
+                    RecordKind::DynString => Some(BlobOrigin::Dynamic { offset }),
+                    RecordKind::RelDynString => Some(BlobOrigin::Relative { offset }),
                     _ => None,
                 }
             }
@@ -237,22 +242,22 @@ impl Compiler<'_> {
         let mut refs = self.spec.refs.iter();
         let reference = refs.position(|r| r.owner == Owner::Own && r.var_idx == idx);
 
-        if let Some(text) = self.text(field)? {
-            let scratch = match (reference, text) {
+        if let Some(blob) = self.blob(field)? {
+            let scratch = match (reference, blob) {
                 (None, _) => None,
-                (_, TextOrigin::Scratch(scratch)) => Some(scratch),
+                (_, BlobOrigin::Scratch(scratch)) => Some(scratch),
                 _ => Some(self.new_scratch()?),
             };
-            let var = TextVar {
-                text,
-                scratch: scratch.filter(|scratch| text != TextOrigin::Scratch(*scratch)),
-                kept: kept_text(place)?,
+            let var = BlobVar {
+                blob,
+                scratch: scratch.filter(|scratch| blob != BlobOrigin::Scratch(*scratch)),
+                kept: kept_blob(place)?,
             };
 
             if let Some(resolved) = reference.and_then(|n| self.refs.get_mut(n)) {
                 *resolved = scratch;
             }
-            self.program.texts.push(var, GFP_KERNEL)?;
+            self.program.blobs.push(var, GFP_KERNEL)?;
             return Ok(());
         }
 
@@ -280,23 +285,23 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the form of a text in an element, or `None` for a number.
-fn kept(kind: VarKind<usize>) -> Result<Option<TextSlot>> {
+/// Returns the form of a blob in an element, or `None` for a number.
+fn kept(kind: VarKind<usize>) -> Result<Option<BlobSlot>> {
     Ok(match kind {
         VarKind::Number => None,
-        VarKind::Comm => Some(TextSlot::Comm),
-        VarKind::String(n) => Some(TextSlot::String(index(n)?)),
-        VarKind::Stack(n) => Some(TextSlot::Stack(index(n)?)),
+        VarKind::Comm => Some(BlobSlot::Comm),
+        VarKind::String(n) => Some(BlobSlot::String(index(n)?)),
+        VarKind::Stack(n) => Some(BlobSlot::Stack(index(n)?)),
     })
 }
 
-/// Returns the place of a text in elements, if any.
-pub(super) fn kept_text(place: VarPlace) -> Result<Option<KeptText>> {
+/// Returns the place of a blob in elements, if any.
+pub(super) fn kept_blob(place: VarPlace) -> Result<Option<KeptBlob>> {
     let Some(var) = place.var else {
         return Ok(None);
     };
 
-    Ok(Some(KeptText {
+    Ok(Some(KeptBlob {
         place: index(var)?,
         at: kept(place.kind)?.ok_or(EINVAL)?,
     }))

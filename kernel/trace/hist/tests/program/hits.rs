@@ -14,7 +14,7 @@ mod tests {
         let dynamic = source(0, 4, false, RecordKind::DynString)?;
 
         add_key(&mut spec, recorded(dynamic)?)?;
-        add_key(&mut spec, Field::moment(Moment::Comm)?)?;
+        add_key(&mut spec, Field::property(HitProperty::Comm)?)?;
         add_key(&mut spec, number(4, 4, true, Modifier::None)?)?;
         let hist = hist(spec)?;
         // A string of four bytes behind two words; then other bytes.
@@ -43,12 +43,12 @@ mod tests {
     fn stacks_are_keys() -> Result {
         let mut spec = spec()?;
 
-        add_key(&mut spec, Field::moment(Moment::Stack)?)?;
+        add_key(&mut spec, Field::property(HitProperty::Stack)?)?;
         let hist = hist(spec)?;
-        let mut moment = Fake::new(&[]);
+        let mut context = Fake::new(&[]);
 
-        moment.stack = &[11, 12, 13];
-        hit(&hist, &moment)?;
+        context.stack = &[11, 12, 13];
+        hit(&hist, &context)?;
         let rows = hist.map.snapshot()?;
         let key = rows.row(0).ok_or(EINVAL)?.key();
 
@@ -62,7 +62,7 @@ mod tests {
         let mut spec = spec()?;
         let ts = add_ref(&mut spec, owner(stamps), 0, true)?;
         let ts = Field::reference(ts, &spec.refs[ts], false)?;
-        let time = Field::moment(Moment::Timestamp)?;
+        let time = Field::property(HitProperty::Timestamp)?;
 
         add(&mut spec, binary(Operator::Minus, time, ts)?)?;
         add_key(&mut spec, word(0)?)?;
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn what_cannot_be_restored_is_lost() -> Result {
         let mut spec = spec()?;
-        let time = Field::moment(Moment::Timestamp)?;
+        let time = Field::property(HitProperty::Timestamp)?;
 
         spec.reuse = true;
         add(&mut spec, var(time, 0)?)?;
@@ -236,7 +236,7 @@ mod tests {
         let mut one = spec()?;
 
         // The stack, a string, the name of the first task.
-        let stack = Field::moment(Moment::Stack)?;
+        let stack = Field::property(HitProperty::Stack)?;
         let name = word(0)?.into_first_comm()?;
         add(&mut one, var(stack, 0)?)?;
         add(&mut one, var(string(4)?, 1)?)?;
@@ -268,13 +268,13 @@ mod tests {
 
         let mut record = [0; 20];
         record[4..11].copy_from_slice(b"string\0");
-        let mut moment = Fake::new(&record);
-        moment.stack = &[21, 22];
-        assert_eq!(hit(&two, &moment)?, None);
-        hit(&one, &moment)?;
-        moment.comm = *b"another task\0\0\0\0";
-        moment.stack = &[];
-        assert_eq!(hit(&two, &moment)?, Some(0));
+        let mut context = Fake::new(&record);
+        context.stack = &[21, 22];
+        assert_eq!(hit(&two, &context)?, None);
+        hit(&one, &context)?;
+        context.comm = *b"another task\0\0\0\0";
+        context.stack = &[];
+        assert_eq!(hit(&two, &context)?, Some(0));
 
         for (hist, rows) in [(&one, one.map.snapshot()?), (&two, two.map.snapshot()?)] {
             let row = rows.row(0).ok_or(EINVAL)?;
@@ -439,7 +439,7 @@ mod tests {
         Ok(())
     }
 
-    /// A moment whose time is asked for while the element is not locked.
+    /// A context whose time is asked for while the element is not locked.
     struct Unlocked<'a> {
         fake: Fake<'a>,
         hist: &'a Histogram,
@@ -484,19 +484,19 @@ mod tests {
     fn what_is_saved_is_computed_first() -> Result {
         let mut spec = with_actions(true, false, None)?;
 
-        spec.save_vars[0].val = Field::moment(Moment::Timestamp)?;
+        spec.save_vars[0].val = Field::property(HitProperty::Timestamp)?;
         let hist = hist(spec)?;
         let mut record = [0; 28];
 
         record[4] = 9;
-        let moment = Unlocked {
+        let context = Unlocked {
             fake: Fake::new(&record),
             hist: &hist,
             asked: Cell::new(false),
         };
 
-        assert_eq!(hit(&hist, &moment)?, Some(1));
-        assert!(moment.asked.get());
+        assert_eq!(hit(&hist, &context)?, Some(1));
+        assert!(context.asked.get());
         Ok(())
     }
 

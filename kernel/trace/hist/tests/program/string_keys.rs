@@ -23,7 +23,7 @@ mod tests {
             let mut spec = spec()?;
 
             if number_first {
-                add_key(&mut spec, Field::moment(Moment::Cpu)?)?;
+                add_key(&mut spec, Field::property(HitProperty::Cpu)?)?;
             }
             add_key(
                 &mut spec,
@@ -64,7 +64,7 @@ mod tests {
         let mut one = spec()?;
         let name = || -> Result<Field> { recorded(source(0, 4, false, RecordKind::DynString)?) };
 
-        add(&mut one, var(Field::moment(Moment::Timestamp)?, 0)?)?;
+        add(&mut one, var(Field::property(HitProperty::Timestamp)?, 0)?)?;
         add_key(&mut one, name()?)?;
         let one = hist(one)?;
 
@@ -81,12 +81,12 @@ mod tests {
         for len in [0usize, 1, 7, 8, 9, 100, 248, 255] {
             let mut record = [0; 512];
             let record = named(&mut record, &[b'y'; 255][..len])?;
-            let mut moment = Fake::new(record);
+            let mut context = Fake::new(record);
 
-            moment.time = 9;
-            assert_eq!(hit(&two, &moment)?, None);
-            hit(&one, &moment)?;
-            assert_eq!(hit(&two, &moment)?, Some(0));
+            context.time = 9;
+            assert_eq!(hit(&two, &context)?, None);
+            hit(&one, &context)?;
+            assert_eq!(hit(&two, &context)?, Some(0));
         }
         Ok(())
     }
@@ -95,9 +95,9 @@ mod tests {
     fn keys_of_other_sizes_are_found() -> Result {
         // common_comm, and a string of 32 bytes.
         let mut one = spec()?;
-        let time = Field::moment(Moment::Timestamp)?;
+        let time = Field::property(HitProperty::Timestamp)?;
         add(&mut one, var(time, 0)?)?;
-        add_key(&mut one, Field::moment(Moment::Comm)?)?;
+        add_key(&mut one, Field::property(HitProperty::Comm)?)?;
         let one = hist(one)?;
 
         let mut two = spec()?;
@@ -110,10 +110,10 @@ mod tests {
 
         let mut record = [0; 32];
         record[..6].copy_from_slice(b"a task");
-        let mut moment = Fake::new(&record);
-        moment.time = 9;
-        hit(&one, &moment)?;
-        assert_eq!(hit(&two, &moment)?, Some(0));
+        let mut context = Fake::new(&record);
+        context.time = 9;
+        hit(&one, &context)?;
+        assert_eq!(hit(&two, &context)?, Some(0));
         assert_eq!(two.map.snapshot()?.row(0).ok_or(EINVAL)?.sum(1), 9);
 
         let mut other = record;

@@ -22,7 +22,7 @@ use crate::{
         },
         raw::write_escaped, //
     },
-    text_buf::TextBuf,
+    text_buf::TextBuf, //
 };
 
 /// Returns the text that `write` appends.
@@ -76,7 +76,7 @@ fn words(string: &[u8]) -> [u64; 4] {
     words
 }
 
-#[kunit_tests(hist_render)]
+#[kunit_tests(hist_columns)]
 mod cases {
     use super::*;
 

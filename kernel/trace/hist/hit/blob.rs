@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Strings and stacks: finding them in records, copying them.
+//! Blobs, which are strings and stacks: finding them in records, copying them.
 //!
 //! Nothing that a record says about itself is trusted: where a string is, how long it is and how
 //! many addresses a stack has are limited to what is there.
@@ -22,7 +22,7 @@ use crate::{
         cut,
         put_string, //
     },
-    program::op::TextOrigin, //
+    program::op::BlobOrigin, //
 };
 use core::slice;
 
@@ -80,9 +80,9 @@ pub(crate) fn copy_array(to: &mut [u64], from: &[u8]) {
 }
 
 /// Copies a string as [`copy_string`] does, but leaves the words after that of its NUL as they
-/// are, except for the last one. The result is a text as defined by [`TextOrigin`].
+/// are, except for the last one. The result is a blob as defined by [`BlobOrigin`].
 #[inline]
-pub(crate) fn copy_text(to: &mut [u64; STRING_WORDS], from: &[u8]) {
+pub(crate) fn copy_blob(to: &mut [u64; STRING_WORDS], from: &[u8]) {
     let limit = to.len().wrapping_mul(WORD).saturating_sub(1);
 
     if let Some(last) = start_string(to, from, limit).last() {
@@ -96,8 +96,8 @@ pub(crate) fn copy_text(to: &mut [u64; STRING_WORDS], from: &[u8]) {
 fn start_string<'w>(to: &'w mut [u64], from: &[u8], limit: usize) -> slice::IterMut<'w, u64> {
     let mut to = to.iter_mut();
 
-    put_string(&mut to, from.get(..limit).unwrap_or(from), |word, text| {
-        *word = text
+    put_string(&mut to, from.get(..limit).unwrap_or(from), |word, bytes| {
+        *word = bytes
     });
     to
 }
@@ -145,15 +145,15 @@ pub(crate) fn copy_stack(to: &mut [u64], stack: &[u8]) -> usize {
     n
 }
 
-/// Any number: what the hash of a text begins with.
+/// Any number: what the hash of a blob begins with.
 const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// 2^64 divided by the golden ratio.
 const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns a number that represents the words of a text, to detect changes. It is never 0.
+/// Returns a number that represents the words of a blob, to detect changes. It is never 0.
 ///
-/// Two texts with the same number are taken for equal.
+/// Two blobs with the same number are taken for equal.
 pub(crate) fn number_of(words: &[u64]) -> u64 {
     let hash = words.iter().fold(HASH_START, |hash, word| {
         (hash ^ word).wrapping_mul(GOLDEN_RATIO).rotate_left(29)
@@ -163,10 +163,10 @@ pub(crate) fn number_of(words: &[u64]) -> u64 {
 }
 
 /// Returns the words of a string up to that of its NUL.
-pub(crate) fn string_words(text: &[u64]) -> &[u64] {
-    let end = text.iter().position(|word| cut(word.to_ne_bytes()).1);
+pub(crate) fn string_words(string: &[u64]) -> &[u64] {
+    let end = string.iter().position(|word| cut(word.to_ne_bytes()).1);
 
-    end.and_then(|end| text.get(..=end)).unwrap_or(text)
+    end.and_then(|end| string.get(..=end)).unwrap_or(string)
 }
 
 /// Cuts a stack in the scratch memory to the size that fits in a synthetic event: C copies as many
@@ -192,17 +192,17 @@ pub(crate) fn addresses(stack: &[u64; STRING_WORDS]) -> impl Iterator<Item = u64
 /// Writes a string that is a field of the record or the name of the current task, and fills the
 /// rest with zeros.
 #[inline]
-pub(crate) fn string<M: HitContext>(text: TextOrigin, eval: &Eval<'_, M>, to: &mut [u64]) {
-    if text == TextOrigin::Comm {
+pub(crate) fn string<M: HitContext>(origin: BlobOrigin, eval: &Eval<'_, M>, to: &mut [u64]) {
+    if origin == BlobOrigin::Comm {
         let words = comm_words(&eval.context().comm());
 
         for (i, to) in to.iter_mut().enumerate() {
             *to = words.get(i).copied().unwrap_or(0);
         }
     } else {
-        let from = field(text, eval.record());
+        let from = field(origin, eval.record());
 
-        if matches!(text, TextOrigin::Static { .. }) {
+        if matches!(origin, BlobOrigin::Static { .. }) {
             copy_array(to, from);
         } else {
             copy_string(to, from);
@@ -214,36 +214,36 @@ pub(crate) fn string<M: HitContext>(text: TextOrigin, eval: &Eval<'_, M>, to: &m
 /// the rest stays as it was.
 #[inline]
 pub(crate) fn string_start<M: HitContext>(
-    text: TextOrigin,
+    origin: BlobOrigin,
     eval: &Eval<'_, M>,
     to: &mut [u64],
 ) -> usize {
     let words = to.len();
     let size = words.wrapping_mul(WORD);
-    let limit = if matches!(text, TextOrigin::Static { .. }) {
+    let limit = if matches!(origin, BlobOrigin::Static { .. }) {
         size
     } else {
         size.saturating_sub(1)
     };
 
-    words.wrapping_sub(start_string(to, field(text, eval.record()), limit).len())
+    words.wrapping_sub(start_string(to, field(origin, eval.record()), limit).len())
 }
 
-/// Writes a string as [`string`] does, as a text.
+/// Writes a string as [`string`] does, as a blob.
 #[inline]
-pub(crate) fn string_text<M: HitContext>(
-    text: TextOrigin,
+pub(crate) fn string_blob<M: HitContext>(
+    origin: BlobOrigin,
     eval: &Eval<'_, M>,
     to: &mut [u64; STRING_WORDS],
 ) {
-    if text == TextOrigin::Comm {
+    if origin == BlobOrigin::Comm {
         set_comm(to, &eval.context().comm());
     } else {
-        copy_text(to, field(text, eval.record()));
+        copy_blob(to, field(origin, eval.record()));
     }
 }
 
-/// Writes the name of a task as a text.
+/// Writes the name of a task as a blob.
 #[inline]
 pub(crate) fn set_comm(to: &mut [u64; STRING_WORDS], comm: &[u8; COMM_LEN]) {
     [to[0], to[1]] = comm_words(comm);
@@ -252,14 +252,14 @@ pub(crate) fn set_comm(to: &mut [u64; STRING_WORDS], comm: &[u8; COMM_LEN]) {
 
 /// Returns the bytes of a string that is a field of the record.
 #[inline]
-pub(crate) fn field(text: TextOrigin, record: &[u8]) -> &[u8] {
-    match text {
-        TextOrigin::Static { offset, size } => static_field(record, offset, size),
-        TextOrigin::Dynamic { offset } => dynamic_field(record, offset),
-        TextOrigin::Relative { offset } => relative_field(record, offset),
-        TextOrigin::Comm
-        | TextOrigin::FirstComm
-        | TextOrigin::Recorded { .. }
-        | TextOrigin::Scratch(_) => &[],
+pub(crate) fn field(origin: BlobOrigin, record: &[u8]) -> &[u8] {
+    match origin {
+        BlobOrigin::Static { offset, size } => static_field(record, offset, size),
+        BlobOrigin::Dynamic { offset } => dynamic_field(record, offset),
+        BlobOrigin::Relative { offset } => relative_field(record, offset),
+        BlobOrigin::Comm
+        | BlobOrigin::FirstComm
+        | BlobOrigin::Recorded { .. }
+        | BlobOrigin::Scratch(_) => &[],
     }
 }

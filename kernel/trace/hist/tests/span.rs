@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of pieces of a command: what they are cut into, and where each is.
+//! Tests of the spans of a command: what they are cut into, and where each is.
 
 use kernel::{
     prelude::*,
     trace::builtin::dynevent::is_space, //
 };
 
-#[kunit_tests(hist_text)]
+#[kunit_tests(hist_span)]
 mod tests {
     use super::is_space;
     use crate::command::Span;
 
     /// Returns the text of a span and its column.
-    fn seen(piece: Span<'_>) -> (&[u8], usize) {
-        (piece.bytes(), piece.at())
+    fn seen(span: Span<'_>) -> (&[u8], usize) {
+        (span.bytes(), span.at())
     }
 
     #[test]
     fn cutting() {
-        let piece = Span::new(b"abcd", 5);
+        let span = Span::new(b"abcd", 5);
 
-        assert_eq!(seen(piece.from(1)), (&b"bcd"[..], 6));
-        assert_eq!(seen(piece.to(1)), (&b"a"[..], 5));
-        assert_eq!(seen(piece.from(4)), (&b""[..], 9));
+        assert_eq!(seen(span.from(1)), (&b"bcd"[..], 6));
+        assert_eq!(seen(span.to(1)), (&b"a"[..], 5));
+        assert_eq!(seen(span.from(4)), (&b""[..], 9));
         // Less is left than is asked for.
-        assert_eq!(seen(piece.from(9)), (&b""[..], 9));
-        assert_eq!(seen(piece.to(9)), (&b"abcd"[..], 5));
+        assert_eq!(seen(span.from(9)), (&b""[..], 9));
+        assert_eq!(seen(span.to(9)), (&b"abcd"[..], 5));
     }
 
     #[test]
@@ -78,16 +78,16 @@ mod tests {
 
     #[test]
     fn prefixes() {
-        let piece = Span::new(b"onmax($x)", 20);
+        let span = Span::new(b"onmax($x)", 20);
 
         assert_eq!(
-            piece.strip_prefix(b"onmax(").map(seen),
+            span.strip_prefix(b"onmax(").map(seen),
             Some((&b"$x)"[..], 26))
         );
-        assert!(piece.strip_prefix(b"onmatch(").is_none());
-        assert!(piece.is(b"onmax($x)"));
-        assert!(!piece.is(b"onmax"));
-        assert_eq!(piece.find(b'('), Some(5));
+        assert!(span.strip_prefix(b"onmatch(").is_none());
+        assert!(span.is(b"onmax($x)"));
+        assert!(!span.is(b"onmax"));
+        assert_eq!(span.find(b'('), Some(5));
         assert_eq!(Span::new(b"a)b)", 0).rfind(b')'), Some(3));
     }
 

@@ -4,7 +4,7 @@
 
 use kernel::prelude::*;
 
-#[kunit_tests(hist_attrs)]
+#[kunit_tests(hist_clauses)]
 mod tests {
     use super::*;
     use crate::{
@@ -29,13 +29,13 @@ mod tests {
     }
 
     /// Returns the text of a clause and its column.
-    fn seen(piece: Option<Span<'_>>) -> Option<(&[u8], usize)> {
-        piece.map(|piece| (piece.bytes(), piece.at()))
+    fn seen(span: Option<Span<'_>>) -> Option<(&[u8], usize)> {
+        span.map(|span| (span.bytes(), span.at()))
     }
 
     /// Returns `true` if the command fails with `errno` and logs nothing.
     fn fails(text: &str, errno: Error) -> bool {
-        let ok = parse(text).is_err_and(|fault| fault == ParseError::from(errno));
+        let ok = parse(text).is_err_and(|error| error == ParseError::from(errno));
 
         if !ok {
             pr_err!("failed: [{text}]\n");
@@ -57,33 +57,33 @@ mod tests {
             }
         }
 
-        let attrs = CommandClauses::parse(Span::new(&text, PARAMS_AT));
-        let result = attrs.and_then(|attrs| definitions(&attrs.assignments).map(|_| ()));
-        let fault = ParseError {
+        let clauses = CommandClauses::parse(Span::new(&text, PARAMS_AT));
+        let result = clauses.and_then(|clauses| definitions(&clauses.assignments).map(|_| ()));
+        let error = ParseError {
             errno: EINVAL,
             entry: Some((kind, at)),
         };
-        Ok(result == Err(fault))
+        Ok(result == Err(error))
     }
 
     #[test]
     fn all_clauses() -> Result {
         let text =
             "keys=pid:vals=a,b:sort=a:name=x y:clock= mono :size=512:pause:t=$u,v=w:nohitcount";
-        let attrs = parse(text).map_err(|fault| fault.errno)?;
+        let clauses = parse(text).map_err(|error| error.errno)?;
 
-        assert_eq!(seen(Some(attrs.keys)), Some((&b"pid"[..], 10)));
-        assert_eq!(seen(attrs.vals), Some((&b"a,b"[..], 19)));
-        assert_eq!(seen(attrs.sort), Some((&b"a"[..], 28)));
+        assert_eq!(seen(Some(clauses.keys)), Some((&b"pid"[..], 10)));
+        assert_eq!(seen(clauses.vals), Some((&b"a,b"[..], 19)));
+        assert_eq!(seen(clauses.sort), Some((&b"a"[..], 28)));
         // The name is kept with its word.
-        assert_eq!(seen(attrs.name), Some((&b"name=x y"[..], 30)));
-        assert_eq!(seen(attrs.clock), Some((&b"mono"[..], 46)));
-        assert_eq!(attrs.map_bits, Some(9));
-        assert!(attrs.pause && attrs.no_hitcount && !attrs.cont && !attrs.clear);
-        assert_eq!(attrs.assignments.len(), 1);
-        assert_eq!(attrs.actions.len(), 0);
+        assert_eq!(seen(clauses.name), Some((&b"name=x y"[..], 30)));
+        assert_eq!(seen(clauses.clock), Some((&b"mono"[..], 46)));
+        assert_eq!(clauses.map_bits, Some(9));
+        assert!(clauses.pause && clauses.no_hitcount && !clauses.cont && !clauses.clear);
+        assert_eq!(clauses.assignments.len(), 1);
+        assert_eq!(clauses.actions.len(), 0);
 
-        let defs = definitions(&attrs.assignments).map_err(|fault| fault.errno)?;
+        let defs = definitions(&clauses.assignments).map_err(|error| error.errno)?;
         let [t, v] = &defs[..] else {
             return Err(EINVAL);
         };
@@ -95,15 +95,15 @@ mod tests {
 
     #[test]
     fn other_words() -> Result {
-        let attrs = parse("NOHC:values=a:val=b:key=x:keys=y:cont:clear").map_err(|f| f.errno)?;
+        let clauses = parse("NOHC:values=a:val=b:key=x:keys=y:cont:clear").map_err(|f| f.errno)?;
 
-        assert!(attrs.no_hitcount && attrs.cont && attrs.clear && !attrs.pause);
+        assert!(clauses.no_hitcount && clauses.cont && clauses.clear && !clauses.pause);
         // The last one counts.
-        assert!(attrs.keys.is(b"y"));
-        assert!(attrs.vals.is_some_and(|vals| vals.is(b"b")));
-        assert!(parse("keys=a:continue").is_ok_and(|attrs| attrs.cont));
-        assert_eq!(attrs.map_bits, None);
-        assert!(attrs.clock.is_none() && attrs.name.is_none() && attrs.sort.is_none());
+        assert!(clauses.keys.is(b"y"));
+        assert!(clauses.vals.is_some_and(|vals| vals.is(b"b")));
+        assert!(parse("keys=a:continue").is_ok_and(|clauses| clauses.cont));
+        assert_eq!(clauses.map_bits, None);
+        assert!(clauses.clock.is_none() && clauses.name.is_none() && clauses.sort.is_none());
         Ok(())
     }
 
@@ -125,9 +125,9 @@ mod tests {
             assert!(fails(text, EINVAL));
         }
         // An unknown clause is a variable.
-        assert!(parse("keys=a:key_s=b").is_ok_and(|attrs| attrs.assignments.len() == 1));
+        assert!(parse("keys=a:key_s=b").is_ok_and(|clauses| clauses.assignments.len() == 1));
         assert!(parse("keys=a:onmax($x).save(y.buckets=4)")
-            .is_ok_and(|attrs| attrs.actions.is_empty() && attrs.assignments.len() == 1));
+            .is_ok_and(|clauses| clauses.actions.is_empty() && clauses.assignments.len() == 1));
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
             ("keys=a:size=+2048", 11),
             ("keys=a:size=131072", 17),
         ] {
-            assert!(parse(text).is_ok_and(|attrs| attrs.map_bits == Some(bits)));
+            assert!(parse(text).is_ok_and(|clauses| clauses.map_bits == Some(bits)));
         }
         for text in [
             "keys=a:size=0",
@@ -167,12 +167,14 @@ mod tests {
         for _ in 0..ACTIONS_MAX {
             text.extend_from_slice(b":onchange($x).save(y)", GFP_KERNEL)?;
         }
-        let piece = Span::new(&text, PARAMS_AT);
-        assert!(CommandClauses::parse(piece).is_ok_and(|attrs| attrs.actions.len() == ACTIONS_MAX));
+        let span = Span::new(&text, PARAMS_AT);
+        assert!(
+            CommandClauses::parse(span).is_ok_and(|clauses| clauses.actions.len() == ACTIONS_MAX)
+        );
 
         text.extend_from_slice(b":onmax($x).save(y)", GFP_KERNEL)?;
-        let piece = Span::new(&text, PARAMS_AT);
-        assert!(CommandClauses::parse(piece).is_err_and(|fault| fault == ParseError::from(EINVAL)));
+        let span = Span::new(&text, PARAMS_AT);
+        assert!(CommandClauses::parse(span).is_err_and(|error| error == ParseError::from(EINVAL)));
         Ok(())
     }
 
@@ -205,22 +207,22 @@ mod tests {
         let end = PARAMS_AT + text.len();
         {
             let all =
-                CommandClauses::parse(Span::new(&text, PARAMS_AT)).map_err(|fault| fault.errno)?;
-            let defs = definitions(&all.assignments).map_err(|fault| fault.errno)?;
+                CommandClauses::parse(Span::new(&text, PARAMS_AT)).map_err(|error| error.errno)?;
+            let defs = definitions(&all.assignments).map_err(|error| error.errno)?;
             assert_eq!(defs.len(), VARS_MAX);
         }
 
         text.extend_from_slice(b":z=y", GFP_KERNEL)?;
         let result = CommandClauses::parse(Span::new(&text, PARAMS_AT));
         let entry = Some((ErrorKind::TooManyVars, end + 1));
-        assert!(result.is_err_and(|fault| fault.entry == entry));
+        assert!(result.is_err_and(|error| error.entry == entry));
 
         // The same in two clauses: the one that is too many is known by its name.
         let first = Span::new(b"a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8,i=9", 0);
         let second = Span::new(b"j=0,k=1,l=2,m=3,n=4,o=5,p=6,q=7", 100);
         let result = definitions(&[first, second]);
         let entry = Some((ErrorKind::TooManyVars, 128));
-        assert!(result.is_err_and(|fault| fault.entry == entry));
+        assert!(result.is_err_and(|error| error.entry == entry));
         Ok(())
     }
 }

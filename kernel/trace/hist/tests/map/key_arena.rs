@@ -29,7 +29,7 @@ fn key(number: u64, len: usize) -> [u64; WORDS] {
     key
 }
 
-#[kunit_tests(hist_map_keys)]
+#[kunit_tests(hist_map_key_arena)]
 mod tests {
     use super::*;
 
