@@ -143,8 +143,7 @@ TEST_F(past, failed_fork_leaves_the_parent_alone)
 	int status, fd, failed = 0;
 	pid_t pid;
 
-	if (!fault_setup())
-		SKIP(return, "no fault injection in this kernel: see test-debug");
+	NEED_FAULTS();
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "inherited u32 a"));
 	fd = fault_open();
 	ASSERT_LE(0, fd);
@@ -630,8 +629,7 @@ TEST_F(past, failed_enabling_is_undone)
 {
 	int fd, enable, ret, hits = 0;
 
-	if (!fault_setup())
-		SKIP(return, "no fault injection in this kernel: see test-debug");
+	NEED_FAULTS();
 	ASSERT_EQ(0, fault_keep_cmdlines(self->fd, &self->w[8]));
 	ASSERT_EQ(1, ue_reg_index(self->fd, &self->w[0], 0, "failed u32 a"));
 	fd = fault_open();
