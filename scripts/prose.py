@@ -8,8 +8,9 @@
 # promised   A SAFETY comment says who promised: it names the requirement
 #            and the fact that satisfies it.
 # banned     The first sentence of a doc comment has a word of BANNED.
-# private    A comment, a document or the name of a test has an id of a list that
-#            is not part of the tree, such as the 12th row of a list of bugs.
+# private    A comment, a document, the name of a test, of its file or of an event in a
+#            test has an id of a list that is not part of the tree, such as the 12th row
+#            of a list of bugs.
 # noun       The doc comment of a function does not open with a verb in the third
 #            person, such as "Returns", or "Called" of a callback. It has no summary
 #            if it opens with a section.
@@ -50,6 +51,10 @@ CASES = {
     '.sh': re.compile(r'^((?:dev_)?' + TYPES + r'[a-z]\d{1,2}_\w+)\(\)', re.M),
     '.rs': re.compile(r'^\s*fn (' + TYPES + r'[a-z]\d{1,2}_\w+)\(', re.M),
 }
+# Names in the strings and commands of tests, as of events. z0_ is a mark of the fuzzer.
+TESTS = re.compile(r'(?:^tools/testing/selftests/.*|/tests(?:/.*)?)\.(?:[ch]|rs|sh|pl|py)$')
+NAMES = re.compile(r'(?<![\w.%$\\-])(?!x86_|z0_)' + TYPES + r'[a-z]\d{1,2}_[a-z]\w*')
+FILES = re.compile(r'(?:^|/)([a-z]\d{1,3}[-_][^/]*)$')
 FOLDERS = ('rust/macros', 'rust/kernel/trace', 'rust', 'kernel/trace/user_events', 'kernel/trace/hist', 'kernel',
            'samples', 'tools', 'models', 'scripts', 'configs', 'Documentation', '.')
 LIMIT = 0.01
@@ -206,6 +211,12 @@ class Report:
                 problem('noun', f'the doc comment of a function opens with "{item.text.split()[0]}"')
             for m in PRIVATE.finditer(plain):
                 problem('private', f'"{m[0]}" is an id of a list that is not here')
+        if TESTS.search(path):
+            for m in [*NAMES.finditer(text), *FILES.finditer(path)]:
+                line = text.count('\n', 0, m.start()) + 1 if m.re is NAMES else 1
+                count['private'] += 1
+                self.problems.append(('private', 'comment', f'{path}:{line}: "{m[m.lastindex or 0]}" begins with an id '
+                                      'of a list that is not here'))
         for suffix, names in CASES.items():
             if path.endswith(suffix):
                 for m in names.finditer(text):
@@ -258,6 +269,10 @@ def self_test():
         'w.rs noun': ('#(#attrs)*\n///\n/// The end.\n#vis fn #a() {}\n/// Reads.\n///\n/// The rest.\nfn b();\n', 0),
         'x.rs noun': ('#[doc = concat!("Size of `", stringify!(#a), "`.")]\n#hidden\n#vis fn #a();\n', 1),
         'y.rs noun': ('#[doc = "Returns it."]\n/// The rest.\n#[cfg(all(\n    A,\n))]\nfn a();\n', 0),
+        'tools/testing/selftests/a.c private': ('f("a1_ro u32 a", "u:u8_of", "x86_64", "u:b2_in u32 a");\n', 2),
+        'tools/testing/selftests/a/f01-files.sh private': ('echo u:c3_x >dynamic_events\n', 2),
+        'kernel/trace/hist/tests/a.rs private': ('f("a1_ro");\n', 1),
+        'kernel/trace/hist/a.rs private': ('f("a1_ro");\n', 0),
         'z.rs opens': ('#[doc = concat!("Whether it is `", stringify!(#a), "`.")]\nfn a() {}\n', 1),
     }
     bad = 0

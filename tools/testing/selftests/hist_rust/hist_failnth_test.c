@@ -25,12 +25,6 @@
 
 UE_FIXTURE(fail)
 
-#define NEED_FAULTS()							\
-do {									\
-	if (!fault_setup())						\
-		SKIP(return, "no fault injection in this kernel");	\
-} while (0)
-
 static void make_events(struct __test_metadata *_metadata, int fd, volatile uint32_t *w)
 {
 	ASSERT_EQ(0, ue_reg_index(fd, &w[0], 0, "num u32 id; s32 delta; u64 total; char[8] tag"));

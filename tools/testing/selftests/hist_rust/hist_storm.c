@@ -342,9 +342,8 @@ int main(int argc, char **argv)
 	static const storm_part more[] = { write_records, set_triggers, count };
 	storm_part parts[STORM_PARTS_MAX];
 	size_t n = storm_parts(parts, few, sizeof(few) / sizeof(few[0]), more, sizeof(more) / sizeof(more[0]));
-	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad = 0, status, fd;
+	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad, fd;
 	unsigned long hits = 0, sum = 0, dropped = 0;
-	pid_t pids[STORM_PARTS_MAX];
 	volatile uint32_t word = 0;
 	char *text;
 
@@ -361,24 +360,7 @@ int main(int argc, char **argv)
 		for (int kind = BEYOND; kind < KINDS; kind++)
 			storm_did(kind, true);
 	}
-	storm_begin(seconds);
-	for (size_t i = 0; i < n; i++) {
-		pids[i] = fork();
-		if (!pids[i]) {
-			parts[i](i + 1);
-			_exit(0);
-		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		/* Whoever does not come to an end hangs in the kernel. */
-		if (!ue_poll_ms(waitpid(pids[i], &status, WNOHANG) == pids[i], (uint64_t)(seconds + STORM_PATIENCE + 120) * 1000)) {
-			printf("part %zu hangs\n", i);
-			bad = 1;
-		} else if (status) {
-			printf("part %zu ended with 0x%x\n", i, status);
-			bad = 1;
-		}
-	}
+	bad = storm_run(parts, n, seconds, 120);
 	take_once(&hits, &sum);
 	storm_did_many(TAKEN, hits);
 	storm_did_many(SUMMED, sum);

@@ -78,23 +78,21 @@ entry() { # EVENT MESSAGE COMMAND TEXT: the caret is at the last occurrence of T
 	printf 'hist:user_events:%s: error: %s\n  Command: %s\n%*s^' "$1" "$2" "$3" $((11 + ${#before})) ''
 }
 
-# Dynamic events that have to be taken.
-made() { # DEFINITION...
-	local definition
+# Definitions of events that have to be taken.
+taken_by() { # FILE DEFINITION...
+	local file=$1 definition
+	shift
 	for definition; do
-		append dynamic_events "$definition"
+		append "$file" "$definition"
 		same "$definition: $REPLY" "$definition: ok" || return
 	done
 }
 
-# The same for synthetic ones, which are enabled.
+made() { taken_by dynamic_events "$@"; } # DEFINITION...
+
+# The same for synthetic events, which are enabled.
 made_synth() { # DEFINITION...
-	local definition
-	for definition; do
-		append synthetic_events "$definition"
-		same "$definition: $REPLY" "$definition: ok" || return
-	done
-	echo 1 >events/synthetic/enable
+	taken_by synthetic_events "$@" && echo 1 >events/synthetic/enable
 }
 
 # Sets REPLY to the rows of a histogram, as they are, without the last end of a line.

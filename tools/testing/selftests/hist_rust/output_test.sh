@@ -420,7 +420,7 @@ run_poll() {
 	fresh || return
 	: >dynamic_events
 	# shellcheck disable=SC2154
-	same "$(. "$here/compare/seq/f66-poll.sh")" 'ok
+	same "$(. "$here/compare/seq/poll.sh")" 'ok
 start n=0 in=0 pri=0
 hit n=2 in=1 pri=1
 again n=1 in=1 pri=0

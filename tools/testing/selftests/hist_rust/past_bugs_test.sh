@@ -356,7 +356,7 @@ last_hits() { # EVENTDIR
 # all three write to one map. No row is twice, and nobody waits for ever. NMIs alone hit a
 # map of their own.
 interrupted_insertion() {
-	local c=hist:name=m5:keys=common_pid:vals=hitcount:size=128 loop='sleep 60' i e log nmis own=hist:keys=handled
+	local c=hist:name=interrupted:keys=common_pid:vals=hitcount:size=128 loop='sleep 60' i e log nmis own=hist:keys=handled
 	local in='kmem/kmem_cache_alloc irq/softirq_entry timer/timer_expire_entry nmi/nmi_handler'
 	fresh || return
 	for e in $in; do
@@ -369,14 +369,14 @@ interrupted_insertion() {
 	fi
 	i=$(cat /proc/sys/kernel/printk) nmis=$(nmis)
 	# Backtraces are not for the console. A report of the kernel would be, so it is looked for.
-	echo "m5 $$ begins" >/dev/kmsg
+	echo "interrupted_insertion $$ begins" >/dev/kmsg
 	echo 1 >/proc/sys/kernel/printk
 	# Each program is a new key.
 	# shellcheck disable=SC2016
 	beside "$loop" bash -c 'for i in $(seq 110); do /bin/true; done'
 	echo "$i" >/proc/sys/kernel/printk
 	log=$(dmesg)
-	! grep -E 'WARNING: |BUG: |INFO: (rcu|task)' <<<"${log##*"m5 $$ begins"}" || return
+	! grep -E 'WARNING: |BUG: |INFO: (rcu|task)' <<<"${log##*"interrupted_insertion $$ begins"}" || return
 	if [ "$loop" = backtraces ]; then
 		[ "$(nmis)" -gt "$nmis" ] || { echo '# there was no NMI'; return 1; }
 		[ "$(last_hits events/nmi/nmi_handler)" -gt 0 ] || { echo '# no NMI is a hit'; return 1; }

@@ -463,6 +463,20 @@ TEST_F(dev, set_user_event__removals_hold_nobody_up)
 	ASSERT_EQ(0, ue_put(kept, "4096"));
 }
 
+/* Has @n events early_0, early_1 ... whose last process is gone. */
+static void keep_events(struct __test_metadata *_metadata, int n)
+{
+	char desc[32];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
+		EXPECT_EQ(8, first_record(desc, 0));
+	}
+	snprintf(desc, sizeof(desc), "\nActive: %d\nBusy: %d\n", n, n);
+	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), desc)));
+	usleep(300000);
+}
+
 /* A lower limit holds for all that are kept, as soon as the next event loses its last process. */
 TEST_F(dev, set_user_event__bound_lowered)
 {
@@ -470,13 +484,7 @@ TEST_F(dev, set_user_event__bound_lowered)
 	char desc[32];
 
 	ASSERT_EQ(0, ue_put(SET, "early_*"));
-	for (int i = 0; i < 60; i++) {
-		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
-		EXPECT_EQ(8, first_record(desc, 0));
-	}
-	/* The last process of each is gone. */
-	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 60\nBusy: 60\n")));
-	usleep(300000);
+	keep_events(_metadata, 60);
 	ASSERT_EQ(0, ue_put(kept, "5"));
 	usleep(300000);
 	EXPECT_NE(NULL, strstr(ue_slurp(UE_STATUS), "\nActive: 60\n"));
@@ -501,12 +509,7 @@ TEST_F(dev, set_user_event__bound_passes_over)
 	char desc[32];
 
 	ASSERT_EQ(0, ue_put(SET, "early_*"));
-	for (int i = 0; i < 6; i++) {
-		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
-		EXPECT_EQ(8, first_record(desc, 0));
-	}
-	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 6\nBusy: 6\n")));
-	usleep(300000);
+	keep_events(_metadata, 6);
 	for (int i = 0; i < 3; i++) {
 		ASSERT_EQ(0, ue_put(ue_path(UE_EVENTS "/early_%d/trigger", i), "hist:keys=a"));
 	}
@@ -789,8 +792,7 @@ TEST_F_TIMEOUT(dev, set_user_event__failed_allocations, 280)
 	int nth, ret, hits = 0, applied = 0, failed = 0, fd;
 
 	ASSERT_EQ(0, access(SET, F_OK));
-	if (!fault_setup())
-		SKIP(return, "no fault injection in this kernel");
+	NEED_FAULTS();
 	nth = fault_open();
 	ASSERT_EQ(0, fault_keep_cmdlines(self->fd, &self->w[8]));
 

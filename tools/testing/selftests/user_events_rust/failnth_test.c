@@ -17,12 +17,6 @@ UE_FIXTURE(fail)
 /* The fixture of the cases that only hold for the Rust implementation. */
 UE_FIXTURE(dev)
 
-#define NEED_FAULTS()							\
-do {									\
-	if (!fault_setup())						\
-		SKIP(return, "no fault injection in this kernel");	\
-} while (0)
-
 TEST_F_TIMEOUT(fail, open, 120)
 {
 	int nth, fd, hits = 0;

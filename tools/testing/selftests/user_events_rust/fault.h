@@ -23,6 +23,12 @@ static inline bool fault_setup(void)
 	return true;
 }
 
+#define NEED_FAULTS()							\
+do {									\
+	if (!fault_setup())						\
+		SKIP(return, "no fault injection in this kernel");	\
+} while (0)
+
 static inline int fault_open(void)
 {
 	return open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);

@@ -36,24 +36,24 @@ TEST_F(user, files_and_modes)
 		{ UE_STATUS, 0440 },
 		{ UE_DYN, 0640 },
 		{ "/proc/sys/kernel/user_events_max", 0644 },
-		{ UE_EVENTS "/a1/enable", 0640 },
-		{ UE_EVENTS "/a1/filter", 0640 },
-		{ UE_EVENTS "/a1/trigger", 0640 },
-		{ UE_EVENTS "/a1/format", 0440 },
-		{ UE_EVENTS "/a1/id", 0440 },
+		{ UE_EVENTS "/modes/enable", 0640 },
+		{ UE_EVENTS "/modes/filter", 0640 },
+		{ UE_EVENTS "/modes/trigger", 0640 },
+		{ UE_EVENTS "/modes/format", 0440 },
+		{ UE_EVENTS "/modes/id", 0440 },
 		{ UE_EVENTS "/enable", 0640 },
 		{ UE_EVENTS "/filter", 0640 },
 	};
 	struct stat st;
 
-	ASSERT_EQ(0, ue_put(UE_DYN, "u:a1 u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:modes u32 a"));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		ASSERT_EQ(0, stat(files[i].path, &st)) TH_LOG("%s", files[i].path);
 		EXPECT_EQ(files[i].mode, st.st_mode & 07777) TH_LOG("%s", files[i].path);
 		EXPECT_EQ(0, st.st_uid) TH_LOG("%s", files[i].path);
 	}
 	/* The system comes with the first event and goes with the last. */
-	EXPECT_EQ(0, ue_del(self->fd, "a1"));
+	EXPECT_EQ(0, ue_del(self->fd, "modes"));
 	EXPECT_EQ(-ENOENT, access(UE_EVENTS, F_OK) ? -errno : 0);
 	EXPECT_EQ(32768, atoi(ue_slurp("/proc/sys/kernel/user_events_max")));
 }
@@ -76,21 +76,21 @@ TEST_F(user, file_operations)
 	/* All but the writing works on a descriptor for reading. */
 	fd = open(UE_DATA, O_RDONLY);
 	ASSERT_LE(0, fd);
-	EXPECT_EQ(0, ue_reg(fd, &self->w[0], 0, "a1_ro u32 a"));
+	EXPECT_EQ(0, ue_reg(fd, &self->w[0], 0, "read_only u32 a"));
 	EXPECT_EQ(-EBADF, ue_write_u32(fd, 0, 1));
 	EXPECT_EQ(0, ue_unreg(fd, &self->w[0], 0));
 	close(fd);
-	EXPECT_TRUE(ue_gone("a1_ro"));
+	EXPECT_TRUE(ue_gone("read_only"));
 }
 
 TEST_F(user, instances_have_the_event)
 {
-	mkdir(UE_TRACEFS "/instances/ue_a1", 0750);
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a1_in u32 a"));
-	EXPECT_EQ(0, access(UE_TRACEFS "/instances/ue_a1/events/user_events/a1_in/enable", F_OK));
-	EXPECT_EQ(0, ue_del(self->fd, "a1_in"));
-	EXPECT_NE(0, access(UE_TRACEFS "/instances/ue_a1/events/user_events/a1_in/enable", F_OK));
-	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_a1"));
+	mkdir(UE_TRACEFS "/instances/ue_modes", 0750);
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:in_instance u32 a"));
+	EXPECT_EQ(0, access(UE_TRACEFS "/instances/ue_modes/events/user_events/in_instance/enable", F_OK));
+	EXPECT_EQ(0, ue_del(self->fd, "in_instance"));
+	EXPECT_NE(0, access(UE_TRACEFS "/instances/ue_modes/events/user_events/in_instance/enable", F_OK));
+	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_modes"));
 }
 
 /* Numbers and structures. */
@@ -126,7 +126,7 @@ struct reg_case {
 TEST_F(user, registration_is_validated)
 {
 	uint64_t w = (uintptr_t)self->w;
-	const char *good = "a3 u32 a";
+	const char *good = "checked u32 a";
 	static char desc511[512], desc512[513];
 	struct reg_case cases[] = {
 		{ "size 0", 0, 0, 4, 0, w, good, -EINVAL },
@@ -160,9 +160,9 @@ TEST_F(user, registration_is_validated)
 	} arg;
 
 	memset(desc511, 'x', 511);
-	memcpy(desc511, "a3_long u32 ", 12);
+	memcpy(desc511, "longest u32 ", 12);
 	memset(desc512, 'x', 512);
-	memcpy(desc512, "a3_long u32 ", 12);
+	memcpy(desc512, "longest u32 ", 12);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct reg_case *c = &cases[i];
@@ -177,8 +177,8 @@ TEST_F(user, registration_is_validated)
 		/* A failure leaves the output alone, and nothing behind. */
 		EXPECT_EQ(0x1234, arg.reg.write_index) TH_LOG("%s", c->what);
 	}
-	EXPECT_FALSE(ue_exists("a3"));
-	EXPECT_FALSE(ue_exists("a3_long"));
+	EXPECT_FALSE(ue_exists("checked"));
+	EXPECT_FALSE(ue_exists("longest"));
 	EXPECT_EQ(-EFAULT, ue_err(ioctl(self->fd, DIAG_IOCSREG, NULL)));
 
 	/* Longer structures: what this kernel does not know must be 0. */
@@ -219,18 +219,18 @@ TEST_F(user, duplicate_word_and_bit)
 	int other = ue_open();
 
 	ASSERT_LE(0, other);
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a3_q1 u32 a"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "a3_q1 u32 a"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "a3_q2 u32 a"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(other, &self->w[0], 0, "a3_q2 u32 a"));
-	EXPECT_FALSE(ue_exists("a3_q2"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "first u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "first u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "second u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(other, &self->w[0], 0, "second u32 a"));
+	EXPECT_FALSE(ue_exists("second"));
 	/* It is looked at before the name is. */
 	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, NULL));
-	EXPECT_EQ(0, ue_reg(other, &self->w[0], 1, "a3_q2 u32 a"));
-	EXPECT_EQ(0, ue_reg(other, &self->w[1], 0, "a3_q2 u32 a"));
+	EXPECT_EQ(0, ue_reg(other, &self->w[0], 1, "second u32 a"));
+	EXPECT_EQ(0, ue_reg(other, &self->w[1], 0, "second u32 a"));
 	/* Free again after it is unregistered. */
 	EXPECT_EQ(0, ue_unreg(other, &self->w[0], 0));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a3_q3 u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "third u32 a"));
 	close(other);
 }
 
@@ -238,14 +238,14 @@ TEST_F(user, write_index)
 {
 	int other = ue_open();
 
-	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "a3_i0 u32 a"));
-	EXPECT_EQ(1, ue_reg_index(self->fd, &self->w[0], 1, "a3_i1 u32 a"));
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "zeroth u32 a"));
+	EXPECT_EQ(1, ue_reg_index(self->fd, &self->w[0], 1, "first u32 a"));
 	/* The same event on the same file has the index that it had. */
-	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 2, "a3_i0 u32 a"));
-	EXPECT_EQ(2, ue_reg_index(self->fd, &self->w[0], 3, "a3_i2 u32 a"));
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 2, "zeroth u32 a"));
+	EXPECT_EQ(2, ue_reg_index(self->fd, &self->w[0], 3, "second u32 a"));
 	/* Another file counts for itself. */
-	EXPECT_EQ(0, ue_reg_index(other, &self->w[0], 4, "a3_i2 u32 a"));
-	EXPECT_EQ(0, ue_enable("a3_i2", true));
+	EXPECT_EQ(0, ue_reg_index(other, &self->w[0], 4, "second u32 a"));
+	EXPECT_EQ(0, ue_enable("second", true));
 	EXPECT_EQ(8, ue_write_u32(other, 0, 1));
 	EXPECT_EQ(-ENOENT, ue_write_u32(other, 2, 1));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 2, 1));
@@ -253,7 +253,7 @@ TEST_F(user, write_index)
 	/* Unregistering an enable word takes no index away. */
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 3));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 2, 1));
-	EXPECT_EQ(3, ue_records("a3_i2"));
+	EXPECT_EQ(3, ue_records("second"));
 	close(other);
 }
 
@@ -265,35 +265,36 @@ TEST_F(user, event_names)
 		const char *desc;
 		int ret;
 	} cases[] = {
-		{ "a4_plain u32 a", 0 },
-		{ "a4.dot-dash_09 u32 a", 0 },
+		{ "name_plain u32 a", 0 },
+		{ "name.dot-dash_09 u32 a", 0 },
 		{ "1st u32 a", 0 },
-		{ "a4_none", 0 },
-		{ "a4_none ", 0 },
-		{ "a4_empty ;;", 0 },
-		{ "a4_colon: u32 a", -EINVAL },
-		{ "a4_colon:x u32 a", -EINVAL },
-		{ "a4_colon:", -EINVAL },
-		{ ":a4_colon", -EINVAL },
+		{ "name_none", 0 },
+		{ "name_none ", 0 },
+		{ "name_empty ;;", 0 },
+		{ "name_colon: u32 a", -EINVAL },
+		{ "name_colon:x u32 a", -EINVAL },
+		{ "name_colon:", -EINVAL },
+		{ ":name_colon", -EINVAL },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		EXPECT_EQ(cases[i].ret, ue_reg(self->fd, &self->w[0], i, cases[i].desc))
 			TH_LOG("%s", cases[i].desc);
 	}
-	EXPECT_TRUE(ue_exists("a4.dot-dash_09"));
+	EXPECT_TRUE(ue_exists("name.dot-dash_09"));
 	EXPECT_TRUE(ue_exists("1st"));
-	EXPECT_STREQ("", ue_format_fields("a4_none"));
+	EXPECT_STREQ("", ue_format_fields("name_none"));
 }
 
 /* Whatever a name is made of, all files show it as it is and find it again. */
 TEST_F(user, unusual_event_names)
 {
 	static const char * const names[] = {
-		"a4+plus", "a4@at", "a4~tilde", "a4#hash", "a4$dollar", "-a4", "--", ".a4", "+", "a4*", "a4?",
-		"a4[x", "a4%s", "a4\"", "a4'", "a4\\n", "a4,b", "a4;b", "a4=b", "a4(b)", "a4|b", "a4!", "a4{}",
+		"name+plus", "name@at", "name~tilde", "name#hash", "name$dollar", "-name", "--", ".name", "+",
+		"name*", "name?", "name[x", "name%s", "name\"", "name'", "name\\n", "name,b", "name;b",
+		"name=b", "name(b)", "name|b", "name!", "name{}",
 		/* An accented letter, a kanji, an emoji. */
-		"a4\303\251", "\344\272\213", "a4\360\237\230\200",
+		"name\303\251", "\344\272\213", "name\360\237\230\200",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -356,7 +357,7 @@ TEST_F(user, persist_needs_privilege)
 	int status, dyn;
 	pid_t pid;
 
-	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "a4_p u32 a"));
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "persists u32 a"));
 	dyn = open(UE_DYN, O_WRONLY | O_APPEND);
 	ASSERT_LE(0, dyn);
 	pid = fork();
@@ -365,42 +366,42 @@ TEST_F(user, persist_needs_privilege)
 		int bad = 0;
 
 		bad |= drop_privilege() != 0;
-		bad |= (ue_reg(self->fd, &self->w[0], 1, "a4_u u32 a") != 0) << 1;
+		bad |= (ue_reg(self->fd, &self->w[0], 1, "ordinary u32 a") != 0) << 1;
 		bad |= (ue_reg_flags(self->fd, &self->w[0], 2, USER_EVENT_REG_MULTI_FORMAT,
-				     "a4_u u32 a") != 0) << 2;
+				     "ordinary u32 a") != 0) << 2;
 		bad |= (ue_reg_flags(self->fd, &self->w[0], 3, USER_EVENT_REG_PERSIST,
-				     "a4_new u32 a") != -EPERM) << 3;
+				     "another u32 a") != -EPERM) << 3;
 		/* Even if it exists. */
 		bad |= (ue_reg_flags(self->fd, &self->w[0], 4, USER_EVENT_REG_PERSIST,
-				     "a4_p u32 a") != -EPERM) << 4;
+				     "persists u32 a") != -EPERM) << 4;
 		/* Created through dynamic_events means persistent. */
-		bad |= (ue_err(write(dyn, "u:a4_dyn u32 a", 14)) != -EPERM) << 5;
+		bad |= (ue_err(write(dyn, "u:denied u32 a", 14)) != -EPERM) << 5;
 		exit(bad);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status) TH_LOG("step bits 0x%x", WEXITSTATUS(status));
-	EXPECT_FALSE(ue_exists("a4_new"));
-	EXPECT_FALSE(ue_exists("a4_dyn"));
+	EXPECT_FALSE(ue_exists("another"));
+	EXPECT_FALSE(ue_exists("denied"));
 
 	/* Nor does deletion work without it. */
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();
 	/* Unused by now, which takes a grace period. */
-	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "a4_u") == NULL));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "ordinary") == NULL));
 	pid = fork();
 	if (!pid) {
 		int ret = 0;
 
 		if (drop_privilege())
 			exit(1);
-		if (!ue_poll((ret = ue_del(self->fd, "a4_p")) != -EBUSY))
+		if (!ue_poll((ret = ue_del(self->fd, "persists")) != -EBUSY))
 			exit(2);
 		exit(ret == -EPERM ? 0 : 3);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(0, ue_del_wait(self->fd, "a4_p"));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "persists"));
 	close(dyn);
 }
 
@@ -473,9 +474,9 @@ TEST_F(user, types_and_layout)
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		/* A byte in front: nothing is aligned. */
-		snprintf(desc, sizeof(desc), "a5_%zu u8 x; %s f; u8 y", i, types[i].type);
+		snprintf(desc, sizeof(desc), "type_%zu u8 x; %s f; u8 y", i, types[i].type);
 		ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], i, desc)) TH_LOG("%s", desc);
-		snprintf(desc, sizeof(desc), "a5_%zu", i);
+		snprintf(desc, sizeof(desc), "type_%zu", i);
 		snprintf(want, sizeof(want),
 			 "\tfield:u8 x;\toffset:8;\tsize:1;\tsigned:0;\n"
 			 "\tfield:%s f;\toffset:9;\tsize:%d;\tsigned:%d;\n"
@@ -489,21 +490,21 @@ TEST_F(user, types_and_layout)
 
 TEST_F(user, arrays_strings_structs)
 {
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a5_l __data_loc char[] e; __data_loc unsigned char[] f; "
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:locations __data_loc char[] e; __data_loc unsigned char[] f; "
 			    "__data_loc u32[] i; __rel_loc u32 h; struct foo j 20; u8 z"));
 	EXPECT_STREQ("\tfield:__data_loc char[] e;\toffset:8;\tsize:4;\tsigned:1;\n"
 		     "\tfield:__data_loc unsigned char[] f;\toffset:12;\tsize:4;\tsigned:1;\n"
 		     "\tfield:__data_loc u32[] i;\toffset:16;\tsize:4;\tsigned:1;\n"
 		     "\tfield:__rel_loc u32 h;\toffset:20;\tsize:4;\tsigned:1;\n"
 		     "\tfield:struct foo j;\toffset:24;\tsize:20;\tsigned:1;\n"
-		     "\tfield:u8 z;\toffset:44;\tsize:1;\tsigned:0;\n", ue_format_fields("a5_l"));
+		     "\tfield:u8 z;\toffset:44;\tsize:1;\tsigned:0;\n", ue_format_fields("locations"));
 	EXPECT_STREQ("\"e=%s f=%s i=%llu h=%llu j=%llu z=%u\", __get_str(e), __get_str(f), REC->i, REC->h, REC->j, REC->z",
-		     ue_print_fmt("a5_l"));
+		     ue_print_fmt("locations"));
 	/* The limits of arrays: 1 to 1024, in any base. */
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a5_a char[1] a; char[1024] b; unsigned char[0x10] c; char[010] d; u8 z"));
-	EXPECT_NE(NULL, strstr(ue_format_fields("a5_a"), "offset:1049;\tsize:8;"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:arrays char[1] a; char[1024] b; unsigned char[0x10] c; char[010] d; u8 z"));
+	EXPECT_NE(NULL, strstr(ue_format_fields("arrays"), "offset:1049;\tsize:8;"));
 	EXPECT_STREQ("\"a=%s b=%s c=%s d=%s z=%u\", REC->a, REC->b, REC->c, REC->d, REC->z",
-		     ue_print_fmt("a5_a"));
+		     ue_print_fmt("arrays"));
 }
 
 /* Names that mean something elsewhere, and letters other than ASCII. */
@@ -518,24 +519,24 @@ TEST_F(user, unusual_field_names)
 	char text[512];
 	int ret;
 
-	snprintf(text, sizeof(text), "a5_un %s", fields);
+	snprintf(text, sizeof(text), "non_ascii %s", fields);
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, text));
-	snprintf(text, sizeof(text), "u:a5_un %s\n", fields);
+	snprintf(text, sizeof(text), "u:non_ascii %s\n", fields);
 	EXPECT_EQ(1, ue_count(ue_slurp(UE_DYN), text));
 	EXPECT_EQ(0, ue_put(UE_DYN, text));
-	EXPECT_EQ(1, ue_count(ue_format_fields("a5_un"), "\tfield:u32 \303\251;\toffset:25;"));
-	EXPECT_EQ(1, ue_count(ue_print_fmt("a5_un"), "REC->\303\251"));
-	EXPECT_EQ(0, ue_enable("a5_un", true));
+	EXPECT_EQ(1, ue_count(ue_format_fields("non_ascii"), "\tfield:u32 \303\251;\toffset:25;"));
+	EXPECT_EQ(1, ue_count(ue_print_fmt("non_ascii"), "REC->\303\251"));
+	EXPECT_EQ(0, ue_enable("non_ascii", true));
 	EXPECT_EQ(4 + (long)sizeof(rec), ue_write(self->fd, 0, &rec, sizeof(rec)));
-	EXPECT_EQ(1, ue_count(ue_last_record("a5_un"), " \303\251=0x5 (5)"));
-	EXPECT_EQ(0, ue_enable("a5_un", false));
+	EXPECT_EQ(1, ue_count(ue_last_record("non_ascii"), " \303\251=0x5 (5)"));
+	EXPECT_EQ(0, ue_enable("non_ascii", false));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();
 	/* C does not make an existing event persistent, so it is removed: persist-upgrade. */
-	ret = ue_del_wait(self->fd, "a5_un");
+	ret = ue_del_wait(self->fd, "non_ascii");
 	EXPECT_TRUE(ret == 0 || (!ue_is_rust() && ret == -ENOENT)) TH_LOG("%d", ret);
-	EXPECT_TRUE(ue_gone("a5_un"));
+	EXPECT_TRUE(ue_gone("non_ascii"));
 }
 
 TEST_F(user, rejected_fields)
@@ -556,12 +557,12 @@ TEST_F(user, rejected_fields)
 	char desc[512];
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		snprintf(desc, sizeof(desc), "a5_bad %s", bad[i]);
+		snprintf(desc, sizeof(desc), "bad %s", bad[i]);
 		EXPECT_EQ(-EINVAL, ue_reg(self->fd, &self->w[0], 0, desc)) TH_LOG("[%s]", bad[i]);
 	}
-	EXPECT_FALSE(ue_exists("a5_bad"));
+	EXPECT_FALSE(ue_exists("bad"));
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		snprintf(desc, sizeof(desc), "a5_good%zu %s", i, good[i]);
+		snprintf(desc, sizeof(desc), "good%zu %s", i, good[i]);
 		EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], i, desc)) TH_LOG("[%s]", good[i]);
 	}
 }
@@ -572,9 +573,9 @@ TEST_F(user, format_file)
 {
 	char want[1024];
 
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a6 u32 a; s64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:layout u32 a; s64 b"));
 	snprintf(want, sizeof(want),
-		 "name: a6\nID: %d\nformat:\n"
+		 "name: layout\nID: %d\nformat:\n"
 		 "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
 		 "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
 		 "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
@@ -582,10 +583,10 @@ TEST_F(user, format_file)
 		 "\n"
 		 "\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n"
 		 "\tfield:s64 b;\toffset:12;\tsize:8;\tsigned:1;\n"
-		 "\nprint fmt: \"a=%%u b=%%lld\", REC->a, REC->b\n", ue_event_id("a6"));
-	EXPECT_STREQ(want, ue_slurp(UE_EVENTS "/a6/format"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a6_none"));
-	EXPECT_STREQ("\"\"", ue_print_fmt("a6_none"));
+		 "\nprint fmt: \"a=%%u b=%%lld\", REC->a, REC->b\n", ue_event_id("layout"));
+	EXPECT_STREQ(want, ue_slurp(UE_EVENTS "/layout/format"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:no_fields"));
+	EXPECT_STREQ("\"\"", ue_print_fmt("no_fields"));
 }
 
 TEST_F(user, trace_text)
@@ -597,17 +598,17 @@ TEST_F(user, trace_text)
 		uint32_t arr, str; uint8_t data[8]; char text[4];
 	} loc = { DYN_LOC(16, 8), DYN_LOC(24, 4), { 1, 2, 0xff, 0, 0, 0, 0, 9 }, "a\001b" };
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a6_t s8 a; u8 b; u16 c; s32 d; u64 e; char[4] f"));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "a6_d __data_loc u8[] arr; __data_loc char[] str"));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "a6_z"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "types s8 a; u8 b; u16 c; s32 d; u64 e; char[4] f"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "dynamic __data_loc u8[] arr; __data_loc char[] str"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "no_fields"));
 	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
 	EXPECT_EQ(4 + sizeof(rec), ue_write(self->fd, 0, &rec, sizeof(rec)));
 	EXPECT_EQ(4 + sizeof(loc), ue_write(self->fd, 1, &loc, sizeof(loc)));
 	EXPECT_EQ(4, ue_write(self->fd, 2, "", 0));
 	EXPECT_STREQ(" a='x'(120) b=(130) c=0x201 (513) d=0xfffffffe (-2) e=0x9 (9) f=abc",
-		     ue_last_record("a6_t"));
-	EXPECT_STREQ(" arr=01,02,ff,00,00,00,00,09 str=a.b. (61:01:62:00)", ue_last_record("a6_d"));
-	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/trace"), "a6_z:No fields found"));
+		     ue_last_record("types"));
+	EXPECT_STREQ(" arr=01,02,ff,00,00,00,00,09 str=a.b. (61:01:62:00)", ue_last_record("dynamic"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/trace"), "no_fields:No fields found"));
 }
 
 /* The write path. */
@@ -616,7 +617,7 @@ TEST_F(user, errors_in_order)
 {
 	uint64_t rec = 0;
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7 u32 a; u32 b"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "parts u32 a; u32 b"));
 	EXPECT_EQ(-EFAULT, ue_err(write(self->fd, "", 0)));
 	EXPECT_EQ(-EFAULT, ue_err(write(self->fd, "\0\0\0", 3)));
 	EXPECT_EQ(0, ue_err(writev(self->fd, NULL, 0)));
@@ -628,12 +629,12 @@ TEST_F(user, errors_in_order)
 	EXPECT_EQ(-EINVAL, ue_write(self->fd, 0, &rec, 7));
 	EXPECT_EQ(-EBADF, ue_write(self->fd, 0, &rec, 8));
 	EXPECT_EQ(-EBADF, ue_writev(self->fd, 0, &rec, 8));
-	EXPECT_EQ(0, ue_enable("a7", true));
+	EXPECT_EQ(0, ue_enable("parts", true));
 	EXPECT_EQ(-EINVAL, ue_write(self->fd, 0, &rec, 7));
 	EXPECT_EQ(12, ue_write(self->fd, 0, &rec, 8));
 	EXPECT_EQ(12, ue_writev(self->fd, 0, &rec, 8));
 	EXPECT_EQ(-EFAULT, ue_writev(self->fd, 0, (void *)8, 8));
-	EXPECT_EQ(2, ue_records("a7"));
+	EXPECT_EQ(2, ue_records("parts"));
 	/* A file that registered nothing has no index at all. */
 	close(self->fd);
 	self->fd = ue_open();
@@ -649,15 +650,15 @@ TEST_F(user, recorded_as_given)
 
 	for (size_t i = 0; i < sizeof(rec); i++)
 		rec[i] = i * 7 + 1;
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_r u32 a; u8 b"));
-	ASSERT_EQ(0, ue_perf_open(&perf, "a7_r"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "raw u32 a; u8 b"));
+	ASSERT_EQ(0, ue_perf_open(&perf, "raw"));
 	/* The minimum, an odd size and one beyond the described fields. */
 	for (size_t n = 5; n <= sizeof(rec); n += 19) {
 		EXPECT_EQ(4 + n, ue_write(self->fd, 0, rec, n));
 		len = ue_perf_next(&perf, raw, sizeof(raw));
 		/* Size word and record together are aligned to 8. */
 		EXPECT_EQ((8 + n + 4 + 7) / 8 * 8 - 4, len);
-		EXPECT_EQ(ue_event_id("a7_r"), *(uint16_t *)raw);
+		EXPECT_EQ(ue_event_id("raw"), *(uint16_t *)raw);
 		EXPECT_EQ(getpid(), *(int *)(raw + 4));
 		EXPECT_EQ(0, memcmp(raw + 8, rec, n));
 	}
@@ -672,30 +673,30 @@ TEST_F(user, scattered_payload)
 		{ (char *)&index, 1 }, { (char *)&index + 1, 3 }, { &a, 4 }, { NULL, 0 }, { &b, 4 },
 	};
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_v u32 a; u32 b"));
-	EXPECT_EQ(0, ue_enable("a7_v", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "vector u32 a; u32 b"));
+	EXPECT_EQ(0, ue_enable("vector", true));
 	EXPECT_EQ(12, ue_err(writev(self->fd, io, 5)));
-	EXPECT_STREQ(" a=0xb (11) b=0x16 (22)", ue_last_record("a7_v"));
+	EXPECT_STREQ(" a=0xb (11) b=0x16 (22)", ue_last_record("vector"));
 }
 
 TEST_F(user, dropped_records_are_no_error)
 {
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_d u32 a"));
-	EXPECT_EQ(0, ue_enable("a7_d", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "dropped u32 a"));
+	EXPECT_EQ(0, ue_enable("dropped", true));
 	EXPECT_EQ(0, ue_put(UE_TRACEFS "/tracing_on", "0"));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 1));
 	EXPECT_EQ(0, ue_put(UE_TRACEFS "/tracing_on", "1"));
-	EXPECT_EQ(0, ue_put(UE_EVENTS "/a7_d/filter", "a == 5"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/dropped/filter", "a == 5"));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 2));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 5));
-	EXPECT_EQ(0, ue_put(UE_EVENTS "/a7_d/filter", "0"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/dropped/filter", "0"));
 	EXPECT_EQ(0, ue_put_flags(UE_TRACEFS "/set_event_pid", "1", O_TRUNC));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 3));
 	/* Dropped or not, it has to be readable. */
 	EXPECT_EQ(-EFAULT, ue_writev(self->fd, 0, (void *)8, 8));
 	EXPECT_EQ(0, ue_trunc(UE_TRACEFS "/set_event_pid"));
-	EXPECT_EQ(1, ue_records("a7_d"));
-	EXPECT_STREQ(" a=0x5 (5)", ue_last_record("a7_d"));
+	EXPECT_EQ(1, ue_records("dropped"));
+	EXPECT_STREQ(" a=0x5 (5)", ue_last_record("dropped"));
 }
 
 TEST_F(user, location_words)
@@ -722,9 +723,9 @@ TEST_F(user, location_words)
 	};
 	int records = 0;
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_dl __data_loc char[] s"));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "a7_rl __rel_loc char[] s"));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "a7_nc __data_loc u8[] s"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "data_loc __data_loc char[] s"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "rel_loc __rel_loc char[] s"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "no_text __data_loc u8[] s"));
 	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		rec.loc = cases[i].loc;
@@ -738,8 +739,8 @@ TEST_F(user, location_words)
 	EXPECT_EQ(12, ue_write(self->fd, 2, &rec, 8));
 	rec.loc = DYN_LOC(12, 5);
 	EXPECT_EQ(-EFAULT, ue_write(self->fd, 2, &rec, 8));
-	EXPECT_EQ(records, ue_records("a7_dl") + ue_records("a7_rl"));
-	EXPECT_EQ(1, ue_records("a7_nc"));
+	EXPECT_EQ(records, ue_records("data_loc") + ue_records("rel_loc"));
+	EXPECT_EQ(1, ue_records("no_text"));
 }
 
 TEST_F(user, io_uring)
@@ -750,20 +751,20 @@ TEST_F(user, io_uring)
 
 	if (uring_open(&u))
 		SKIP(return, "no io_uring");
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_u u32 a; u32 b"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "unaligned u32 a; u32 b"));
 	EXPECT_EQ(-EBADF, uring_writev(&u, self->fd, io, 2, 0));
-	EXPECT_EQ(0, ue_enable("a7_u", true));
+	EXPECT_EQ(0, ue_enable("unaligned", true));
 	EXPECT_EQ(12, uring_writev(&u, self->fd, io, 2, 0));
 	EXPECT_EQ(12, uring_writev(&u, self->fd, io, 2, -1));
 	EXPECT_EQ(-EINVAL, uring_writev(&u, self->fd, io, 1, 0));
 	index = 7;
 	EXPECT_EQ(-ENOENT, uring_writev(&u, self->fd, io, 2, 0));
-	EXPECT_EQ(2, ue_records("a7_u"));
-	EXPECT_STREQ(" a=0x3 (3) b=0x4 (4)", ue_last_record("a7_u"));
+	EXPECT_EQ(2, ue_records("unaligned"));
+	EXPECT_STREQ(" a=0x3 (3) b=0x4 (4)", ue_last_record("unaligned"));
 	/* There is no position that could be wrong. */
 	index = 0;
 	EXPECT_EQ(12, uring_writev(&u, self->fd, io, 2, 4));
-	EXPECT_EQ(3, ue_records("a7_u"));
+	EXPECT_EQ(3, ue_records("unaligned"));
 }
 
 TEST_F(user, position)
@@ -771,15 +772,15 @@ TEST_F(user, position)
 	uint32_t rec[2] = { 0, 7 };
 	struct iovec io = { rec, sizeof(rec) };
 
-	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_pos u32 a"));
-	ASSERT_EQ(0, ue_enable("a7_pos", true));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "position u32 a"));
+	ASSERT_EQ(0, ue_enable("position", true));
 	EXPECT_EQ(8, ue_err(pwrite(self->fd, rec, sizeof(rec), 0)));
 	EXPECT_EQ(8, ue_err(pwritev(self->fd, &io, 1, 0)));
 	EXPECT_EQ(8, ue_err(pwritev(self->fd, &io, 1, 4)));
 	EXPECT_EQ(8, ue_err(pwritev2(self->fd, &io, 1, 1, 0)));
 	EXPECT_EQ(8, ue_err(pwritev2(self->fd, &io, 1, -1, 0)));
 	EXPECT_EQ(8, ue_err(write(self->fd, rec, sizeof(rec))));
-	EXPECT_EQ(6, ue_records("a7_pos"));
+	EXPECT_EQ(6, ue_records("position"));
 }
 
 TEST_F(user, page_that_is_not_there)
@@ -790,12 +791,12 @@ TEST_F(user, page_that_is_not_there)
 
 	ASSERT_NE(MAP_FAILED, (void *)m);
 	ASSERT_EQ(0, munmap(m + UE_PAGE, UE_PAGE));
-	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_pg u32 a"));
-	ASSERT_EQ(0, ue_enable("a7_pg", true));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "half_page u32 a"));
+	ASSERT_EQ(0, ue_enable("half_page", true));
 	io[0] = (struct iovec) { &index, sizeof(index) };
 	io[1] = (struct iovec) { m + UE_PAGE - 16, 32 };
 	EXPECT_EQ(-EFAULT, ue_err(writev(self->fd, io, 2)));
-	EXPECT_EQ(0, ue_records("a7_pg"));
+	EXPECT_EQ(0, ue_records("half_page"));
 }
 
 TEST_F(user, file_travels)
@@ -804,8 +805,8 @@ TEST_F(user, file_travels)
 	int copy, status;
 	pid_t pid;
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a7_f u32 a"));
-	EXPECT_EQ(0, ue_enable("a7_f", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "two_files u32 a"));
+	EXPECT_EQ(0, ue_enable("two_files", true));
 	copy = dup(self->fd);
 	EXPECT_EQ(8, ue_write_u32(copy, 0, 1));
 	pid = fork();
@@ -813,7 +814,7 @@ TEST_F(user, file_travels)
 		exit(ue_write_u32(copy, 0, 2) == 8 ? 0 : 1);
 	waitpid(pid, &status, 0);
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(2, ue_records("a7_f"));
+	EXPECT_EQ(2, ue_records("two_files"));
 	close(copy);
 }
 
@@ -825,47 +826,47 @@ TEST_F(user, matching)
 		const char *desc;
 		int ret;
 	} cases[] = {
-		{ "a8 u32 a;u32 b", 0 },
-		{ "a8 u32 a; u32 b", 0 },
-		{ "a8 u32 a; u32 b;", 0 },
-		{ "a8 u32  a;  u32 b", 0 },
-		{ "a8 u32\ta;\nu32 b", 0 },
-		{ "a8", -EADDRINUSE },
-		{ "a8 u32 a", -EADDRINUSE },
-		{ "a8 u32 b; u32 a", -EADDRINUSE },
-		{ "a8 u32 a; u64 b", -EADDRINUSE },
-		{ "a8 u32 a; u32 b; u32 c", -EADDRINUSE },
-		{ "a8 nonsense", -EADDRINUSE },
-		{ "a8_s struct s a 8", 0 },
-		{ "a8_s struct s a 8;", 0 },
-		{ "a8_s struct s a 9", -EADDRINUSE },
-		{ "a8_s struct t a 8", -EADDRINUSE },
-		{ "a8_u unsigned int a", 0 },
-		{ "a8_u unsigned  int a", 0 },
-		{ "a8_u u32 a", -EADDRINUSE },
-		{ "a8_0", 0 },
-		{ "a8_0 ", 0 },
-		{ "a8_0 u32 a", -EADDRINUSE },
+		{ "same u32 a;u32 b", 0 },
+		{ "same u32 a; u32 b", 0 },
+		{ "same u32 a; u32 b;", 0 },
+		{ "same u32  a;  u32 b", 0 },
+		{ "same u32\ta;\nu32 b", 0 },
+		{ "same", -EADDRINUSE },
+		{ "same u32 a", -EADDRINUSE },
+		{ "same u32 b; u32 a", -EADDRINUSE },
+		{ "same u32 a; u64 b", -EADDRINUSE },
+		{ "same u32 a; u32 b; u32 c", -EADDRINUSE },
+		{ "same nonsense", -EADDRINUSE },
+		{ "same_struct struct s a 8", 0 },
+		{ "same_struct struct s a 8;", 0 },
+		{ "same_struct struct s a 9", -EADDRINUSE },
+		{ "same_struct struct t a 8", -EADDRINUSE },
+		{ "same_unsigned unsigned int a", 0 },
+		{ "same_unsigned unsigned  int a", 0 },
+		{ "same_unsigned u32 a", -EADDRINUSE },
+		{ "same_empty", 0 },
+		{ "same_empty ", 0 },
+		{ "same_empty u32 a", -EADDRINUSE },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		EXPECT_EQ(cases[i].ret, ue_reg(self->fd, &self->w[0], i, cases[i].desc))
 			TH_LOG("[%s]", cases[i].desc);
 	}
-	EXPECT_EQ(4, ue_count(ue_slurp(UE_DYN), "u:a8"));
+	EXPECT_EQ(4, ue_count(ue_slurp(UE_DYN), "u:same"));
 }
 
 TEST_F(user, limit_of_events)
 {
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a8_l1 u32 a"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:within u32 a"));
 	EXPECT_EQ(0, ue_put("/proc/sys/kernel/user_events_max", "1"));
-	EXPECT_EQ(-EMFILE, ue_reg(self->fd, &self->w[0], 0, "a8_l2 u32 a"));
-	EXPECT_EQ(-EMFILE, ue_put(UE_DYN, "u:a8_l2 u32 a"));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a8_l1 u32 a"));
-	EXPECT_EQ(-EMFILE, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT, "a8_l1 u32 a"));
+	EXPECT_EQ(-EMFILE, ue_reg(self->fd, &self->w[0], 0, "beyond u32 a"));
+	EXPECT_EQ(-EMFILE, ue_put(UE_DYN, "u:beyond u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "within u32 a"));
+	EXPECT_EQ(-EMFILE, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT, "within u32 a"));
 	EXPECT_EQ(-EINVAL, ue_put("/proc/sys/kernel/user_events_max", "-1"));
 	EXPECT_EQ(0, ue_put("/proc/sys/kernel/user_events_max", "32768"));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "a8_l2 u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 2, "beyond u32 a"));
 }
 
 /* user_events_status. */
@@ -875,30 +876,30 @@ TEST_F(user, status_file)
 	struct ue_perf perf;
 
 	EXPECT_STREQ("\nActive: 0\nBusy: 0\n", ue_slurp(UE_STATUS));
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a9 u32 a"));
-	EXPECT_STREQ("a9\n\nActive: 1\nBusy: 0\n", ue_slurp(UE_STATUS));
-	EXPECT_EQ(0, ue_enable("a9", true));
-	EXPECT_STREQ("a9 # Used by ftrace\n\nActive: 1\nBusy: 1\n", ue_slurp(UE_STATUS));
-	ASSERT_EQ(0, ue_perf_open(&perf, "a9"));
-	EXPECT_STREQ("a9 # Used by ftrace perf", ue_status("a9"));
-	EXPECT_EQ(0, ue_enable("a9", false));
-	EXPECT_STREQ("a9 # Used by perf", ue_status("a9"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:one u32 a"));
+	EXPECT_STREQ("one\n\nActive: 1\nBusy: 0\n", ue_slurp(UE_STATUS));
+	EXPECT_EQ(0, ue_enable("one", true));
+	EXPECT_STREQ("one # Used by ftrace\n\nActive: 1\nBusy: 1\n", ue_slurp(UE_STATUS));
+	ASSERT_EQ(0, ue_perf_open(&perf, "one"));
+	EXPECT_STREQ("one # Used by ftrace perf", ue_status("one"));
+	EXPECT_EQ(0, ue_enable("one", false));
+	EXPECT_STREQ("one # Used by perf", ue_status("one"));
 	ue_perf_close(&perf);
-	EXPECT_TRUE(ue_poll(!strcmp("a9", ue_status("a9"))));
+	EXPECT_TRUE(ue_poll(!strcmp("one", ue_status("one"))));
 	/* A trigger listens as well. */
-	EXPECT_EQ(0, ue_put(UE_EVENTS "/a9/trigger", "stacktrace"));
-	EXPECT_STREQ("a9 # Used by ftrace", ue_status("a9"));
-	EXPECT_EQ(0, ue_put(UE_EVENTS "/a9/trigger", "!stacktrace"));
-	EXPECT_STREQ("a9", ue_status("a9"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/one/trigger", "stacktrace"));
+	EXPECT_STREQ("one # Used by ftrace", ue_status("one"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/one/trigger", "!stacktrace"));
+	EXPECT_STREQ("one", ue_status("one"));
 }
 
 TEST_F(user, status_is_read_in_pieces)
 {
-	const char *all = "a9\n\nActive: 1\nBusy: 0\n";
+	const char *all = "one\n\nActive: 1\nBusy: 0\n";
 	char text[64] = "";
 	int fd;
 
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a9 u32 a"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:one u32 a"));
 	fd = open(UE_STATUS, O_RDONLY);
 	ASSERT_LE(0, fd);
 	for (size_t n = 0; n < strlen(all); n++)
@@ -910,9 +911,9 @@ TEST_F(user, status_is_read_in_pieces)
 	EXPECT_EQ(strlen(all) - 4, read(fd, text, sizeof(text)));
 	EXPECT_EQ(0, memcmp(all + 4, text, strlen(all) - 4));
 	EXPECT_EQ(0, lseek(fd, 0, SEEK_SET));
-	EXPECT_EQ(0, ue_enable("a9", true));
+	EXPECT_EQ(0, ue_enable("one", true));
 	EXPECT_LT(0, read(fd, text, sizeof(text)));
-	EXPECT_EQ(0, strncmp("a9 # Used by ftrace\n", text, 20));
+	EXPECT_EQ(0, strncmp("one # Used by ftrace\n", text, 21));
 	EXPECT_EQ(-EBADF, ue_err(write(fd, "", 1)));
 	EXPECT_EQ(-EINVAL, ue_err(lseek(fd, 0, SEEK_END)));
 	close(fd);
@@ -922,26 +923,26 @@ TEST_F(user, status_is_read_in_pieces)
 
 TEST_F(user, create_and_list)
 {
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10a u32 a; u64 b"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "u: a10b char[4] s;struct x y 12"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10c"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:made_a u32 a; u64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u: made_b char[4] s;struct x y 12"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:made_c"));
 	EXPECT_EQ(0, ue_put(UE_DYN, "# a comment"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10d u32 a# comment"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:made_d u32 a# comment"));
 	/* The blank in front of a comment is part of the field. */
-	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:a10e u32 a # comment"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:made_e u32 a # comment"));
 	/* It is there already. */
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10a u32 a; u64 b"));
-	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:a10a u32 a; u32 b"));
-	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:a10e long a"));
-	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:a10e: u32 a"));
-	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "q:a10e u32 a"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:made_a u32 a; u64 b"));
+	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:made_a u32 a; u32 b"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:made_e long a"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:made_e: u32 a"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "q:made_e u32 a"));
 	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/error_log"), "No matching dynamic event type"));
-	EXPECT_STREQ("u:a10a u32 a; u64 b\n"
-		     "u:a10b char[4] s; struct x y 12\n"
-		     "u:a10c\n"
-		     "u:a10d u32 a\n", ue_slurp(UE_DYN));
+	EXPECT_STREQ("u:made_a u32 a; u64 b\n"
+		     "u:made_b char[4] s; struct x y 12\n"
+		     "u:made_c\n"
+		     "u:made_d u32 a\n", ue_slurp(UE_DYN));
 	/* Several at once, a line each. */
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10f u32 a\nu:a10g u32 b\n"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:made_f u32 a\nu:made_g u32 b\n"));
 	EXPECT_EQ(6, ue_count(ue_slurp(UE_DYN), "u:"));
 }
 
@@ -964,23 +965,23 @@ TEST_F(user, longest_line)
 	char line[LONGEST_LINE + 2], text[LONGEST_LINE + 3], last[64];
 
 	/* At the end of what is written. */
-	long_line(line, "a10_ll", LONGEST_LINE + 1);
+	long_line(line, "long_line", LONGEST_LINE + 1);
 	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, line));
 	EXPECT_STREQ("", ue_slurp(UE_DYN));
-	long_line(line, "a10_ll", LONGEST_LINE);
+	long_line(line, "long_line", LONGEST_LINE);
 	EXPECT_EQ(0, ue_put(UE_DYN, line));
 	snprintf(text, sizeof(text), "%s\n", line);
 	EXPECT_STREQ(text, ue_slurp(UE_DYN));
 	snprintf(last, sizeof(last), "\tfield:%s;\t", strrchr(line, ';') + 2);
-	EXPECT_EQ(1, ue_count(ue_slurp(UE_EVENTS "/a10_ll/format"), last)) TH_LOG("%s", last);
-	EXPECT_EQ(0, ue_del(self->fd, "a10_ll"));
+	EXPECT_EQ(1, ue_count(ue_slurp(UE_EVENTS "/long_line/format"), last)) TH_LOG("%s", last);
+	EXPECT_EQ(0, ue_del(self->fd, "long_line"));
 
 	/* The newline counts. */
-	long_line(line, "a10_ll", LONGEST_LINE);
+	long_line(line, "long_line", LONGEST_LINE);
 	snprintf(text, sizeof(text), "%s\n", line);
 	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, text));
 	EXPECT_STREQ("", ue_slurp(UE_DYN));
-	long_line(line, "a10_ll", LONGEST_LINE - 1);
+	long_line(line, "long_line", LONGEST_LINE - 1);
 	snprintf(text, sizeof(text), "%s\n", line);
 	EXPECT_EQ(0, ue_put(UE_DYN, text));
 	EXPECT_STREQ(text, ue_slurp(UE_DYN));
@@ -988,35 +989,35 @@ TEST_F(user, longest_line)
 
 TEST_F(user, delete_by_command)
 {
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_1 u32 a; u64 b"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_2 char[4] s"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_3"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_4"));
-	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "-a10_3"));
-	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:wrong/a10_3"));
-	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:a10_1 u32 a; u32 b"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "-:a10_1 u32 a; u64 b"));
-	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:a10_1 u32 a; u64 b"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "-:user_events/a10_2 char[4] s"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "!u:a10_4"));
-	EXPECT_EQ(0, ue_enable("a10_3", true));
-	EXPECT_EQ(-EBUSY, ue_put(UE_DYN, "-:a10_3"));
-	EXPECT_EQ(0, ue_enable("a10_3", false));
-	EXPECT_EQ(0, ue_put(UE_DYN, "-:user_events_multi/a10_3"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:by_fields u32 a; u64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:by_group char[4] s"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:in_use"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:by_bang"));
+	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "-in_use"));
+	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:wrong/in_use"));
+	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:by_fields u32 a; u32 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:by_fields u32 a; u64 b"));
+	EXPECT_EQ(-ENOENT, ue_put(UE_DYN, "-:by_fields u32 a; u64 b"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:user_events/by_group char[4] s"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "!u:by_bang"));
+	EXPECT_EQ(0, ue_enable("in_use", true));
+	EXPECT_EQ(-EBUSY, ue_put(UE_DYN, "-:in_use"));
+	EXPECT_EQ(0, ue_enable("in_use", false));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:user_events_multi/in_use"));
 	EXPECT_STREQ("", ue_slurp(UE_DYN));
 }
 
 TEST_F(user, truncate_removes_all)
 {
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10_p u32 a"));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a10_a u32 a"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:stays u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "registered u32 a"));
 	/* All or nothing. */
 	EXPECT_EQ(-EBUSY, ue_trunc(UE_DYN));
 	EXPECT_EQ(2, ue_count(ue_slurp(UE_DYN), "u:"));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();
-	EXPECT_TRUE(ue_gone("a10_a"));
+	EXPECT_TRUE(ue_gone("registered"));
 	EXPECT_EQ(0, ue_trunc(UE_DYN));
 	EXPECT_STREQ("", ue_slurp(UE_DYN));
 }
@@ -1028,67 +1029,67 @@ TEST_F(user, auto_delete)
 	int other = ue_open();
 
 	/* A file, an enable word and a listener each hold it. */
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a11 u32 a"));
-	EXPECT_EQ(0, ue_reg(other, &self->w[0], 1, "a11 u32 a"));
-	EXPECT_EQ(0, ue_enable("a11", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "unused u32 a"));
+	EXPECT_EQ(0, ue_reg(other, &self->w[0], 1, "unused u32 a"));
+	EXPECT_EQ(0, ue_enable("unused", true));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 1));
 	close(other);
 	close(self->fd);
 	self->fd = ue_open();
 	usleep(100000);
-	EXPECT_TRUE(ue_exists("a11"));
-	EXPECT_EQ(0, ue_enable("a11", false));
-	EXPECT_TRUE(ue_gone("a11"));
-	EXPECT_STREQ("", ue_status("a11"));
+	EXPECT_TRUE(ue_exists("unused"));
+	EXPECT_EQ(0, ue_enable("unused", false));
+	EXPECT_TRUE(ue_gone("unused"));
+	EXPECT_STREQ("", ue_status("unused"));
 
 	/* The enable word alone does. */
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a11 u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "unused u32 a"));
 	close(self->fd);
 	self->fd = ue_open();
 	usleep(100000);
-	EXPECT_TRUE(ue_exists("a11"));
+	EXPECT_TRUE(ue_exists("unused"));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
-	EXPECT_TRUE(ue_gone("a11"));
+	EXPECT_TRUE(ue_gone("unused"));
 
 	/* Taken up again before it is gone. */
 	for (int i = 0; i < 50; i++) {
 		int fd = ue_open();
 
-		ASSERT_EQ(0, ue_reg(fd, &self->w[0], 0, "a11 u32 a"));
+		ASSERT_EQ(0, ue_reg(fd, &self->w[0], 0, "unused u32 a"));
 		ASSERT_EQ(0, ue_unreg(fd, &self->w[0], 0));
 		close(fd);
 	}
-	EXPECT_TRUE(ue_gone("a11"));
+	EXPECT_TRUE(ue_gone("unused"));
 }
 
 TEST_F(user, persistent)
 {
-	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "a11_p u32 a"));
-	EXPECT_EQ(-EBUSY, ue_del(self->fd, "a11_p"));
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "persists u32 a"));
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "persists"));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();
 	usleep(100000);
-	EXPECT_TRUE(ue_exists("a11_p"));
-	EXPECT_EQ(0, ue_enable("a11_p", true));
-	EXPECT_EQ(-EBUSY, ue_del(self->fd, "a11_p"));
-	EXPECT_EQ(0, ue_enable("a11_p", false));
-	EXPECT_EQ(0, ue_del_wait(self->fd, "a11_p"));
-	EXPECT_FALSE(ue_exists("a11_p"));
+	EXPECT_TRUE(ue_exists("persists"));
+	EXPECT_EQ(0, ue_enable("persists", true));
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "persists"));
+	EXPECT_EQ(0, ue_enable("persists", false));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "persists"));
+	EXPECT_FALSE(ue_exists("persists"));
 }
 
 TEST_F(user, trigger_target_is_busy)
 {
 	/* enable_event is a reference even before it has fired. */
-	ASSERT_EQ(0, ue_put(UE_DYN, "u:a11_to u32 a"));
-	ASSERT_EQ(0, ue_put(UE_DYN, "u:a11_by u32 a"));
-	ASSERT_EQ(0, ue_put(UE_EVENTS "/a11_by/trigger", "enable_event:user_events:a11_to"));
-	EXPECT_EQ(-EBUSY, ue_del(self->fd, "a11_to"));
-	EXPECT_EQ(-EBUSY, ue_put(UE_DYN, "-:a11_to u32 a"));
-	EXPECT_TRUE(ue_exists("a11_to"));
-	ASSERT_EQ(0, ue_put(UE_EVENTS "/a11_by/trigger", "!enable_event:user_events:a11_to"));
-	EXPECT_EQ(0, ue_del_wait(self->fd, "a11_to"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:target u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:source u32 a"));
+	ASSERT_EQ(0, ue_put(UE_EVENTS "/source/trigger", "enable_event:user_events:target"));
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "target"));
+	EXPECT_EQ(-EBUSY, ue_put(UE_DYN, "-:target u32 a"));
+	EXPECT_TRUE(ue_exists("target"));
+	ASSERT_EQ(0, ue_put(UE_EVENTS "/source/trigger", "!enable_event:user_events:target"));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "target"));
 }
 
 TEST_F(user, delete_arguments)
@@ -1097,14 +1098,14 @@ TEST_F(user, delete_arguments)
 
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	EXPECT_EQ(-ENOENT, ue_del(self->fd, "a11_none"));
+	EXPECT_EQ(-ENOENT, ue_del(self->fd, "none"));
 	EXPECT_EQ(-EINVAL, ue_del(self->fd, name));
 	EXPECT_EQ(-EFAULT, ue_del(self->fd, NULL));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a11_d u32 a"));
-	EXPECT_EQ(-EBUSY, ue_del(self->fd, "a11_d"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "deleted u32 a"));
+	EXPECT_EQ(-EBUSY, ue_del(self->fd, "deleted"));
 	/* The whole name, and no more than it. */
-	EXPECT_EQ(-ENOENT, ue_del(self->fd, "a11_d u32 a"));
-	EXPECT_EQ(-ENOENT, ue_del(self->fd, "a11_"));
+	EXPECT_EQ(-ENOENT, ue_del(self->fd, "deleted u32 a"));
+	EXPECT_EQ(-ENOENT, ue_del(self->fd, "delete"));
 }
 
 TEST_F(user, unregister_is_validated)
@@ -1124,7 +1125,7 @@ TEST_F(user, unregister_is_validated)
 
 	/* Nothing is registered at all. */
 	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 3));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 3, "a11_u u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 3, "unregistered u32 a"));
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		arg.unreg.size = cases[i].size;
 		arg.unreg.__reserved = cases[i].r1;
@@ -1149,22 +1150,22 @@ TEST_F(user, other_bits_stay)
 {
 	self->w[0] = 0x55555555;
 	self->w[1] = 0xaaaaaaaa;
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 31, "a12 u32 a"));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[1], 0, "a12 u32 a"));
-	EXPECT_EQ(0, ue_reg_full(self->fd, &self->w[2], 40, 8, 0, "a12 u32 a", NULL));
-	EXPECT_EQ(0, ue_enable("a12", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 31, "bits u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[1], 0, "bits u32 a"));
+	EXPECT_EQ(0, ue_reg_full(self->fd, &self->w[2], 40, 8, 0, "bits u32 a", NULL));
+	EXPECT_EQ(0, ue_enable("bits", true));
 	EXPECT_EQ(0xd5555555, self->w[0]);
 	EXPECT_EQ(0xaaaaaaab, self->w[1]);
 	EXPECT_EQ(1ull << 40, *(volatile uint64_t *)&self->w[2]);
-	EXPECT_EQ(0, ue_enable("a12", false));
+	EXPECT_EQ(0, ue_enable("bits", false));
 	EXPECT_EQ(0x55555555, self->w[0]);
 	EXPECT_EQ(0xaaaaaaaa, self->w[1]);
 	/* A bit that is set at registration shows the state at once. */
 	self->w[4] = 0xffffffff;
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[4], 7, "a12 u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[4], 7, "bits u32 a"));
 	EXPECT_EQ(0xffffff7f, self->w[4]);
-	EXPECT_EQ(0, ue_enable("a12", true));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[5], 7, "a12 u32 a"));
+	EXPECT_EQ(0, ue_enable("bits", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[5], 7, "bits u32 a"));
 	EXPECT_EQ(0x80, self->w[5]);
 }
 
@@ -1175,8 +1176,8 @@ TEST_F(user, enable_bits_after_fork)
 	pid_t pid;
 
 	ASSERT_EQ(0, pipe(step));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a12_f u32 a"));
-	EXPECT_EQ(0, ue_enable("a12_f", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "forked u32 a"));
+	EXPECT_EQ(0, ue_enable("forked", true));
 	pid = fork();
 	if (!pid) {
 		int bad = 0;
@@ -1186,10 +1187,10 @@ TEST_F(user, enable_bits_after_fork)
 		 * page is shared until it is written to: that may take a moment.
 		 */
 		bad |= !ue_poll(self->w[0] == 1) << 0;
-		bad |= (ue_enable("a12_f", false) != 0) << 1;
+		bad |= (ue_enable("forked", false) != 0) << 1;
 		bad |= !ue_poll(self->w[0] == 0) << 2;
-		bad |= (ue_reg(self->fd, &self->w[0], 0, "a12_f u32 a") != -EADDRINUSE) << 3;
-		bad |= (ue_enable("a12_f", true) != 0) << 4;
+		bad |= (ue_reg(self->fd, &self->w[0], 0, "forked u32 a") != -EADDRINUSE) << 3;
+		bad |= (ue_enable("forked", true) != 0) << 4;
 		bad |= !ue_poll(self->w[0] == 1) << 5;
 		bad |= (ue_unreg(self->fd, &self->w[0], 0) != 0) << 6;
 		bad |= (self->w[0] != 0 || ue_unreg(self->fd, &self->w[0], 0) != -ENOENT) << 7;
@@ -1198,7 +1199,7 @@ TEST_F(user, enable_bits_after_fork)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, WEXITSTATUS(status)) TH_LOG("step bits 0x%x", WEXITSTATUS(status));
 	EXPECT_TRUE(ue_poll(self->w[0] == 1));
-	EXPECT_EQ(0, ue_enable("a12_f", false));
+	EXPECT_EQ(0, ue_enable("forked", false));
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 
 	/* Both see a change that neither of them makes. */
@@ -1208,7 +1209,7 @@ TEST_F(user, enable_bits_after_fork)
 			usleep(100);
 		exit(read(step[0], &c, 1) == 1 && self->w[0] == 1 ? 0 : 1);
 	}
-	EXPECT_EQ(0, ue_enable("a12_f", true));
+	EXPECT_EQ(0, ue_enable("forked", true));
 	EXPECT_TRUE(ue_poll(self->w[0] == 1));
 	EXPECT_EQ(1, write(step[1], "x", 1));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
@@ -1226,15 +1227,15 @@ TEST_F(user, threads_share)
 {
 	pthread_t t;
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a12_t u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "threads u32 a"));
 	/* The end of a thread takes nothing away. */
 	ASSERT_EQ(0, pthread_create(&t, NULL, return_nothing, NULL));
 	pthread_join(t, NULL);
-	EXPECT_EQ(0, ue_enable("a12_t", true));
+	EXPECT_EQ(0, ue_enable("threads", true));
 	EXPECT_EQ(1, self->w[0]);
 	/* Nor does vfork with its exec. */
 	EXPECT_EQ(0, system("true"));
-	EXPECT_EQ(0, ue_enable("a12_t", false));
+	EXPECT_EQ(0, ue_enable("threads", false));
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 }
@@ -1247,14 +1248,14 @@ TEST_F(user, exec_and_exit)
 	if (!pid) {
 		int fd = ue_open();
 
-		if (ue_reg(fd, &self->w[0], 0, "a12_x u32 a"))
+		if (ue_reg(fd, &self->w[0], 0, "execs u32 a"))
 			exit(1);
 		/* The file does not survive the exec, nor do the words. */
 		execlp("sh", "sh", "-c", "sleep 100", NULL);
 		exit(2);
 	}
-	EXPECT_TRUE(ue_poll(ue_exists("a12_x")));
-	EXPECT_TRUE(ue_gone("a12_x"));
+	EXPECT_TRUE(ue_poll(ue_exists("execs")));
+	EXPECT_TRUE(ue_gone("execs"));
 	EXPECT_EQ(0, kill(pid, 0));
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
@@ -1265,7 +1266,7 @@ TEST_F(user, exec_and_exit)
 		int fd = open(UE_DATA, O_RDWR);
 		char cmd[200];
 
-		if (fd < 0 || ue_reg(fd, &self->w[0], 0, "a12_x u32 a") || ue_enable("a12_x", true))
+		if (fd < 0 || ue_reg(fd, &self->w[0], 0, "execs u32 a") || ue_enable("execs", true))
 			exit(1);
 		snprintf(cmd, sizeof(cmd), "printf '\\0\\0\\0\\0\\7\\0\\0\\0' >&%d", fd);
 		execlp("bash", "bash", "-c", cmd, NULL);
@@ -1273,20 +1274,20 @@ TEST_F(user, exec_and_exit)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_STREQ(" a=0x7 (7)", ue_last_record("a12_x"));
-	EXPECT_EQ(0, ue_enable("a12_x", false));
-	EXPECT_TRUE(ue_gone("a12_x"));
+	EXPECT_STREQ(" a=0x7 (7)", ue_last_record("execs"));
+	EXPECT_EQ(0, ue_enable("execs", false));
+	EXPECT_TRUE(ue_gone("execs"));
 
 	/* A process that is killed leaves nothing. */
 	pid = fork();
 	if (!pid) {
-		ue_reg(ue_open(), &self->w[0], 0, "a12_k u32 a");
+		ue_reg(ue_open(), &self->w[0], 0, "killed u32 a");
 		pause();
 	}
-	EXPECT_TRUE(ue_poll(ue_exists("a12_k")));
+	EXPECT_TRUE(ue_poll(ue_exists("killed")));
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	EXPECT_TRUE(ue_gone("a12_k"));
+	EXPECT_TRUE(ue_gone("killed"));
 }
 
 TEST_F(user, page_comes_and_goes)
@@ -1294,26 +1295,26 @@ TEST_F(user, page_comes_and_goes)
 	volatile uint32_t *w = self->w + UE_PAGE / 4;
 
 	/* Never touched: faulted in at registration. */
-	EXPECT_EQ(0, ue_reg(self->fd, w, 0, "a12_p u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, w, 0, "paged u32 a"));
 	/* Given back: faulted in again in the background. */
 	EXPECT_EQ(0, madvise((void *)w, UE_PAGE, MADV_DONTNEED));
-	EXPECT_EQ(0, ue_enable("a12_p", true));
+	EXPECT_EQ(0, ue_enable("paged", true));
 	EXPECT_TRUE(ue_poll(*w == 1));
 	EXPECT_EQ(0, madvise((void *)w, UE_PAGE, MADV_DONTNEED));
 	EXPECT_EQ(0, ue_unreg(self->fd, w, 0));
 	EXPECT_EQ(0, *w);
 
 	/* Not writable for a while: the next change after that is written. */
-	EXPECT_EQ(0, ue_enable("a12_p", false));
-	EXPECT_EQ(0, ue_reg(self->fd, w, 0, "a12_p u32 a"));
+	EXPECT_EQ(0, ue_enable("paged", false));
+	EXPECT_EQ(0, ue_reg(self->fd, w, 0, "paged u32 a"));
 	EXPECT_EQ(0, mprotect((void *)w, UE_PAGE, PROT_READ));
-	EXPECT_EQ(0, ue_enable("a12_p", true));
-	EXPECT_EQ(0, ue_enable("a12_p", false));
+	EXPECT_EQ(0, ue_enable("paged", true));
+	EXPECT_EQ(0, ue_enable("paged", false));
 	/* Both attempts have failed by then. */
 	usleep(300000);
 	EXPECT_EQ(0, mprotect((void *)w, UE_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(0, *w);
-	EXPECT_EQ(0, ue_enable("a12_p", true));
+	EXPECT_EQ(0, ue_enable("paged", true));
 	EXPECT_TRUE(ue_poll(*w == 1));
 	EXPECT_EQ(0, ue_unreg(self->fd, w, 0));
 	EXPECT_EQ(0, *w);
@@ -1340,10 +1341,10 @@ TEST_F(user, busy_address_space)
 	volatile bool stop = false;
 	pthread_t t;
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a12_b u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "busy u32 a"));
 	ASSERT_EQ(0, pthread_create(&t, NULL, map_loop, (void *)&stop));
 	for (int i = 1; i <= 30; i++) {
-		ASSERT_EQ(0, ue_enable("a12_b", i % 2));
+		ASSERT_EQ(0, ue_enable("busy", i % 2));
 		/* At once if it can be, and never much later. */
 		ASSERT_TRUE(ue_poll_ms(self->w[0] == i % 2, 2000)) TH_LOG("round %d", i);
 	}
@@ -1360,8 +1361,8 @@ TEST_F(user, shared_memory)
 	ASSERT_EQ(0, ftruncate(mem, UE_PAGE));
 	w = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, mem, 0);
 	ASSERT_NE(MAP_FAILED, (void *)w);
-	EXPECT_EQ(0, ue_reg(self->fd, &w[3], 9, "a12_m u32 a"));
-	EXPECT_EQ(0, ue_enable("a12_m", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &w[3], 9, "shared u32 a"));
+	EXPECT_EQ(0, ue_enable("shared", true));
 	EXPECT_EQ(0x200, w[3]);
 	EXPECT_EQ(0, ue_unreg(self->fd, &w[3], 9));
 	EXPECT_EQ(0, w[3]);
@@ -1373,24 +1374,24 @@ TEST_F(user, shared_memory)
 
 TEST_F(user, trace_instances)
 {
-	const char *in = UE_TRACEFS "/instances/ue_a13/events/user_events/a13/enable";
+	const char *in = UE_TRACEFS "/instances/ue_inside/events/user_events/inside/enable";
 
-	mkdir(UE_TRACEFS "/instances/ue_a13", 0750);
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13 u32 a"));
+	mkdir(UE_TRACEFS "/instances/ue_inside", 0750);
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "inside u32 a"));
 	EXPECT_EQ(0, ue_put(in, "1"));
 	EXPECT_EQ(1, self->w[0]);
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 1));
-	EXPECT_EQ(0, ue_enable("a13", true));
+	EXPECT_EQ(0, ue_enable("inside", true));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 2));
 	EXPECT_EQ(0, ue_put(in, "0"));
 	EXPECT_EQ(1, self->w[0]);
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 3));
-	EXPECT_EQ(2, ue_records("a13"));
-	EXPECT_EQ(2, ue_records_in("instances/ue_a13/", "a13"));
-	EXPECT_EQ(0, ue_enable("a13", false));
+	EXPECT_EQ(2, ue_records("inside"));
+	EXPECT_EQ(2, ue_records_in("instances/ue_inside/", "inside"));
+	EXPECT_EQ(0, ue_enable("inside", false));
 	EXPECT_EQ(0, self->w[0]);
 	EXPECT_EQ(0, ue_put(in, "1"));
-	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_a13"));
+	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_inside"));
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 }
 
@@ -1398,8 +1399,8 @@ TEST_F(user, filters_and_histograms)
 {
 	struct __attribute__((packed)) { uint32_t k; int16_t d; char s[4]; } rec = { 0, 0, "ab" };
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_h u32 k; s16 d; char[4] s"));
-	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_h/trigger", "hist:keys=k:vals=d"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "counted u32 k; s16 d; char[4] s"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/counted/trigger", "hist:keys=k:vals=d"));
 	/* A trigger alone listens, and records nothing. */
 	EXPECT_EQ(1, self->w[0]);
 	rec.k = 7;
@@ -1407,17 +1408,17 @@ TEST_F(user, filters_and_histograms)
 	EXPECT_EQ(14, ue_write(self->fd, 0, &rec, sizeof(rec)));
 	rec.d = 2;
 	EXPECT_EQ(14, ue_write(self->fd, 0, &rec, sizeof(rec)));
-	EXPECT_EQ(0, ue_records("a13_h"));
-	EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/a13_h/hist"),
+	EXPECT_EQ(0, ue_records("counted"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/counted/hist"),
 			       "{ k:          7 } hitcount:          2  d:         42"));
-	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_h/filter", "d < 0 && s == \"ab\""));
-	EXPECT_EQ(0, ue_enable("a13_h", true));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/counted/filter", "d < 0 && s == \"ab\""));
+	EXPECT_EQ(0, ue_enable("counted", true));
 	EXPECT_EQ(14, ue_write(self->fd, 0, &rec, sizeof(rec)));
 	rec.d = -3;
 	EXPECT_EQ(14, ue_write(self->fd, 0, &rec, sizeof(rec)));
-	EXPECT_EQ(1, ue_records("a13_h"));
-	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_h/trigger", "!hist:keys=k:vals=d"));
-	EXPECT_EQ(0, ue_enable("a13_h", false));
+	EXPECT_EQ(1, ue_records("counted"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/counted/trigger", "!hist:keys=k:vals=d"));
+	EXPECT_EQ(0, ue_enable("counted", false));
 	EXPECT_EQ(0, self->w[0]);
 }
 
@@ -1426,28 +1427,28 @@ TEST_F(user, filter_on_a_field_without_order)
 {
 	struct __attribute__((packed)) { uint8_t s[3]; uint32_t k; } rec = { { 1, 0, 0 }, 7 };
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_f struct odd s 3; u32 k"));
-	EXPECT_EQ(0, ue_enable("a13_f", true));
-	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_f/filter", "k == 7"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "odd struct odd s 3; u32 k"));
+	EXPECT_EQ(0, ue_enable("odd", true));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/odd/filter", "k == 7"));
 	EXPECT_EQ(11, ue_write(self->fd, 0, &rec, sizeof(rec)));
-	EXPECT_EQ(1, ue_records("a13_f"));
+	EXPECT_EQ(1, ue_records("odd"));
 	/* Accepted, and never true. */
-	EXPECT_EQ(0, ue_put(UE_EVENTS "/a13_f/filter", "s == 1"));
+	EXPECT_EQ(0, ue_put(UE_EVENTS "/odd/filter", "s == 1"));
 	EXPECT_EQ(11, ue_write(self->fd, 0, &rec, sizeof(rec)));
-	EXPECT_EQ(1, ue_records("a13_f"));
+	EXPECT_EQ(1, ue_records("odd"));
 }
 
 TEST_F(user, set_event)
 {
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_s u32 a"));
-	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/available_events"), "user_events:a13_s\n"));
-	EXPECT_EQ(0, ue_put(UE_TRACEFS "/set_event", "user_events:a13_s"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "listed u32 a"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/available_events"), "user_events:listed\n"));
+	EXPECT_EQ(0, ue_put(UE_TRACEFS "/set_event", "user_events:listed"));
 	EXPECT_EQ(1, self->w[0]);
 	EXPECT_EQ(0, ue_put(UE_TRACEFS "/set_event", "!user_events:"));
 	EXPECT_EQ(0, self->w[0]);
 	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
 	EXPECT_EQ(1, self->w[0]);
-	EXPECT_STREQ("1\n", ue_slurp(UE_EVENTS "/a13_s/enable"));
+	EXPECT_STREQ("1\n", ue_slurp(UE_EVENTS "/listed/enable"));
 	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "0"));
 	EXPECT_EQ(0, self->w[0]);
 }
@@ -1457,11 +1458,11 @@ TEST_F(user, perf_and_ftrace_together)
 	struct ue_perf perf;
 	uint32_t raw[16];
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_p u32 a"));
-	ASSERT_EQ(0, ue_perf_open(&perf, "a13_p"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "both u32 a"));
+	ASSERT_EQ(0, ue_perf_open(&perf, "both"));
 	EXPECT_EQ(1, self->w[0]);
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 1));
-	EXPECT_EQ(0, ue_enable("a13_p", true));
+	EXPECT_EQ(0, ue_enable("both", true));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 2));
 	EXPECT_LT(0, ue_perf_next(&perf, raw, sizeof(raw)));
 	EXPECT_EQ(1, raw[2]);
@@ -1470,9 +1471,9 @@ TEST_F(user, perf_and_ftrace_together)
 	EXPECT_EQ(-ENOENT, ue_perf_next(&perf, raw, sizeof(raw)));
 	ue_perf_close(&perf);
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 3));
-	EXPECT_EQ(2, ue_records("a13_p"));
+	EXPECT_EQ(2, ue_records("both"));
 	EXPECT_EQ(1, self->w[0]);
-	EXPECT_EQ(0, ue_enable("a13_p", false));
+	EXPECT_EQ(0, ue_enable("both", false));
 	EXPECT_EQ(0, self->w[0]);
 }
 
@@ -1521,10 +1522,10 @@ TEST_F(user, perf_without_privilege)
 	if (!ue_has_perf())
 		SKIP(return, "there is no perf");
 	snprintf(before, sizeof(before), "%s", ue_slurp(paranoid));
-	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a13_np u32 a"));
-	count.config = ue_event_id("a13_np");
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "unprivileged u32 a"));
+	count.config = ue_event_id("unprivileged");
 	ASSERT_EQ(0, ue_put(paranoid, "1"));
-	EXPECT_EQ(-EPERM, perf_unprivileged(self->fd, self->w, "a13_np"));
+	EXPECT_EQ(-EPERM, perf_unprivileged(self->fd, self->w, "unprivileged"));
 	EXPECT_EQ(0, self->w[0]);
 	/* Counting shows no data. */
 	pid = fork();
@@ -1537,9 +1538,9 @@ TEST_F(user, perf_without_privilege)
 	EXPECT_EQ(0, status);
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 	EXPECT_EQ(0, ue_put(paranoid, "-1"));
-	EXPECT_EQ(0, perf_unprivileged(self->fd, self->w, "a13_np"));
+	EXPECT_EQ(0, perf_unprivileged(self->fd, self->w, "unprivileged"));
 	EXPECT_EQ(0, ue_put(paranoid, before));
-	EXPECT_TRUE(ue_poll(!strcmp("a13_np", ue_status("a13_np"))));
+	EXPECT_TRUE(ue_poll(!strcmp("unprivileged", ue_status("unprivileged"))));
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 }
 
@@ -1556,9 +1557,9 @@ TEST_F(user, mapped_buffer_and_snapshots)
 
 	if (access(UE_TRACEFS "/snapshot", F_OK))
 		SKIP(return, "no snapshots in this kernel");
-	ASSERT_EQ(0, ue_put(UE_DYN, "u:a13_m u32 k; u32 v"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:mapped u32 k; u32 v"));
 	ASSERT_EQ(0, mkdir(in, 0750));
-	snprintf(trigger, sizeof(trigger), "%s/events/user_events/a13_m/trigger", in);
+	snprintf(trigger, sizeof(trigger), "%s/events/user_events/mapped/trigger", in);
 	fd = open(ue_path("%s/per_cpu/cpu0/trace_pipe_raw", in), O_RDONLY);
 	ASSERT_LE(0, fd);
 	for (size_t i = 0; i < ARRAY_SIZE(triggers); i++) {
@@ -1577,7 +1578,7 @@ TEST_F(user, mapped_buffer_and_snapshots)
 	}
 	close(fd);
 	EXPECT_EQ(0, ue_err(rmdir(in)));
-	EXPECT_EQ(0, ue_del_wait(self->fd, "a13_m"));
+	EXPECT_EQ(0, ue_del_wait(self->fd, "mapped"));
 }
 
 /* Odd input that both implementations take the same way. */
@@ -1587,13 +1588,13 @@ TEST_F(user, offset_may_alias_the_header)
 	struct __attribute__((packed)) { uint32_t loc; char text[4]; } rec = { 0, "abc" };
 
 	/* Offsets count from the record, not from the payload. */
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a14 __data_loc u8[] s"));
-	EXPECT_EQ(0, ue_enable("a14", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "aliased __data_loc u8[] s"));
+	EXPECT_EQ(0, ue_enable("aliased", true));
 	rec.loc = DYN_LOC(0, 16);
 	EXPECT_EQ(12, ue_write(self->fd, 0, &rec, sizeof(rec)));
 	rec.loc = DYN_LOC(0, 17);
 	EXPECT_EQ(-EFAULT, ue_write(self->fd, 0, &rec, sizeof(rec)));
-	EXPECT_EQ(1, ue_records("a14"));
+	EXPECT_EQ(1, ue_records("aliased"));
 }
 
 TEST_F(user, index_belongs_to_the_open_file)
@@ -1608,8 +1609,8 @@ TEST_F(user, index_belongs_to_the_open_file)
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 	/* Through a socket, as runtimes get the file of a collector. */
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "a14_i u32 a"));
-	EXPECT_EQ(0, ue_enable("a14_i", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "indexed u32 a"));
+	EXPECT_EQ(0, ue_enable("indexed", true));
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
@@ -1619,7 +1620,7 @@ TEST_F(user, index_belongs_to_the_open_file)
 	ASSERT_EQ(1, recvmsg(pair[1], &msg, 0));
 	memcpy(&received, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
 	EXPECT_EQ(8, ue_write_u32(received, 0, 1));
-	EXPECT_EQ(1, ue_records("a14_i"));
+	EXPECT_EQ(1, ue_records("indexed"));
 	close(received);
 }
 

@@ -55,8 +55,8 @@ static long slab_kib(void)
 /* CVE-2023-54139: the index of a write was not checked for being negative. */
 TEST_F(past, negative_write_index)
 {
-	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "u1_a u32 a"));
-	EXPECT_EQ(1, ue_reg_index(self->fd, &self->w[0], 1, "u1_b u32 a"));
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "first u32 a"));
+	EXPECT_EQ(1, ue_reg_index(self->fd, &self->w[0], 1, "second u32 a"));
 	EXPECT_EQ(0, ue_put(UE_EVENTS "/enable", "1"));
 	EXPECT_EQ(-EINVAL, ue_write_u32(self->fd, -1, 1));
 	EXPECT_EQ(-EINVAL, ue_write_u32(self->fd, INT_MIN, 1));
@@ -89,7 +89,7 @@ static void *register_loop(void *arg)
 /* An enabler was freed while fork() walked over it. */
 TEST_F(past, unregister_against_fork)
 {
-	struct storm s = { self->fd, self->w, "u2 u32 a" };
+	struct storm s = { self->fd, self->w, "unregistered u32 a" };
 	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
 	int status, forks = 0;
 	pthread_t t;
@@ -97,7 +97,7 @@ TEST_F(past, unregister_against_fork)
 
 	/* Others around it, so that there is something to walk over. */
 	for (int i = 1; i < 32; i++)
-		ASSERT_EQ(0, ue_reg(self->fd, self->w, i, "u2_other u32 a"));
+		ASSERT_EQ(0, ue_reg(self->fd, self->w, i, "other u32 a"));
 	ASSERT_EQ(0, pthread_create(&t, NULL, register_loop, &s));
 	while (go_on(end, s.rounds > 1)) {
 		pid = fork();
@@ -121,7 +121,7 @@ TEST_F(past, event_outlives_unregister)
 	pid_t pid;
 
 	for (int i = 0; i < 20; i++) {
-		ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "u3 u32 a"));
+		ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_PERSIST, "persists u32 a"));
 		pid = fork();
 		if (!pid) {
 			close(self->fd);
@@ -132,8 +132,8 @@ TEST_F(past, event_outlives_unregister)
 		self->fd = ue_open();
 		waitpid(pid, &status, 0);
 		/* It takes a while after the unregistration, but it ends. */
-		ASSERT_EQ(0, ue_del_wait(self->fd, "u3"));
-		ASSERT_FALSE(ue_exists("u3"));
+		ASSERT_EQ(0, ue_del_wait(self->fd, "persists"));
+		ASSERT_FALSE(ue_exists("persists"));
 	}
 }
 
@@ -143,9 +143,8 @@ TEST_F(past, failed_fork_leaves_the_parent_alone)
 	int status, fd, failed = 0;
 	pid_t pid;
 
-	if (!fault_setup())
-		SKIP(return, "no fault injection in this kernel: see test-debug");
-	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u4 u32 a"));
+	NEED_FAULTS();
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "inherited u32 a"));
 	fd = fault_open();
 	ASSERT_LE(0, fd);
 	fault_sweep(fd, n, 2000) {
@@ -159,7 +158,7 @@ TEST_F(past, failed_fork_leaves_the_parent_alone)
 		else
 			waitpid(pid, &status, 0);
 		/* Whatever became of the child. */
-		ASSERT_EQ(0, ue_enable("u4", n % 2));
+		ASSERT_EQ(0, ue_enable("inherited", n % 2));
 		ASSERT_TRUE(ue_poll(self->w[0] == n % 2));
 	}
 	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
@@ -173,7 +172,7 @@ TEST_F(past, failed_registration_leaks_nothing)
 	char desc[512];
 	long before;
 
-	snprintf(desc, sizeof(desc), "u5 u32 %0430d", 0);
+	snprintf(desc, sizeof(desc), "leaked u32 %0430d", 0);
 	memset(strrchr(desc, ' ') + 1, 'f', 430);
 	ASSERT_EQ(0, ue_put("/proc/sys/kernel/user_events_max", "0"));
 	for (int i = 0; i < 200; i++) {
@@ -191,18 +190,18 @@ TEST_F(past, failed_registration_leaks_nothing)
 /* The size of a struct field was left out of the comparison. */
 TEST_F(past, struct_size_is_compared)
 {
-	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "u6 struct my a 20"));
-	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 1, "u6 struct my a 20"));
-	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 2, "u6 struct my a 20;"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 3, "u6 struct my a 21"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 3, "u6 struct my a 2"));
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "sized struct my a 20"));
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 1, "sized struct my a 20"));
+	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 2, "sized struct my a 20;"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 3, "sized struct my a 21"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 3, "sized struct my a 2"));
 }
 
 /* No blank after a semicolon was taken for another event. */
 TEST_F(past, blank_after_semicolon)
 {
 	static const char * const same[] = {
-		"u7 u32 a;u32 b", "u7 u32 a; u32 b", "u7 u32 a;u32 b;", "u7 u32 a; u32 b;",
+		"blank u32 a;u32 b", "blank u32 a; u32 b", "blank u32 a;u32 b;", "blank u32 a; u32 b;",
 	};
 
 	for (int i = 0; i < 16; i++) {
@@ -210,26 +209,26 @@ TEST_F(past, blank_after_semicolon)
 
 		ASSERT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, same[first]));
 		EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 1, same[second]));
-		EXPECT_STREQ("u:u7 u32 a; u32 b\n", ue_slurp(UE_DYN));
+		EXPECT_STREQ("u:blank u32 a; u32 b\n", ue_slurp(UE_DYN));
 		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 		ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 1));
 		close(self->fd);
 		self->fd = ue_open();
-		ASSERT_TRUE(ue_gone("u7"));
+		ASSERT_TRUE(ue_gone("blank"));
 	}
 }
 
 /* A write that nobody listened to looked like a success. */
 TEST_F(past, write_without_listener)
 {
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u8 u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "unheard u32 a"));
 	EXPECT_EQ(-EBADF, ue_write_u32(self->fd, 0, 1));
-	EXPECT_EQ(0, ue_enable("u8", true));
+	EXPECT_EQ(0, ue_enable("unheard", true));
 	EXPECT_EQ(8, ue_write_u32(self->fd, 0, 1));
-	EXPECT_EQ(0, ue_enable("u8", false));
+	EXPECT_EQ(0, ue_enable("unheard", false));
 	EXPECT_EQ(-EBADF, ue_write_u32(self->fd, 0, 1));
 	EXPECT_EQ(-EBADF, ue_writev(self->fd, 0, "abcd", 4));
-	EXPECT_EQ(1, ue_records("u8"));
+	EXPECT_EQ(1, ue_records("unheard"));
 }
 
 /* An event without fields was recorded wrongly. */
@@ -241,45 +240,45 @@ TEST_F(past, event_without_fields)
 
 	if (!ue_has_perf())
 		SKIP(return, "there is no perf");
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u9"));
-	ASSERT_EQ(0, ue_perf_open(&perf, "u9"));
-	EXPECT_EQ(0, ue_enable("u9", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "no_fields"));
+	ASSERT_EQ(0, ue_perf_open(&perf, "no_fields"));
+	EXPECT_EQ(0, ue_enable("no_fields", true));
 	EXPECT_EQ(4, ue_write(self->fd, 0, "", 0));
 	EXPECT_EQ(4, ue_writev(self->fd, 0, "", 0));
 	for (int i = 0; i < 2; i++) {
 		len = ue_perf_next(&perf, raw, sizeof(raw));
 		/* The 8 common bytes, and 4 that perf aligns with. */
 		EXPECT_EQ(12, len);
-		EXPECT_EQ(ue_event_id("u9"), *(uint16_t *)raw);
+		EXPECT_EQ(ue_event_id("no_fields"), *(uint16_t *)raw);
 		EXPECT_EQ(getpid(), *(int *)(raw + 4));
 	}
 	EXPECT_EQ(-ENOENT, ue_perf_next(&perf, raw, sizeof(raw)));
 	ue_perf_close(&perf);
-	EXPECT_EQ(2, ue_count(ue_slurp(UE_TRACEFS "/trace"), "u9:No fields found"));
+	EXPECT_EQ(2, ue_count(ue_slurp(UE_TRACEFS "/trace"), "no_fields:No fields found"));
 }
 
 /* Another format under the same name was accepted. */
 TEST_F(past, same_name_other_fields)
 {
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u10 u32 a"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "u10 u64 a"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "u10 u32 b"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "u10"));
-	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT, "u10 u64 a"));
-	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 2, USER_EVENT_REG_MULTI_FORMAT, "u10 u32 a"));
-	EXPECT_EQ(2, ue_count(ue_slurp(UE_STATUS), "u10."));
-	EXPECT_STREQ("\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n", ue_format_fields("u10"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "taken u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "taken u64 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "taken u32 b"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "taken"));
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT, "taken u64 a"));
+	EXPECT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 2, USER_EVENT_REG_MULTI_FORMAT, "taken u32 a"));
+	EXPECT_EQ(2, ue_count(ue_slurp(UE_STATUS), "taken."));
+	EXPECT_STREQ("\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n", ue_format_fields("taken"));
 }
 
 /* No fields matched any, through dynamic_events. */
 TEST_F(past, no_fields_match_nothing)
 {
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:u11 u32 a"));
-	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:u11"));
-	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:u11 "));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "u11"));
-	EXPECT_EQ(0, ue_put(UE_DYN, "u:u11_none"));
-	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:u11_none u32 a"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:fields u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:fields"));
+	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:fields "));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "fields"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "u:no_fields"));
+	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:no_fields u32 a"));
 }
 
 static void *dynamic_events_loop(void *arg)
@@ -287,8 +286,8 @@ static void *dynamic_events_loop(void *arg)
 	struct storm *s = arg;
 
 	for (; !s->stop; s->rounds++) {
-		ue_put(UE_DYN, "u:u12 u32 a");
-		ue_put(UE_DYN, "-:u12 u32 a");
+		ue_put(UE_DYN, "u:listed u32 a");
+		ue_put(UE_DYN, "-:listed u32 a");
 	}
 	return NULL;
 }
@@ -315,7 +314,7 @@ static void *status_loop(void *arg)
 /* dynamic_events, the ioctls and user_events_status went for the same lists. */
 TEST_F(past, dynamic_events_against_ioctls)
 {
-	struct storm s = { self->fd, self->w, "u12 u32 a" }, readers = { };
+	struct storm s = { self->fd, self->w, "listed u32 a" }, readers = { };
 	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
 	int rounds = 0, other;
 	pthread_t t, reader;
@@ -324,10 +323,10 @@ TEST_F(past, dynamic_events_against_ioctls)
 	ASSERT_EQ(0, pthread_create(&reader, NULL, status_loop, &readers));
 	while (go_on(end, s.rounds > 1 && readers.rounds > 1)) {
 		other = ue_open();
-		ASSERT_EQ(0, ue_reg(other, self->w, 0, "u12 u32 a"));
+		ASSERT_EQ(0, ue_reg(other, self->w, 0, "listed u32 a"));
 		ASSERT_EQ(0, ue_unreg(other, self->w, 0));
 		close(other);
-		ue_del(self->fd, "u12");
+		ue_del(self->fd, "listed");
 		rounds++;
 	}
 	s.stop = true;
@@ -338,10 +337,10 @@ TEST_F(past, dynamic_events_against_ioctls)
 	EXPECT_LT(1, rounds);
 	EXPECT_LT(1, readers.rounds);
 	EXPECT_EQ(0, readers.bad);
-	ue_put(UE_DYN, "u:u12 u32 a");
+	ue_put(UE_DYN, "u:listed u32 a");
 	/* All of it was in order: one event, and it goes. */
-	EXPECT_TRUE(ue_poll(ue_put(UE_DYN, "-:u12 u32 a") == 0 || !ue_exists("u12")));
-	EXPECT_TRUE(ue_gone("u12"));
+	EXPECT_TRUE(ue_poll(ue_put(UE_DYN, "-:listed u32 a") == 0 || !ue_exists("listed")));
+	EXPECT_TRUE(ue_gone("listed"));
 	EXPECT_STREQ("", ue_slurp(UE_DYN));
 }
 
@@ -353,7 +352,7 @@ TEST_F(past, long_field_names)
 	for (int len = 200; len <= 490; len += 29) {
 		int fd = ue_open(), n;
 
-		n = snprintf(desc, sizeof(desc), "u13 u32 ");
+		n = snprintf(desc, sizeof(desc), "long_field u32 ");
 		memset(desc + n, 'f', len);
 		desc[n + len] = '\0';
 		ASSERT_EQ(0, ue_reg(fd, &self->w[0], 0, desc));
@@ -366,7 +365,7 @@ TEST_F(past, long_field_names)
 		ASSERT_EQ(0, ue_unreg(fd, &self->w[0], 0));
 		ASSERT_EQ(0, ue_unreg(fd, &self->w[0], 1));
 		close(fd);
-		ASSERT_TRUE(ue_gone("u13"));
+		ASSERT_TRUE(ue_gone("long_field"));
 	}
 }
 
@@ -377,8 +376,8 @@ TEST_F(past, location_words_are_checked)
 	unsigned int seed = 14;
 	int written = 0;
 
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u14 __data_loc char[] a; __rel_loc char[] b"));
-	EXPECT_EQ(0, ue_enable("u14", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "located __data_loc char[] a; __rel_loc char[] b"));
+	EXPECT_EQ(0, ue_enable("located", true));
 	for (int i = 0; i < 2000; i++) {
 		int off, size, end;
 		bool ok;
@@ -402,7 +401,7 @@ TEST_F(past, location_words_are_checked)
 		written += ok;
 	}
 	EXPECT_LT(20, written);
-	EXPECT_EQ(written, ue_records("u14"));
+	EXPECT_EQ(written, ue_records("located"));
 }
 
 /* The word at the upper half of a long was not the one that was written. */
@@ -414,13 +413,13 @@ TEST_F(past, words_in_one_long)
 		for (int half = 0; half < 2; half++) {
 			w[1] = w[2] = 0;
 			w[0] = w[3] = 0x12345678;
-			ASSERT_EQ(0, ue_reg(self->fd, &w[half ? 5 : 4], bit, "u15 u32 a"));
+			ASSERT_EQ(0, ue_reg(self->fd, &w[half ? 5 : 4], bit, "halves u32 a"));
 			w[4] = half ? 0x0f0f0f0e : 0;
 			w[5] = half ? 0 : 0x0f0f0f0e;
-			ASSERT_EQ(0, ue_enable("u15", true));
+			ASSERT_EQ(0, ue_enable("halves", true));
 			EXPECT_EQ(half ? 0x0f0f0f0e : 1u << bit, w[4]);
 			EXPECT_EQ(half ? 1u << bit : 0x0f0f0f0e, w[5]);
-			ASSERT_EQ(0, ue_enable("u15", false));
+			ASSERT_EQ(0, ue_enable("halves", false));
 			EXPECT_EQ(half ? 0x0f0f0f0e : 0, w[4]);
 			EXPECT_EQ(half ? 0 : 0x0f0f0f0e, w[5]);
 			EXPECT_EQ(0x12345678, w[0]);
@@ -430,8 +429,8 @@ TEST_F(past, words_in_one_long)
 	}
 	/* The last word of a page: nothing beyond it is touched. */
 	ASSERT_EQ(0, munmap((void *)(w + UE_PAGE / 2), UE_PAGE));
-	EXPECT_EQ(0, ue_reg(self->fd, &w[UE_PAGE / 2 - 1], 31, "u15 u32 a"));
-	EXPECT_EQ(0, ue_enable("u15", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &w[UE_PAGE / 2 - 1], 31, "halves u32 a"));
+	EXPECT_EQ(0, ue_enable("halves", true));
 	EXPECT_EQ(1u << 31, w[UE_PAGE / 2 - 1]);
 	EXPECT_EQ(0, w[2046]);
 }
@@ -439,17 +438,17 @@ TEST_F(past, words_in_one_long)
 /* The bit stayed set when it was unregistered. */
 TEST_F(past, unregistering_clears_the_bit)
 {
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 4, "u16 u32 a"));
-	EXPECT_EQ(0, ue_reg_full(self->fd, &self->w[2], 63, 8, 0, "u16 u32 a", NULL));
-	EXPECT_EQ(0, ue_enable("u16", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 4, "cleared u32 a"));
+	EXPECT_EQ(0, ue_reg_full(self->fd, &self->w[2], 63, 8, 0, "cleared u32 a", NULL));
+	EXPECT_EQ(0, ue_enable("cleared", true));
 	self->w[0] |= 1;
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 4));
 	EXPECT_EQ(1, self->w[0]);
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[2], 63));
 	EXPECT_EQ(0, *(volatile uint64_t *)&self->w[2]);
 	/* And stays that way. */
-	EXPECT_EQ(0, ue_enable("u16", false));
-	EXPECT_EQ(0, ue_enable("u16", true));
+	EXPECT_EQ(0, ue_enable("cleared", false));
+	EXPECT_EQ(0, ue_enable("cleared", true));
 	EXPECT_EQ(1, self->w[0]);
 	EXPECT_EQ(0, self->w[2]);
 }
@@ -457,13 +456,13 @@ TEST_F(past, unregistering_clears_the_bit)
 /* Two events were given the same bit. */
 TEST_F(past, one_bit_one_event)
 {
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u17_a u32 a"));
-	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "u17_b u32 a"));
-	EXPECT_EQ(0, ue_enable("u17_a", true));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "first u32 a"));
+	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 0, "second u32 a"));
+	EXPECT_EQ(0, ue_enable("first", true));
 	EXPECT_EQ(1, self->w[0]);
-	EXPECT_FALSE(ue_exists("u17_b"));
+	EXPECT_FALSE(ue_exists("second"));
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
-	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "u17_b u32 a"));
+	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "second u32 a"));
 	EXPECT_EQ(0, self->w[0]);
 }
 
@@ -527,17 +526,17 @@ static long kworker_ticks(void)
 TEST_F(past, page_that_keeps_going_away)
 {
 	struct storm s = { self->fd, self->w + UE_PAGE / 4 };
-	struct storm users = { self->fd, self->w + UE_PAGE / 4, "u18 u32 a" };
+	struct storm users = { self->fd, self->w + UE_PAGE / 4, "unmapped u32 a" };
 	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
 	long ticks, hz = sysconf(_SC_CLK_TCK);
 	pthread_t t, user;
 	int toggles = 0;
 
-	ASSERT_EQ(0, ue_reg(self->fd, s.w, 0, "u18 u32 a"));
+	ASSERT_EQ(0, ue_reg(self->fd, s.w, 0, "unmapped u32 a"));
 	ASSERT_EQ(0, pthread_create(&t, NULL, unmap_loop, &s));
 	ASSERT_EQ(0, pthread_create(&user, NULL, register_on_page_loop, &users));
 	while (go_on(end, s.rounds > 1 && users.rounds > 1)) {
-		ASSERT_EQ(0, ue_enable("u18", ++toggles % 2));
+		ASSERT_EQ(0, ue_enable("unmapped", ++toggles % 2));
 	}
 	s.stop = true;
 	users.stop = true;
@@ -551,7 +550,7 @@ TEST_F(past, page_that_keeps_going_away)
 	/* Gone for good: it is tried and given up. */
 	ASSERT_EQ(0, munmap((void *)s.w, UE_PAGE));
 	for (int i = 0; i < 10; i++) {
-		ASSERT_EQ(0, ue_enable("u18", i % 2 == 0));
+		ASSERT_EQ(0, ue_enable("unmapped", i % 2 == 0));
 	}
 	usleep(200000);
 	ticks = kworker_ticks();
@@ -575,13 +574,13 @@ static void *toggle_loop(void *arg)
 /* The child's list was in use before it was complete. */
 TEST_F(past, fork_against_toggling)
 {
-	struct storm s = { self->fd, self->w, "u19" };
+	struct storm s = { self->fd, self->w, "toggled" };
 	uint64_t end = ue_now() + storm_seconds() * 1000000000ull;
 	int status, forks = 0;
 	pthread_t t;
 
 	for (int i = 0; i < 64; i++) {
-		ASSERT_EQ(0, ue_reg(self->fd, &self->w[i], 0, "u19 u32 a"));
+		ASSERT_EQ(0, ue_reg(self->fd, &self->w[i], 0, "toggled u32 a"));
 	}
 	ASSERT_EQ(0, pthread_create(&t, NULL, toggle_loop, &s));
 	while (go_on(end, s.rounds > 1)) {
@@ -604,16 +603,16 @@ TEST_F(past, fork_against_toggling)
 /* The fields of an event were freed the wrong way. */
 TEST_F(past, create_and_delete)
 {
-	const char *event = "u:u20 u32 a; char[20] b; __data_loc char[] c; struct x d 8; u64 e";
+	const char *event = "u:created u32 a; char[20] b; __data_loc char[] c; struct x d 8; u64 e";
 	long before = 0;
 
 	for (int i = 0; i < 1500; i++) {
 		ASSERT_EQ(0, ue_put(UE_DYN, event));
 		/* Both ways out. */
 		if (i % 2) {
-			ASSERT_EQ(0, ue_del(self->fd, "u20"));
+			ASSERT_EQ(0, ue_del(self->fd, "created"));
 		} else {
-			ASSERT_EQ(0, ue_put(UE_DYN, "-:u20 u32 a; char[20] b; __data_loc char[] c; struct x d 8; u64 e"));
+			ASSERT_EQ(0, ue_put(UE_DYN, "-:created u32 a; char[20] b; __data_loc char[] c; struct x d 8; u64 e"));
 		}
 		if (i == 500)
 			before = slab_kib();
@@ -630,12 +629,11 @@ TEST_F(past, failed_enabling_is_undone)
 {
 	int fd, enable, ret, hits = 0;
 
-	if (!fault_setup())
-		SKIP(return, "no fault injection in this kernel: see test-debug");
+	NEED_FAULTS();
 	ASSERT_EQ(0, fault_keep_cmdlines(self->fd, &self->w[8]));
-	ASSERT_EQ(1, ue_reg_index(self->fd, &self->w[0], 0, "u21 u32 a"));
+	ASSERT_EQ(1, ue_reg_index(self->fd, &self->w[0], 0, "failed u32 a"));
 	fd = fault_open();
-	enable = open(UE_EVENTS "/u21/enable", O_WRONLY);
+	enable = open(UE_EVENTS "/failed/enable", O_WRONLY);
 	ASSERT_LE(0, enable);
 	/* Tracing warns when it could not start to record names and stops it. */
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/options/record-cmd", "0"));
@@ -646,15 +644,15 @@ TEST_F(past, failed_enabling_is_undone)
 		/* On or off, and all agree on it. */
 		if (ret == 1) {
 			ASSERT_TRUE(ue_poll(self->w[0] == 1));
-			ASSERT_STREQ("u21 # Used by ftrace", ue_status("u21"));
+			ASSERT_STREQ("failed # Used by ftrace", ue_status("failed"));
 			ASSERT_EQ(8, ue_write_u32(self->fd, 1, n));
 		} else {
 			ASSERT_EQ(-ENOMEM, ret);
 			ASSERT_EQ(0, self->w[0]);
-			ASSERT_STREQ("u21", ue_status("u21"));
+			ASSERT_STREQ("failed", ue_status("failed"));
 			ASSERT_EQ(-EBADF, ue_write_u32(self->fd, 1, n));
 		}
-		ASSERT_EQ(0, ue_enable("u21", false));
+		ASSERT_EQ(0, ue_enable("failed", false));
 		ASSERT_EQ(0, self->w[0]);
 	}
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/options/record-cmd", "1"));
@@ -663,7 +661,7 @@ TEST_F(past, failed_enabling_is_undone)
 	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();
-	EXPECT_TRUE(ue_gone("u21"));
+	EXPECT_TRUE(ue_gone("failed"));
 	close(enable);
 }
 

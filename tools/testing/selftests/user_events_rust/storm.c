@@ -427,9 +427,8 @@ int main(int argc, char **argv)
 	static const storm_part more[] = { tracing, toggle, dynamic, count };
 	storm_part parts[STORM_PARTS_MAX];
 	size_t n = storm_parts(parts, few, sizeof(few) / sizeof(few[0]), more, sizeof(more) / sizeof(more[0]));
-	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad = 0, status, fd;
+	int seconds = argc > 1 ? atoi(argv[1]) : 10, bad, fd;
 	volatile uint32_t word = 0;
-	pid_t pids[STORM_PARTS_MAX];
 
 	if (argc > 1 && !strcmp(argv[1], "--exec"))
 		return 0;
@@ -447,25 +446,7 @@ int main(int argc, char **argv)
 		for (int kind = LONG; kind < KINDS; kind++)
 			storm_did(kind, true);
 	}
-	storm_begin(seconds);
-	for (size_t i = 0; i < n; i++) {
-		pids[i] = fork();
-		if (!pids[i]) {
-			parts[i](i + 1);
-			_exit(0);
-		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		/* Whoever does not come to an end hangs in the kernel. */
-		if (!ue_poll_ms(waitpid(pids[i], &status, WNOHANG) == pids[i],
-				(uint64_t)(seconds + STORM_PATIENCE + 60) * 1000)) {
-			printf("part %zu hangs\n", i);
-			bad = 1;
-		} else if (status) {
-			printf("part %zu ended with 0x%x\n", i, status);
-			bad = 1;
-		}
-	}
+	bad = storm_run(parts, n, seconds, 60);
 	bad |= ue_is_rust() && !is_counted();
 	ue_unreg(fd, &word, 0);
 	close(fd);

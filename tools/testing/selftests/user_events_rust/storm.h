@@ -101,4 +101,34 @@ static inline size_t storm_parts(storm_part out[STORM_PARTS_MAX], const storm_pa
 	return n;
 }
 
+/*
+ * Runs the parts for some seconds, each in a process of its own. Returns 1 if one fails, or hangs
+ * in the kernel: it has not ended @patience seconds after the storm.
+ */
+static inline int storm_run(const storm_part parts[], size_t n, int seconds, int patience)
+{
+	uint64_t limit = (uint64_t)(seconds + STORM_PATIENCE + patience) * 1000;
+	pid_t pids[STORM_PARTS_MAX];
+	int status, bad = 0;
+
+	storm_begin(seconds);
+	for (size_t i = 0; i < n; i++) {
+		pids[i] = fork();
+		if (!pids[i]) {
+			parts[i](i + 1);
+			_exit(0);
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!ue_poll_ms(waitpid(pids[i], &status, WNOHANG) == pids[i], limit)) {
+			printf("part %zu hangs\n", i);
+			bad = 1;
+		} else if (status) {
+			printf("part %zu ended with 0x%x\n", i, status);
+			bad = 1;
+		}
+	}
+	return bad;
+}
+
 #endif

@@ -36,6 +36,18 @@ static int count_bits(volatile uint32_t *w, int from, bool on)
 	return n;
 }
 
+/* Forks a child that waits until it is killed, at the latest with its parent. */
+static pid_t paused_child(void)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
 /*
  * Forks children that unregister one bit each, so that each has 999 bits of its
  * own, and live on. Counts them.
@@ -140,12 +152,7 @@ TEST_F(switched, children_share_the_pages_of_their_words)
 	ASSERT_TRUE(ue_poll(__atomic_load_n(switches, __ATOMIC_RELAXED) > 3));
 	before = anonymous_memory();
 	for (size_t i = 0; i < ARRAY_SIZE(children); i++) {
-		children[i] = fork();
-		if (!children[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				pause();
-		}
+		children[i] = paused_child();
 		ASSERT_LT(0, children[i]);
 		usleep(7000);
 	}
@@ -333,12 +340,7 @@ TEST_F_TIMEOUT(switched, many_events_of_many_children, 280)
 				    ue_path("switched_%d u32 a", i / EVENT_BITS)));
 	}
 	for (size_t i = 0; i < SHARERS; i++) {
-		children[i] = fork();
-		if (!children[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				pause();
-		}
+		children[i] = paused_child();
 		ASSERT_LT(0, children[i]);
 	}
 	start = ue_now();

@@ -120,15 +120,16 @@ synth() { # DEFINITION...
 # Records of several events from one process: "num ID DELTA TOTAL TAG",
 # "pair ID PART TOTAL", one after the other.
 mixed() {
-	local script="reg slot=0 bit=0 : $NUM"$'\n'"reg slot=1 bit=0 : $PAIR"
+	local REPLY script="reg slot=0 bit=0 : $NUM"$'\n'"reg slot=1 bit=0 : $PAIR"
 	while [ $# -gt 0 ]; do
 		if [ "$1" = num ]; then
-			script+=$'\n'"w 0 u32:$2 u32:$3 u64:$4 s:$5 n:$((8 - ${#5}))"
+			num_record 0 "${@:2:4}"
 			shift 5
 		else
-			script+=$'\n'"w 1 u32:$2 u32:$3 u64:$4"
+			pair_record 1 "${@:2:3}"
 			shift 4
 		fi
+		script+=$'\n'$REPLY
 	done
 	run_driver "$script" 'reg*'
 }

@@ -13,7 +13,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp"/{c,rust,seq}
 printf '   * - %s\n' known other >"$tmp/rows"
-touch "$tmp/seq/f01-one.sh" "$tmp/seq/f02-two.sh"
+touch "$tmp/seq/alpha.sh" "$tmp/seq/beta.sh"
 
 fail() {
 	echo "$*"
@@ -29,28 +29,28 @@ judged() { # WANTED [PART]
 }
 bless() { "$here/bless.pl" "$tmp/left" "$tmp/accept" "$tmp/seq" "$@"; }
 
-printf '%s\n' same 'a.b [1]' last >"$tmp/c/f01-one"
-printf '%s\n' same $'a\tb' last >"$tmp/rust/f01-one"
-echo same | tee "$tmp/c/f02-two" "$tmp/rust/f02-two" "$tmp/c/generated" >"$tmp/rust/generated"
+printf '%s\n' same 'a.b [1]' last >"$tmp/c/alpha"
+printf '%s\n' same $'a\tb' last >"$tmp/rust/alpha"
+echo same | tee "$tmp/c/beta" "$tmp/rust/beta" "$tmp/c/generated" >"$tmp/rust/generated"
 cat >"$tmp/accept" <<'END'
 # The head.
 
 # Lines that are gone.
-known f01-one - ^gone$
+known alpha - ^gone$
 
 # All of these are gone, too.
-other f02-two + ^gone$
-other f0* + ^gone too$
+other beta + ^gone$
+other b* + ^gone too$
 END
 
-all='not ok compare: f01-one
-ok compare: f02-two
+all='not ok compare: alpha
+ok compare: beta
 ok compare: generated
-not ok compare: compare.accept: not seen: known f01-one - ^gone$
-not ok compare: compare.accept: not seen: other f02-two + ^gone$'
+not ok compare: compare.accept: not seen: known alpha - ^gone$
+not ok compare: compare.accept: not seen: other beta + ^gone$'
 judged "$all" 1
 judged "$all
-not ok compare: compare.accept: not seen: other f0* + ^gone too\$"
+not ok compare: compare.accept: not seen: other b* + ^gone too\$"
 
 cp "$tmp/accept" "$tmp/before"
 ! bless 2>/dev/null || fail 'a difference without a row was accepted'
@@ -60,12 +60,12 @@ bless known
 diff - "$tmp/accept" <<'END' || fail 'bless.pl: this is not what it should write'
 # The head.
 
-# f01-one: name what differs.
-known f01-one - ^a\.b \[1\]$
-known f01-one + ^a\tb$
+# alpha: name what differs.
+known alpha - ^a\.b \[1\]$
+known alpha + ^a\tb$
 END
-judged 'ok compare: f01-one (differs by known)
-ok compare: f02-two
+judged 'ok compare: alpha (differs by known)
+ok compare: beta
 ok compare: generated'
 
 # With nothing to change it changes nothing.
@@ -75,59 +75,59 @@ cmp "$tmp/before" "$tmp/accept"
 
 # Another line of a sequence that has entries follows them; what is generated, and what the run
 # itself failed with, is never accepted.
-echo 'more' >>"$tmp/rust/f01-one"
+echo 'more' >>"$tmp/rust/alpha"
 echo 'more' >>"$tmp/rust/generated"
-echo '? it did not work' >>"$tmp/rust/f02-two"
-judged 'not ok compare: f01-one
-not ok compare: f02-two
+echo '? it did not work' >>"$tmp/rust/beta"
+judged 'not ok compare: alpha
+not ok compare: beta
 not ok compare: generated'
 bless other
-tail -n 1 "$tmp/accept" | grep -qx 'other f01-one + ^more\$' || fail 'the new entry is not where it should be'
-judged 'ok compare: f01-one (differs by known, other)
-not ok compare: f02-two
+tail -n 1 "$tmp/accept" | grep -qx 'other alpha + ^more\$' || fail 'the new entry is not where it should be'
+judged 'ok compare: alpha (differs by known, other)
+not ok compare: beta
 not ok compare: generated'
 
 # An entry of one side only accepts what has something of the other side in its place, unless
 # that need not be there.
 rm "$tmp/c/"* "$tmp/rust/"*
-touch "$tmp/c/f02-two" "$tmp/rust/f02-two"
+touch "$tmp/c/beta" "$tmp/rust/beta"
 printf '%s\n' same 'c 1' >"$tmp/c/part-1"
 printf '%s\n' same 'rust 1' >"$tmp/rust/part-1"
 printf '%s\n' same 'c 2' >"$tmp/c/part-2"
-echo same | tee "$tmp/rust/part-2" "$tmp/c/f02-two" >"$tmp/rust/f02-two"
+echo same | tee "$tmp/rust/part-2" "$tmp/c/beta" >"$tmp/rust/beta"
 printf '%s\n' 'known part-* - ^c \d$' 'known part-* + ^rust \d$' >"$tmp/accept"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: part-1 (differs by known)
 not ok compare: part-2'
 # With a number it accepts as many in each sequence, and needs nothing of the other side.
 printf '%s\n' 'known part-* -1 ^c \d$' 'known part-* +1 ^rust \d$' >"$tmp/accept"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: part-1 (differs by known)
 not ok compare: part-2'
 printf '%s\n' 'known part-1 - ^c \d$' 'known part-1 + ^rust \d$' 'known part-2 - ^c 2$' >"$tmp/accept"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: part-1 (differs by known)
 ok compare: part-2 (differs by known)'
 rm "$tmp/c/part-1" "$tmp/rust/part-1"
 sed -i '/part-1/d' "$tmp/accept"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: part-2 (differs by known)'
 
 # In a sequence that is named, an entry accepts one line; bless.pl writes another number.
 echo 'c 2' >>"$tmp/c/part-2"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 not ok compare: part-2'
 bless
 [ "$(grep part-2 "$tmp/accept")" = 'known part-2 -2 ^c 2$' ] || fail 'bless.pl: the number is not corrected'
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: part-2 (differs by known)'
 printf '%s\n' 'c 3' 'c 3' 'c 3' >>"$tmp/c/part-2"
 touch "$tmp/seq/part-2.sh"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 not ok compare: part-2'
 bless known
 tail -n 1 "$tmp/accept" | grep -qx 'known part-2 -3 ^c 3\$' || fail 'bless.pl: the new entry has no number'
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: part-2 (differs by known)'
 rm "$tmp/c/"part* "$tmp/rust/"part*
 
@@ -140,15 +140,15 @@ caret "$tmp/c/two" 11
 caret "$tmp/rust/one" 21
 caret "$tmp/rust/two" 21
 : >"$tmp/accept"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 not ok compare: one
 not ok compare: two'
 echo 'known * caret ^hist:keys=total:' >"$tmp/accept"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: one (differs by known)
 not ok compare: two'
 echo 'known one caret ^hist:keys=total:sort=tot$' >"$tmp/accept"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: one (differs by known)
 not ok compare: two'
 rm "$tmp"/{c,rust}/{one,two}
@@ -169,10 +169,10 @@ b='{ id:          1, delta:         -1 } hitcount:          2'
 c='{ id:          3, delta:          5 } hitcount:          1'
 signs "$a" "$b" "$c"
 echo 'known signs signed2 ^delta$' >"$tmp/accept"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: signs (differs by known)'
 differ() {
-	judged 'ok compare: f02-two
+	judged 'ok compare: beta
 not ok compare: signs'
 }
 signs "$c" "$a" "$b"
@@ -190,7 +190,7 @@ table keys=tag:vals=hitcount:sort=hitcount:size=2048 '{ tag: a } hitcount:      
 table keys=tag:vals=hitcount:sort=hitcount:size=2048 '{ tag: b } hitcount:          2' \
 	'{ tag: a } hitcount:          4' >"$tmp/rust/signs"
 echo 'known signs merged ^\{ tag: ' >"$tmp/accept"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: signs (differs by known)'
 sed -i 's/4$/5/' "$tmp/rust/signs"
 differ
@@ -207,17 +207,17 @@ rust=_RNvMNtCs1KkRNbfVzRu_11user_events4file5write hist=_RNvNtCs4C1ZPlwmmM3_4his
 : >"$tmp/accept"
 stack user_event_ftrace user_events_write vfs_write >"$tmp/c/stacks"
 stack $rust vfs_write.llvm.123 | sed 's/0x1/0x17/' >"$tmp/rust/stacks"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: stacks'
 for frames in "$rust new_sync_write vfs_write" "$rust" "vfs_write $rust ksys_write" "$rust $hist vfs_write" \
 	"_RNvCsb5MLIFMWygY_6kernel5write vfs_write"; do
 	stack $frames >"$tmp/rust/stacks"
-	judged 'ok compare: f02-two
+	judged 'ok compare: beta
 not ok compare: stacks'
 done
 
 # Functions of histograms are in the stack of a record only.
 stack user_event_ftrace event_hist_trigger vfs_write | sed '2,4{/hist/d}' >"$tmp/c/stacks"
 stack $rust $hist vfs_write | sed '2,4{/hist/d}' >"$tmp/rust/stacks"
-judged 'ok compare: f02-two
+judged 'ok compare: beta
 ok compare: stacks'

@@ -82,24 +82,24 @@ run_driver() { # SCRIPT [PATTERN]: lines that match the pattern are not counted
 	for line in "${sorted[@]}"; do printf '%s %s\n' "${times[=$line]}" "$line"; done
 }
 
+# Sets REPLY to the command of the driver that writes a record.
+num_record() { REPLY="w $1 u32:$2 u32:$3 u64:$4 s:$5 n:$((8 - ${#5}))"; } # INDEX ID DELTA TOTAL TAG
+pair_record() { REPLY="w $1 u32:$2 u32:$3 u64:$4"; }                      # INDEX ID PART TOTAL
+
 # Records of one event from a process of its own: a count of each result.
-num() { # ID DELTA TOTAL TAG, ...
-	local script="reg bit=0 : $NUM"
+records_of() { # EVENT FUNCTION N ITEM...: the function has N items for each record
+	local REPLY script="reg bit=0 : $1" record=$2 n=$3
+	shift 3
 	while [ $# -gt 0 ]; do
-		script+=$'\n'"w 0 u32:$1 u32:$2 u64:$3 s:$4 n:$((8 - ${#4}))"
-		shift 4
+		"$record" 0 "${@:1:n}"
+		script+=$'\n'$REPLY
+		shift "$n"
 	done
 	run_driver "$script"
 }
 
-pair() { # ID PART TOTAL, ...
-	local script="reg bit=0 : $PAIR"
-	while [ $# -gt 0 ]; do
-		script+=$'\n'"w 0 u32:$1 u32:$2 u64:$3"
-		shift 3
-	done
-	run_driver "$script"
-}
+num() { records_of "$NUM" num_record 4 "$@"; }    # ID DELTA TOTAL TAG, ...
+pair() { records_of "$PAIR" pair_record 3 "$@"; } # ID PART TOTAL, ...
 
 text() { # ID STRING
 	"$UEDRIVE" <<<"reg bit=0 : $TEXT"$'\n'"w 0 u32:$1 u32:$(((${#2} + 1) << 16 | 16)) z:$2"

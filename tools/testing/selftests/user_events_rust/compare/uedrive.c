@@ -459,13 +459,35 @@ static int block_end(int from, int to)
 }
 
 /*
- * After a fork the pages are shared until they are written to, and the kernel
- * takes its time for that. Writing nothing to the first one, in which the slots
- * usually are, makes it work at once again.
+ * After a fork the pages are shared until they are written to. C leaves the words of such a
+ * page to a work item, so that it depends on the scheduler when they are written. Writing nothing
+ * to the first page, in which the slots usually are, copies it.
  */
 static void own_page(void)
 {
 	__atomic_fetch_or(&mem[0], 0, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * Forks. Parent and child have pages of their own before the child continues, as it may
+ * switch events whose words the parent has as well.
+ */
+static pid_t fork_apart(void)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	if (pipe2(ready, O_CLOEXEC))
+		abort();
+	pid = fork();
+	own_page();
+	close(ready[1]);
+	/* Returns when the parent has closed its end. */
+	if (!pid && read(ready[0], &c, 1))
+		abort();
+	close(ready[0]);
+	return pid;
 }
 
 static void run(int from, int to)
@@ -479,15 +501,13 @@ static void run(int from, int to)
 			pid_t pid;
 
 			fflush(stdout);
-			pid = fork();
+			pid = fork_apart();
 			if (!pid) {
-				own_page();
 				run(from, end);
 				fflush(stdout);
 				_exit(0);
 			}
 			waitpid(pid, NULL, 0);
-			own_page();
 			from = end + 1;
 		} else if (!strcmp(s, "thread")) {
 			struct block b = { from, block_end(from, to) };
