@@ -194,7 +194,7 @@ pub(crate) fn add(
         })
         .transpose()?;
 
-    // If there is no memory, what was made above is dropped without the lock.
+    // If an allocation fails, what was created above is dropped without the lock.
     with(held, |list| list.entries.reserve(1, GFP_KERNEL)).ok_or(ENODEV)??;
 
     with(held, |list| {

@@ -2,12 +2,12 @@
 
 //! Scratch memory for hits that need much of it.
 //!
-//! Each CPU has a pad for each of four nesting levels, which all histograms share: a hit that makes
-//! a synthetic event is still running while the histograms of that event are hit, and so on, so the
-//! number of levels is also what keeps such a chain, or a cycle, from using up the kernel stack. A
-//! hit that finds all levels taken is dropped.
+//! Each CPU has a pad for each of four nesting levels, which all histograms share: a hit that
+//! generates a synthetic event is still running while the histograms of that event are hit, and so
+//! on, so the number of levels is also what keeps such a chain, or a cycle, from using up the
+//! kernel stack. A hit that finds all levels taken is dropped.
 //!
-//! The pads are there as long as there is a histogram that needs them.
+//! The pads exist as long as a histogram needs them.
 //!
 //! Dividing and lending the memory is `inline(always)`: memory whose address no function gets is
 //! in registers, see [`hit`](mod@crate::hit).

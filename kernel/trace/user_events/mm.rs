@@ -2,8 +2,8 @@
 
 //! The user events state of an address space.
 //!
-//! The [`MmState`] of a process is made when it first registers an event and hangs off its
-//! `mm_struct` ([`super::mm_struct`]), so that all its threads have the same one. It goes with the
+//! The [`MmState`] of a process is created when it first registers an event, and `mm_struct` points
+//! to it ([`super::mm_struct`]), so that all its threads have the same one. It is released with the
 //! last user of the `mm_struct`: at exit, or at exec, where the process gets a new one.
 //!
 //! # Writing a word
@@ -19,9 +19,9 @@
 //! # Fork
 //!
 //! The child joins the set of its parent while both address spaces are locked for the copy of the
-//! pages. Addresses come and go, and words are written, with `mmap_lock` held for reading, so what
-//! the child gets of the set and of the memory is from the same moment. A switch in progress, or a
-//! word of the parent that is still to be written then, has the child write all its words
+//! pages. Bits are added and removed, and words are written, with `mmap_lock` held for reading, so
+//! what the child gets of the set and of the memory is from the same moment. A switch in progress,
+//! or a word of the parent that is still to be written then, has the child write all its words
 //! afterwards ([`MmState::forked`]).
 //!
 //! Words in memory that the child does not get (`MADV_WIPEONFORK`) are stale in the child until the
@@ -93,7 +93,7 @@ pub(crate) struct MmState<E: Followed> {
     mm: ARef<Mm>,
     #[pin]
     inner: Mutex<Inner<E>>,
-    /// All words have to be written: too many are pending, or there was no memory to list them.
+    /// All words have to be written: too many are pending, or the list could not be extended.
     resync: Atomic<bool>,
     /// Writes what is pending and need not be waited for.
     #[pin]
@@ -268,7 +268,7 @@ impl<E: Followed> MmState<E> {
     ///
     /// # Errors
     ///
-    /// `EFAULT` and others if the page does not come; `f` has not been called then.
+    /// `EFAULT` and others if the page cannot be faulted in; `f` has not been called then.
     fn with_page<R>(
         mm: &MmWithUser,
         bit: &EnableBit,

@@ -3,7 +3,7 @@
 //! Reaching the pages of a user address space from the kernel.
 //!
 //! The functions here work on any address space whose mmap lock is held, not only on that of the
-//! current task. They come in pairs: [`pin_page_nofault`] finds a page only when it is present and
+//! current task. They are pairs: [`pin_page_nofault`] finds a page only when it is present and
 //! writeable already, and so does not wait for I/O; when it finds none, [`fault_in_writeable`] gets
 //! it there, which may take long and may release the lock in between. [`set_bit_nofault`] is a
 //! faster way than the former for a bit in anonymous memory, and [`test_bit_nofault`] reads one.
@@ -43,8 +43,7 @@ impl MmapReadGuard<'_> {
     /// Pins the page at `addr` for writing, if that needs no page fault.
     ///
     /// Returns [`None`] when the page is not present, is not writeable (which includes a page that
-    /// a write would have to copy first), or when there is no mapping at all. In the first two
-    /// cases
+    /// a write would have to copy first), or when nothing is mapped at all. In the first two cases
     /// [`fault_in_writeable`] helps.
     ///
     /// # Context
@@ -113,7 +112,7 @@ impl MmapReadGuard<'_> {
     /// Faults in the page at `addr` as writeable, if it is in an anonymous mapping, private and not
     /// of hugetlbfs, and that needs neither I/O nor user space (userfaultfd).
     ///
-    /// Returns `false` if it does, or if there is no memory. I/O may have begun then, so a later
+    /// Returns `false` if it does, or if an allocation fails. I/O may have begun then, so a later
     /// attempt may succeed.
     ///
     /// # Context
@@ -242,7 +241,7 @@ impl MmapReadGuard<'_> {
     /// what was learned about the address space before no longer counts, hence the exclusive
     /// borrow. The page may be taken away again as soon as the lock is released.
     ///
-    /// Fails with [`EFAULT`] when there is no mapping at `addr`, or it does not allow writing, and
+    /// Fails with [`EFAULT`] when nothing is mapped at `addr`, or it does not allow writing, and
     /// with [`EINTR`] when the current task has been killed. Other errors of the fault handler,
     /// such as [`ENOMEM`], are returned as they are. The lock is held in these cases, too.
     ///
@@ -363,8 +362,8 @@ unsafe fn read_word(page: *mut bindings::page, offset: usize) -> c_ulong {
 /// it is still mapped in the address space it was found in is another question, and only certain
 /// while the mmap lock is held. Do not keep it for long: pins get in the way of memory management.
 ///
-/// User space may access the page at any time, so there is no way to get a reference to its
-/// contents here; it is only changed with atomic operations.
+/// User space may access the page at any time, so no reference to its contents can exist here; it
+/// is only changed with atomic operations.
 ///
 /// Dropping this value may sleep: a page that has been written to is marked dirty, under the lock
 /// of its folio.

@@ -257,7 +257,7 @@ impl Field {
     /// Checks the size of one that C reads as a pointer.
     fn pointer_check(&self, ty: &syn::Type) -> Option<TokenStream> {
         let root = root();
-        // What makes it a pointer.
+        // The token that turns it into a pointer.
         let at = match (&self.ty, &self.filter) {
             (Some(text), _) if text.value().contains('*') => text.span(),
             (_, Some(filter)) => filter.span(),

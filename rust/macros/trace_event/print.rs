@@ -2,7 +2,8 @@
 
 //! The print format of events, and the code that prints them.
 //!
-//! Both come from the same expressions: [`Printer`] makes of each its text for tools and its code.
+//! Both are generated from the same expressions: [`Printer`] turns each into its text for tools and
+//! its code.
 
 mod helper;
 mod literal;

@@ -231,7 +231,7 @@ fn store_all<M: HitContext>(
         }
     }
 
-    // Hashing a text takes long, so this comes before the lock, too.
+    // Hashing a text takes long, so this precedes the lock, too.
     let mut values = [0; ACTIONS_MAX];
 
     for (to, watch) in values.iter_mut().zip(&program.watches) {
@@ -299,7 +299,7 @@ pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
     match watch.scratch {
         Some(text) => scratch.texts.get(text).map_or(0, |words| {
             number_of(if watch.stack {
-                // The rest says how many there are.
+                // The first word is the number of the others.
                 words.get(1..).unwrap_or(&[])
             } else {
                 string_words(words)

@@ -144,7 +144,7 @@ fn resolve_several(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
         }
     }
 
-    // There is a reference for each source at least.
+    // Each source has at least one reference.
     let mut stamps = [Stamp::default(); VARS_MAX];
 
     for (i, (source, stamp)) in program.sources.iter().zip(&mut stamps).enumerate() {
@@ -268,7 +268,7 @@ fn read_one(
 
         match text.at {
             TextSlot::String(n) => {
-                // In case that there is no such string.
+                // In case that no such string exists.
                 to[0] = 0;
                 to[STRING_WORDS - 1] = 0;
                 vars.copy_string(n as usize, to);

@@ -104,7 +104,7 @@ use kernel::{
 const LOCK_TRIES: u32 = 5;
 
 /// Maximum number of pages that the first work item has faulted in. In a memory cgroup at its limit
-/// each may take a while; after the first one that does not come it tries no other.
+/// each may take a while; after the first one that fails it tries no other.
 const MAX_PAGES: usize = 64;
 
 /// The delay before the work item retries a failed allocation.
@@ -163,9 +163,9 @@ impl<E: Followed> MmState<E> {
     /// process, if `patience` is left. Returns `true` if the work item copies the page of the word,
     /// which the switch should wait for at its end.
     pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site<E>>, patience: &mut Patience) -> bool {
-        // All words are going to be written anyway. The work item reads the status of the event
-        // after it has reset the flag; the switch has stored the status before it took its number,
-        // which is fully ordered.
+        // All words will be written anyway. The work item reads the status of the event after it
+        // has reset the flag; the switch has stored the status before it took its number, which is
+        // fully ordered.
         if this.resync.load(Relaxed) {
             return false;
         }
@@ -181,7 +181,7 @@ impl<E: Followed> MmState<E> {
                 Outcome::Copying => return true,
                 Outcome::Busy => (),
             }
-            // All words are going to be written anyway.
+            // All words will be written anyway.
             if this.resync.load(Relaxed) || last || !patience.pause() {
                 break;
             }
@@ -296,8 +296,8 @@ impl<E: Followed> MmState<E> {
 
     /// Writes the words that need not be waited for. Returns the others.
     ///
-    /// For all words, the address space is used for one at a time. There may be many, and a process
-    /// that exits would not be gone before the last one.
+    /// For all words, the address space is used for one at a time. They may be many, and an exiting
+    /// process would not end before the last one.
     fn write_ready(this: &Arc<Self>, late: Late<E>) -> Option<Late<E>> {
         let mut pages = MAX_PAGES;
 
@@ -333,10 +333,10 @@ impl<E: Followed> MmState<E> {
     ///
     /// # Errors
     ///
-    /// `ESRCH` if the address space has no user any more. `ENOMEM` if there is no memory for a
-    /// page. What is left is listed again.
+    /// `ESRCH` if the address space has no user any more. `ENOMEM` if a page cannot be allocated.
+    /// What is left is listed again.
     fn write_late(this: &Arc<Self>, late: Late<E>) -> Result {
-        // The page of another word may never come.
+        // The page of another word may never be faulted in.
         let Some(mut late) = Self::write_ready(this, late) else {
             return Ok(());
         };
@@ -425,7 +425,7 @@ impl<E: Followed> MmState<E> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM` if there is no memory for the page.
+    /// `ENOMEM` if the page cannot be allocated.
     fn write_absent(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> Result {
         // The page may be there, and only the `mmap_lock` was not: it is not copied for nothing.
         if Self::write_present(this, &mm.mmap_read_lock(), key) {

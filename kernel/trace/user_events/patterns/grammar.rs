@@ -106,7 +106,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there are no user events in the system, `ENOMEM`.
+    /// `EINVAL` if the system has no user events, `ENOMEM`.
     pub(crate) fn new(text: Text<'_>) -> Result<Self> {
         let colon = text.pattern.iter().position(|b| *b == b':');
         let (system, name) = match colon {

@@ -146,7 +146,7 @@ impl<'a> Printer<'a> {
         let root = root();
         let (value, code) = self.number(count)?;
 
-        // CAST: What is negative or too large is more than there is, of which all is printed.
+        // CAST: A negative or too large number exceeds the array, of which all is printed.
         Ok((
             value.text,
             quote!(#root::part(#bytes, (#code) as usize, #size)),
