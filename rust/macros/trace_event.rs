@@ -127,7 +127,7 @@ fn is_shared(class: &Class, items: &[Item], custom: bool) -> bool {
 fn class_above<'a>(classes: &[&'a Class], name: &Ident) -> Result<&'a Class> {
     let found = classes.iter().copied().find(|class| class.name == *name);
 
-    found.ok_or_else(|| Error::new(name.span(), format!("there is no class `{name}` above")))
+    found.ok_or_else(|| Error::new(name.span(), format!("no class `{name}` is declared above")))
 }
 
 /// Expands `trace_event!`.
