@@ -41,7 +41,7 @@ def cases_of(path):
     if path.endswith(".py"):
         return set(re.findall(r"^@rule\(.*?^def (\w+)\(", text, re.M | re.S))
     functions = set(re.findall(r"^(\w+)\(\) [{(]", text, re.M))
-    # The names may go on in the next lines. "case:program" needs that program.
+    # The names may continue in the next lines. "case:program" needs that program.
     run = re.findall(r"^run_tests ((?:.*\\\n)*.*)$", text, re.M)
     names = [word.split(":")[0] for words in run for word in words.replace("\\\n", " ").split()]
     for name in sorted(functions - set(names)):
@@ -125,7 +125,7 @@ for case in sorted(everywhere):
     if "__" in case and case not in named:
         problems.append(f"{case}: no row names it")
 
-# The last section groups rows by who notices them.
+# The last section groups rows by the programs that notice them.
 notice = read(rst).split("\nWhat a program that works can notice\n")[-1]
 groups = re.findall(r"\*([a-z0-9-]+)\*", notice)
 for row in groups:

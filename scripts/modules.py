@@ -74,7 +74,7 @@ class Graph:
         out = set()
         for _, _, vis, tree, n in m.uses:
             for leaf, name in leaves(tree):
-                # A re-export is for others, who have an edge of their own.
+                # A re-export is for other modules, which have an edge of their own.
                 if name == '*' or name in m.names or not (vis or m.children):
                     out.add(self.stage.resolve(m, leaf[:-1] if name == '*' else leaf, n))
         for p in PATH.finditer(m.body):
