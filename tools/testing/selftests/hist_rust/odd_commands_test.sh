@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Odd commands, and what happens around histograms: names that are shared, modules
-# that go, helpers of stacks. The names of those that fail on the C implementation
-# begin with dev_ and the name of the row of Documentation/trace/rust/deviations.rst.
+# that are unloaded, helpers of stacks. The names of those that fail on the C
+# implementation begin with dev_ and the name of the row of
+# Documentation/trace/rust/deviations.rst.
 # shellcheck disable=SC2016 # $variables of histograms
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -68,7 +69,7 @@ dev_module_stays__while_there_is_a_histogram() {
 	same "$(rmmod trace-events-sample 2>/dev/null && echo gone)" '' || return
 	put instances/of_module/$dir/trigger '!hist:name=of_module:keys=bar' | q grep ok || return
 	same "$(rmmod trace-events-sample 2>/dev/null && echo gone)" '' || return
-	# It may go with the instance as well.
+	# It may be removed with the instance as well.
 	rmdir instances/of_module || return
 	# A failed attachment keeps no reference.
 	put $dir/trigger hist:keys=nosuch | q grep Invalid || return
@@ -153,7 +154,7 @@ dev_sym_offset__as_written() {
 		trigger_is num 'hist:keys=id:vals=hitcount:x1=total:sort=hitcount:size=2048:onmax($x1).save(id.sym-offset) [active]'
 }
 
-# A field of another event, of which there is a histogram with the same stack.
+# A field of another event, which has a histogram with the same stack.
 dev_stack_helper__made() {
 	fresh && made_synth 'by_stack u32 part; u32 who' || return
 	ok pair hist:keys=common_stacktrace && ok num 'hist:keys=common_stacktrace:onmatch(user_events.pair).by_stack(part,id)' || return

@@ -52,7 +52,7 @@ TEST_F(user, files_and_modes)
 		EXPECT_EQ(files[i].mode, st.st_mode & 07777) TH_LOG("%s", files[i].path);
 		EXPECT_EQ(0, st.st_uid) TH_LOG("%s", files[i].path);
 	}
-	/* The system comes with the first event and goes with the last. */
+	/* The system is created with the first event and removed with the last. */
 	EXPECT_EQ(0, ue_del(self->fd, "a1"));
 	EXPECT_EQ(-ENOENT, access(UE_EVENTS, F_OK) ? -errno : 0);
 	EXPECT_EQ(32768, atoi(ue_slurp("/proc/sys/kernel/user_events_max")));
@@ -174,7 +174,7 @@ TEST_F(user, registration_is_validated)
 			.name_args = (uintptr_t)c->name, .write_index = 0x1234,
 		};
 		EXPECT_EQ(c->ret, ue_err(ioctl(self->fd, DIAG_IOCSREG, &arg))) TH_LOG("%s", c->what);
-		/* A failure leaves the output alone, and nothing behind. */
+		/* A failure leaves the output alone, and no event. */
 		EXPECT_EQ(0x1234, arg.reg.write_index) TH_LOG("%s", c->what);
 	}
 	EXPECT_FALSE(ue_exists("a3"));
@@ -286,7 +286,7 @@ TEST_F(user, event_names)
 	EXPECT_STREQ("", ue_format_fields("a4_none"));
 }
 
-/* Whatever a name is made of, all files show it as it is and find it again. */
+/* All files show any name as it is and find it again. */
 TEST_F(user, unusual_event_names)
 {
 	static const char * const names[] = {
@@ -322,7 +322,7 @@ TEST_F(user, unusual_event_names)
 
 		snprintf(text, sizeof(text), "u:%s u32 a\n", name);
 		EXPECT_EQ(1, ue_count(ue_slurp(UE_DYN), text)) TH_LOG("[%s]", name);
-		/* The same text makes it, but for what follows a #, which is a comment. */
+		/* The same text creates it, but for what follows a #, which is a comment. */
 		if (strchr(name, '#'))
 			continue;
 		EXPECT_EQ(0, ue_put(UE_DYN, text)) TH_LOG("[%s]", name);
@@ -333,7 +333,7 @@ TEST_F(user, unusual_event_names)
 	self->fd = ue_open();
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		int ret = ue_del_wait(self->fd, names[i]);
-		/* C does not make an existing event persistent, so it is removed: persist-upgrade. */
+		/* C does not upgrade an existing event, so it is removed: persist-upgrade. */
 		bool goes_itself = !ue_is_rust() || strchr(names[i], '#');
 
 		EXPECT_TRUE(ret == 0 || (goes_itself && ret == -ENOENT)) TH_LOG("[%s] %d", names[i], ret);
@@ -532,7 +532,7 @@ TEST_F(user, unusual_field_names)
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();
-	/* C does not make an existing event persistent, so it is removed: persist-upgrade. */
+	/* C does not upgrade an existing event, so it is removed: persist-upgrade. */
 	ret = ue_del_wait(self->fd, "a5_un");
 	EXPECT_TRUE(ret == 0 || (!ue_is_rust() && ret == -ENOENT)) TH_LOG("%d", ret);
 	EXPECT_TRUE(ue_gone("a5_un"));
@@ -624,7 +624,7 @@ TEST_F(user, errors_in_order)
 	EXPECT_EQ(-EINVAL, ue_write(self->fd, INT_MIN, &rec, 0));
 	EXPECT_EQ(-ENOENT, ue_write(self->fd, 1, &rec, 0));
 	EXPECT_EQ(-ENOENT, ue_write(self->fd, INT_MAX, &rec, 8));
-	/* The size comes before the question of a listener. */
+	/* The size is checked before the listeners. */
 	EXPECT_EQ(-EINVAL, ue_write(self->fd, 0, &rec, 7));
 	EXPECT_EQ(-EBADF, ue_write(self->fd, 0, &rec, 8));
 	EXPECT_EQ(-EBADF, ue_writev(self->fd, 0, &rec, 8));
@@ -760,7 +760,7 @@ TEST_F(user, io_uring)
 	EXPECT_EQ(-ENOENT, uring_writev(&u, self->fd, io, 2, 0));
 	EXPECT_EQ(2, ue_records("a7_u"));
 	EXPECT_STREQ(" a=0x3 (3) b=0x4 (4)", ue_last_record("a7_u"));
-	/* There is no position that could be wrong. */
+	/* No position could be wrong. */
 	index = 0;
 	EXPECT_EQ(12, uring_writev(&u, self->fd, io, 2, 4));
 	EXPECT_EQ(3, ue_records("a7_u"));
@@ -800,7 +800,7 @@ TEST_F(user, page_that_is_not_there)
 
 TEST_F(user, file_travels)
 {
-	/* Whoever holds the file may write: another process, a copy. */
+	/* Any holder of the file may write: another process, a copy. */
 	int copy, status;
 	pid_t pid;
 
@@ -1051,7 +1051,7 @@ TEST_F(user, auto_delete)
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	EXPECT_TRUE(ue_gone("a11"));
 
-	/* Taken up again before it is gone. */
+	/* Registered again before it is removed. */
 	for (int i = 0; i < 50; i++) {
 		int fd = ue_open();
 
@@ -1201,7 +1201,7 @@ TEST_F(user, enable_bits_after_fork)
 	EXPECT_EQ(0, ue_enable("a12_f", false));
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 
-	/* Both see a change that neither of them makes. */
+	/* Both see a change that another task caused. */
 	pid = fork();
 	if (!pid) {
 		while (!self->w[0])
@@ -1491,7 +1491,7 @@ static int perf_unprivileged(int fd, volatile uint32_t *w, const char *event)
 		if (ret < 0) {
 			if (strcmp(event, ue_status(event)) || *w)
 				_exit(254);
-			/* Nobody listens. */
+			/* The event has no listener. */
 			if (ue_write_u32(fd, 0, 5) != -EBADF)
 				_exit(251);
 			_exit(-ret);
@@ -1625,7 +1625,7 @@ TEST_F(user, index_belongs_to_the_open_file)
 
 /*
  * Triggers of two instances run in the order in which the instances listen, whatever the length of
- * the record. Each makes a synthetic event.
+ * the record. Each generates a synthetic event.
  */
 
 #define ORDER_TRIGGER(made)	"hist:keys=value:mark=value:onmax($mark).trace(" made ",$mark)"

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Checks compare/judge.pl and compare/bless.pl with outputs made up here: what differs and is
-# not accepted is said, is accepted after bless.pl, and entries that accept nothing are removed.
-# Frames of stacks are compared by name, without those of the implementations.
+# Checks compare/judge.pl and compare/bless.pl with artificial outputs: what differs
+# and is not accepted is said, is accepted after bless.pl, and entries that accept
+# nothing are removed. Frames of stacks are compared by name, without those of the
+# implementations.
 #
 # usage: compare/bless.sh
 
@@ -35,10 +36,10 @@ echo same | tee "$tmp/c/f02-two" "$tmp/rust/f02-two" "$tmp/c/generated" >"$tmp/r
 cat >"$tmp/accept" <<'END'
 # The head.
 
-# Lines that are gone.
+# Lines that are missing.
 known f01-one - ^gone$
 
-# All of these are gone, too.
+# All of these are removed, too.
 other f02-two + ^gone$
 other f0* + ^gone too$
 END
