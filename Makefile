@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The front door. Not part of the overlay: `make help` says what there is. ARCH, if
+# The front door. Not part of the overlay: `make help` lists the targets. ARCH, if
 # given, reaches the scripts in the environment.
 
 IMPL ?= rust

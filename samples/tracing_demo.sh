@@ -24,7 +24,7 @@ show() { # COMMAND LINE
 	[ -z "$shown" ] || printf '%s\n' "$shown"
 }
 
-# The same for a command that has to fail, with the message that it is expected to give.
+# The same for a command that has to fail, with the message that is expected.
 refused() { # COMMAND LINE PATTERN
 	printf '# %s\n' "$1"
 	if shown=$(eval "$1" 2>&1); then fail "this command should have failed: $1"; fi

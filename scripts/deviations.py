@@ -42,7 +42,7 @@ def cases_of(path):
     if path.endswith(".py"):
         return set(re.findall(r"^@rule\(.*?^def (\w+)\(", text, re.M | re.S))
     functions = set(re.findall(r"^(\w+)\(\) [{(]", text, re.M))
-    # The names may go on in the next lines. "case:program" needs that program.
+    # The names may continue in the next lines. "case:program" needs that program.
     run = re.findall(r"^run_tests ((?:.*\\\n)*.*)$", text, re.M)
     names = [word.split(":")[0] for words in run for word in words.replace("\\\n", " ").split()]
     for name in sorted(functions - set(names)):

@@ -5,7 +5,7 @@
 # -Wframe-larger-than=, so CONFIG_FRAME_WARN does not apply to Rust code. A frame is
 # what the prologue subtracts from the stack pointer of x86_64.
 #
-# usage: scripts/frames.py LIMIT OBJECT...   fails if there is a larger frame
+# usage: scripts/frames.py LIMIT OBJECT...   fails if a frame is larger
 #        scripts/frames.py --self-test
 
 import re

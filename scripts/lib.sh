@@ -57,8 +57,8 @@ tool_versions() { cat "$CACHE/root.stamp" "$ROOT/var/lib/dpkg/status"; }
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Runs a command with progress: its output goes to a log, a dot a few seconds
-# is shown, and the end of the log if it fails.
+# Runs a command with progress: its output is written to a log, a dot a few
+# seconds is shown, and the end of the log if it fails.
 quietly() { # LOG COMMAND...
 	local log=$1 pid rc=0 n=0
 	shift
@@ -85,8 +85,9 @@ quietly() { # LOG COMMAND...
 # build. It takes the shell over, so that it does not outlive the caller. In /tmp the
 # job servers of two makes would have the same name.
 #
-# The compiler cache does not see what .incbin reads, so an old kernel of the same size
-# would be put into the image. A word that is never the same keeps piggy.o out of the cache.
+# The compiler cache does not see what .incbin reads, so an old kernel of the same
+# size would be linked into the image. A word that is never the same keeps piggy.o
+# out of the cache.
 kernel_make() { # SOURCE OUTPUT ARCH clang|gcc ARG...
 	local linux=$1 out=$2 arch=$3 tools=(LLVM=1 'CC=ccache clang')
 	if [ "$4" = gcc ]; then tools=('CC=ccache gcc'); fi

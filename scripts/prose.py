@@ -5,7 +5,7 @@
 # opens      A doc comment, another comment or a paragraph of a document opens
 #            with a question word. The limit is 1 % of the doc comments, and 1 %
 #            of the rest.
-# promised   A SAFETY comment says who promised: it names the requirement
+# promised   A comment speaks of a promise. A SAFETY comment names the requirement
 #            and the fact that satisfies it.
 # banned     The first sentence of a doc comment has a word of BANNED.
 # private    A comment, a document, the name of a test, of its file or of an event in a

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The part of scripts/series that runs in the toolchain root: makes the commits
-# that scripts/series.list describes, checks them, and runs checkpatch.
+# The part of scripts/series that runs in the toolchain root: creates the
+# commits that scripts/series.list describes, checks them, and runs checkpatch.
 #
 # usage: series.py TOP SRC LINUX STATE WORK CACHE VERSION NAME MAIL
 

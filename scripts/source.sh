@@ -21,7 +21,7 @@ unpack_deb() { # FILE TO
 		tar -C "$2" --strip-components=1 -xf -
 }
 
-# Each of these puts the source into a folder and says where it is from, or fails.
+# Each of these copies the source into a folder and says where it is from, or fails.
 
 from_archive() { # TO WORK
 	step "fetching the source of Linux $KVER (package $SOURCE_PACKAGE, 166 MB)"

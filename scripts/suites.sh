@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of scripts/test
 #
-# The test suites of scripts/suites.list: which there are, which of them and of their
-# cases are wanted, and the commands that run them. Sourced after testlib.sh.
+# The test suites of scripts/suites.list: the list of suites, which of them and of
+# their cases are wanted, and the commands that run them. Sourced after testlib.sh.
 
 declare -A BOOT_LIMIT BOOT_WITH BOOT_OPTIONS PART_OF BOOT_OF LIMIT_OF NEEDS_OF PLACES_OF KIND_OF ARGS_OF
 BOOTS=() SUITES=()
@@ -52,7 +52,7 @@ parts() {
 in_part() { [[ ,${PART_OF[$1]}, == *,$2,* ]]; } # SUITE PART
 runs_in() { [[ " ${PLACES_OF[$1]} " == *" $2 "* ]]; } # SUITE PLACE
 
-# True if there is what the suite is about, with this --impl and on this machine.
+# True if the subject of the suite exists, with this --impl and on this machine.
 is_possible() { # SUITE IMPL
 	case $2-${KIND_OF[$1]} in
 	rust-binder) [ "$ARCH" = x86_64 ] ;;

@@ -152,7 +152,7 @@ build_tests() { # [FOLDER...]
 		done" || die 'the tests do not build'
 }
 
-# Reads an output as it comes. Prints how many milliseconds each case took.
+# Reads an output while it is written. Prints how many milliseconds each case took.
 times_of_cases() {
 	local line name='' last=0 now
 	while IFS= read -r line; do
@@ -171,7 +171,7 @@ times_of_cases() {
 	done
 }
 
-# Runs a shell script in the guest; what it prints goes to a file. A report of
+# Runs a shell script in the guest; its output is written to a file. A report of
 # the kernel, a hang and a crash are results of their own. One that QEMU is to
 # blame for is told, and the guest booted once more.
 guest() { # PART OUTPUT LIMIT SCRIPT [VM OPTION...]
@@ -235,8 +235,8 @@ reference_id() { # KERNEL'S-FOLDER WORD|FILE|FOLDER...
 	} | sha256sum | cut -c1-32
 }
 
-# The reference is the same in every clone, and so are its results: those of a run
-# that went well are kept in the cache. TEST_FRESH=1 runs everything again.
+# The reference is the same in every clone, and so are its results: those of a
+# successful run are kept in the cache. TEST_FRESH=1 runs everything again.
 kept_result() { # ID OUTPUT: whether there was one
 	[ -z "${TEST_FRESH:-}" ] && [ -e "$CACHE/results/$1" ] || return 1
 	rm -rf "$2"
@@ -278,7 +278,7 @@ last_of() { # LINE...
 }
 
 # Reads the TAP of all sections of an output. WHY_SKIPPED says why the kernel's own
-# tests skip what they skip; ours give reasons, see EXPECTED_SKIPS.
+# tests skip what they skip; ours print reasons, see EXPECTED_SKIPS.
 #
 # Cases of the fixture "dev" show what the Rust implementation does other than the
 # C one: run on that, they have to fail.
@@ -323,7 +323,7 @@ read_tap() { # PART OUTPUT IMPL
 				why=${why# }
 				what=${what%% # SKIP*}
 			fi
-			# ftracetest gave it up, which it does not count as a failure.
+			# ftracetest stopped it, which it does not count as a failure.
 			if [[ $what == *' # UNRESOLVED' ]]; then
 				verdict=skip why='UNRESOLVED: a module or a tool that it needs is missing'
 				what=${what%% # UNRESOLVED}

@@ -7,8 +7,9 @@
 # Items are known by their names only. One that has the name of another item that is used is
 # not found.
 #
-# Each line of unused.accept has such an item, as PATH NAME, and after a # what uses its
-# counterpart in C. A line whose item is used by now, or gone, is an error.
+# Each line of unused.accept has such an item, as PATH NAME, and after a # what uses
+# its counterpart in C. A line whose item is used by now, or does not exist, is an
+# error.
 #
 # usage: unused.py TOP [--self-test]
 

@@ -2,11 +2,11 @@
 # shellcheck shell=bash disable=SC2034
 #
 # All that depends on the version of Linux that the work is for: the base of
-# patches/ and of the overlay, and where its source comes from. scripts/lib.sh
+# patches/ and of the overlay, and the origin of its source. scripts/lib.sh
 # sources this file; TRACE_VERSION=FILE is another one in its place.
 
-# The kernel series, and the Debian release that the toolchain comes from. Which
-# point release it is does not matter: the archive drops old ones.
+# The kernel series, and the Debian release of the toolchain. Which point
+# release it is does not matter: the archive drops old ones.
 KVER=7.3
 SUITE=trixie
 

@@ -457,7 +457,7 @@ fn clear_of(map: Arc<Map>, case: usize) {
     let later = other.join();
     let (hits, drops) = (map.hits(), map.drops());
 
-    // Those of before are gone; each of those that come later counts.
+    // The earlier ones are wiped; each of the later ones counts.
     assert!(hits + drops >= later && hits + drops <= 1 + case as u64);
     check(&map, hits, drops);
 }
@@ -473,7 +473,7 @@ fn interrupt(case: usize) {
     let mut all = 2;
 
     while model::interrupt_is_due() {
-        // It comes later.
+        // The interrupt occurs later.
         assert!(hit(&map, &[1]));
         all += 1;
     }

@@ -245,7 +245,7 @@ fn again() {
     let its_map = map.clone();
     let other = spawn(1, move || assert!(hit(&its_map, &[5])));
 
-    // Neither is lost, as there are two elements and one of them is free for 5 in any case.
+    // Neither is lost, as the map has two elements and one of them is free for 5 in any case.
     assert!(hit(&map, &[1 << 60]));
     other.join();
     assert!(take(&map, &[5]) && take(&map, &[1 << 60]));
@@ -307,8 +307,8 @@ fn copy() {
         assert!(a != 2 || row.sum(0) == 1);
     }
     other.join();
-    // One that is being copied does not make room, so another one may have to, and of only two
-    // there may be none.
+    // One that is being copied cannot be retired, so another one may have to be, and of only two
+    // none may be left.
     match map.drops() {
         0 => assert!(matches!(keys(&map)[..], [2, 5] | [5])),
         _ => assert!(!keys(&map).contains(&5)),
@@ -396,7 +396,7 @@ fn interrupt(case: usize) {
     model::interrupt(after, move || assert!(hit(&its_map, &[key])));
     assert!(hit(&map, &[5]));
     while model::interrupt_is_due() {
-        // It comes later.
+        // The interrupt occurs later.
         assert!(hit(&map, &[5]));
     }
     assert!(take(&map, &[5]));

@@ -235,13 +235,13 @@ fn mm_shrink() {
     for nr in 0..25 {
         process.register_bit(&event, nr);
     }
-    // The table stays large, as there is no memory for a smaller one.
+    // The table stays large, as a smaller one cannot be allocated.
     model::without_memory(|| {
         for nr in 4..25 {
             process.unregister_bit(nr);
         }
     });
-    // There is memory now: for a table with room for three bits more than are left.
+    // An allocation succeeds now: for a table with room for three bits more than are left.
     let its_process = process.clone();
     let less = spawn(1, move || its_process.unregister_bit(3));
     let (its_process, its_event) = (process.clone(), event.clone());

@@ -208,7 +208,7 @@ fn restore() {
     let theirs = writer.join();
     let rest = get(&map);
 
-    // 1 is gone if 2 was written after it was taken.
+    // 1 is lost if 2 was written after it was taken.
     assert!(
         matches!((theirs, rest), (Some(2), None) | (None, Some(2))),
         "{theirs:?} {rest:?}"

@@ -36,7 +36,7 @@ __rust_helper struct trace_array *rust_helper_top_trace_array(void)
 	return top_trace_array();
 }
 
-/* The module that @call goes with; NULL if there is none. */
+/* The module that has the code of @call; NULL if it has none. */
 __rust_helper struct module *
 rust_helper_trace_event_module(struct trace_event_call *call)
 {
@@ -157,13 +157,13 @@ __rust_helper bool rust_helper_trace_in_nmi(void)
 	return in_nmi();
 }
 
-/* With one of these the record may not be put into the buffer at all, or not at once. */
+/* With one of these the record may not be written to the buffer at all, or not at once. */
 #define SPECIAL_FLAGS	(EVENT_FILE_FL_PID_FILTER | EVENT_FILE_FL_SOFT_DISABLED | \
 			 EVENT_FILE_FL_FILTERED)
 
 /*
- * As tracing_gen_ctx_dec(), at once in the context of a task about which there is
- * nothing to say but how often preemption was disabled, and whether interrupts are.
+ * As tracing_gen_ctx_dec(), at once in the context of a task whose flags only say
+ * how often preemption was disabled, and whether interrupts are.
  */
 static __always_inline unsigned int trace_ctx_dec(void)
 {
@@ -214,8 +214,9 @@ __rust_helper bool rust_helper_trace_event_keeps_old(struct trace_event_file *fi
 }
 
 /*
- * Returns true if a record that is put elsewhere until the filter has accepted it
- * may be lost then, unseen. With a filter it can be put into the buffer as well.
+ * Returns true if a record that is in a separate buffer until the filter has
+ * accepted it may be lost then, unseen. With a filter it can be written to the
+ * ring buffer as well.
  */
 static __always_inline bool
 trace_filter_may_lose(struct trace_event_file *file, unsigned long flags)
@@ -266,7 +267,7 @@ rust_helper_trace_event_reserve(struct trace_event_buffer *fbuffer,
 	return entry;
 }
 
-/* Returns true if the record is for triggers only, and nobody reads it. */
+/* Returns true if the record is for triggers only, and has no reader. */
 __rust_helper bool
 rust_helper_trace_event_is_unread(const struct trace_event_buffer *fbuffer)
 {
@@ -319,7 +320,7 @@ __rust_helper bool rust_helper_hist_poll_idle(void)
 {
 	/* Pairs with the barrier in poll_wait(). */
 	smp_mb();
-	/* With the barrier above, who waits now has seen the hit or is seen. */
+	/* With the barrier above, a task that waits now has seen the hit or is seen. */
 	return !waitqueue_active(&hist_poll_wq);
 }
 

@@ -4,7 +4,7 @@
 //!
 //! A workqueue takes locks, so code that may run in an NMI, or in a tracepoint inside of the
 //! scheduler, must not use one. [`IrqWorkQueuer`] does it for such code, from an interrupt that
-//! comes as soon as interrupts are enabled.
+//! occurs as soon as interrupts are enabled.
 //!
 //! C accesses an `irq_work` after its function has returned. So the `irq_work` is not a field of
 //! the work item, as a [`Work`](workqueue::Work) is: if the function dropped the last reference to
@@ -36,8 +36,8 @@ use crate::{
 /// context. The item thus runs even if the current CPU is busy with a real-time task.
 ///
 /// It has to be dropped where sleeping is allowed: that waits for the interrupt, though not for the
-/// work item. If it was never asked for anything there is nothing to wait for, so it can be dropped
-/// before the kernel has enabled interrupts for the first time.
+/// work item. If it was never queued it has nothing to wait for, so it can be dropped before the
+/// kernel has enabled interrupts for the first time.
 ///
 /// # Examples
 ///
@@ -125,7 +125,7 @@ where
 
     /// Queues the item on the workqueue, from an interrupt.
     ///
-    /// In any context. If it was asked for before and the interrupt has not come yet, or if the
+    /// In any context. If it was queued before and the interrupt has not occurred yet, or if the
     /// item is still waiting in the queue, once is enough.
     pub fn queue(&self) {
         // The drop has exclusive access and sees all stores before it.

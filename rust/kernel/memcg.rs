@@ -38,7 +38,7 @@ impl Unaccounted {
     pub fn new() -> Self {
         // INVARIANT: This is what the function returns.
         Self {
-            // SAFETY: There are no requirements: the root cgroup exists always.
+            // SAFETY: The function has no requirements: the root cgroup exists always.
             before: unsafe { bindings::memcg_unaccounted_begin() },
             _not_sent: NotThreadSafe,
         }
@@ -59,7 +59,7 @@ impl Drop for Unaccounted {
 /// memory cgroup.
 #[inline(never)]
 pub fn is_unaccounted() -> bool {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     unsafe { bindings::memcg_is_unaccounted() }
 }
 
@@ -87,7 +87,7 @@ impl Charge {
     ///
     /// # Errors
     ///
-    /// `ENOMEM` if the cgroup has no room, or for 4 GiB and more, which C cannot give back. The OOM
+    /// `ENOMEM` if the cgroup has no room, or for 4 GiB and more, which C cannot uncharge. The OOM
     /// killer is not called.
     ///
     /// # Examples
@@ -112,7 +112,8 @@ impl Charge {
         u32::try_from(bytes).map_err(|_| ENOMEM)?;
         // INVARIANT: Just charged.
         Ok(Self {
-            // SAFETY: There are no requirements, but that the caller may sleep if it says so.
+            // SAFETY: The function has no requirements, but that the caller may sleep if it says
+            // so.
             cgroup: from_err_ptr(unsafe { bindings::memcg_charge(bytes, may_wait) })?,
             bytes,
         })

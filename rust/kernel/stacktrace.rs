@@ -11,7 +11,7 @@ use crate::bindings;
 ///
 /// Returns the number of addresses, and does not change the other entries. `skip` frames are left
 /// out, the first of which is that of the caller. An inlined function has no frame. Without
-/// `CONFIG_STACKTRACE` there are no addresses.
+/// `CONFIG_STACKTRACE` it returns no addresses.
 ///
 /// # Context
 ///

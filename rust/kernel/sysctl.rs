@@ -2,11 +2,11 @@
 
 //! System controls: the files below `/proc/sys`.
 //!
-//! A system control is a variable of the kernel that can be read, and changed by those whom the
-//! mode of its file allows to, at run time. [`register_uint`] makes one of an [`Atomic<u32>`]; the
-//! [`Registration`] that it returns removes the file when it is dropped. Reading and writing the
-//! file are single relaxed accesses to the variable, so no lock is needed, but a value may change
-//! between two accesses by the kernel: load it once.
+//! A system control is a variable of the kernel that can be read, and changed by users that the
+//! mode of its file allows to, at run time. [`register_uint`] creates one from an [`Atomic<u32>`];
+//! the [`Registration`] that it returns removes the file when it is dropped. Reading and writing
+//! the file are single relaxed accesses to the variable, so no lock is needed, but a value may
+//! change between two accesses by the kernel: load it once.
 //!
 //! Without `CONFIG_SYSCTL`, registering succeeds and does nothing. The variables then keep the
 //! values that they have.
@@ -49,7 +49,7 @@ use crate::{
 /// `name` is the name of the file in it and `mode` its permissions. What is written to the file is
 /// a decimal number, or in C's notation a hexadecimal or octal one, that fits an [`u32`].
 ///
-/// Fails with [`ENOMEM`] if there is no memory, and if the C side refuses the file (a name that is
+/// Fails with [`ENOMEM`] if an allocation fails, and if the C side refuses the file (a name that is
 /// taken, a `mode` with other bits than those for reading and writing): it does not tell these
 /// apart, but logs the reason.
 ///
@@ -94,7 +94,7 @@ mod enabled {
     // `register_sysctl_sz()`, and the memory of the table can be freed by it.
     unsafe impl Send for Registration {}
 
-    // SAFETY: There are no methods that take a shared reference.
+    // SAFETY: No methods take a shared reference.
     unsafe impl Sync for Registration {}
 
     impl Registration {
@@ -144,7 +144,7 @@ mod enabled {
 
 /// The registration of a system control.
 ///
-/// There are no system controls in this configuration, so there is nothing to undo.
+/// This configuration has no system controls, so nothing has to be undone.
 #[cfg(not(CONFIG_SYSCTL))]
 pub struct Registration(());
 

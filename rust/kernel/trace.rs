@@ -55,18 +55,18 @@
 //!
 //! # Acting on events
 //!
-//! - A [`trigger::Command`] is a word that the `trigger` files of events understand. It makes
-//!   triggers, which are hit when the event happens; there is an example in [`trigger`].
-//! - A [`trigger::Hit`] has the record, its time stamp and where it comes from.
+//! - A [`trigger::Command`] is a word that the `trigger` files of events understand. It creates
+//!   triggers, which are hit by the event; [`trigger`] has an example.
+//! - A [`trigger::Hit`] has the record, its time stamp and its origin.
 //! - A hit can generate the event of a [`synth::EventRef`].
 //! - [`instance::Instance`] and [`event_file::EventFile`] are what a command is about: a trace
 //!   instance, and an event in it.
 //!
-//! # Events that C knows how to make
+//! # Events of the kinds of C
 //!
-//! - A [`synth::Event`] is a synthetic event, made by a [`synth::Builder`] or declared by
+//! - A [`synth::Event`] is a synthetic event, created by a [`synth::Builder`] or declared by
 //!   [`synth_event!`](crate::synth_event) with the types of its fields, so that the compiler checks
-//!   what is given for them.
+//!   their values.
 //! - A [`kprobe::Event`] happens where a kernel function is entered or left.
 //! - An [`EventFile<Owned>`](event_file::Owned) is any event in an instance, to be enabled and
 //!   disabled, and an [`instance::InstanceRef`] an instance that is found or created by its name.
@@ -117,12 +117,12 @@
 //!
 //! `dyn_event_ops_mutex` > `event_mutex` > `trace_types_lock` > `trace_event_sem`.
 //!
-//! - `dyn_event_ops_mutex` is held while a dynamic event is made of a command:
+//! - `dyn_event_ops_mutex` is held while a dynamic event is created from a command:
 //!   [`builtin::dynevent::Operations::create`] is called with it.
 //!   [`builtin::dynevent::Kind::register`], [`kprobe::Builder::create`] and a
-//!   [`dynevent_cmd::Command`] that makes a probe take it; so these must be called neither in
+//!   [`dynevent_cmd::Command`] that creates a probe take it; so these must be called neither in
 //!   `create` nor with `event_mutex` held.
-//! - `trace_types_lock` is taken by what makes, drops or changes an [`instance::InstanceRef`], by
+//! - `trace_types_lock` is taken by what creates, drops or changes an [`instance::InstanceRef`], by
 //!   [`builtin::event::Event::register`] and [`unregister`](builtin::event::Event::unregister), by
 //!   a [`builtin::snapshot::ConditionalSnapshot`], and by a [`tracefs::Entry`] of a module. C holds
 //!   it, inside of `event_mutex`, while it removes an instance, and calls

@@ -2,10 +2,10 @@
 
 //! Trace events that are declared in Rust.
 //!
-//! [`parse`] has the grammar. What is made of a declaration is little, and the rest is in
-//! `kernel::trace::static_event`: [`class`] makes what a class consists of, [`event`] a tracepoint
-//! and an event, [`custom`] what there is instead if the tracepoint is a foreign one, [`print`]
-//! the print format and the code that prints, [`format`] takes a format apart. [`foreign`] declares
+//! [`parse`] has the grammar. The generated code is short, and the rest is in
+//! `kernel::trace::static_event`: [`class`] generates the parts of a class, [`event`] a tracepoint
+//! and an event, [`custom`] their replacement if the tracepoint is a foreign one, [`print`] the
+//! print format and the code that prints, [`format`] takes a format apart. [`foreign`] declares
 //! tracepoints of C, and [`value`] is for the types of arguments and fields.
 
 mod c_args;
@@ -127,7 +127,7 @@ fn is_shared(class: &Class, items: &[Item], custom: bool) -> bool {
 fn class_above<'a>(classes: &[&'a Class], name: &Ident) -> Result<&'a Class> {
     let found = classes.iter().copied().find(|class| class.name == *name);
 
-    found.ok_or_else(|| Error::new(name.span(), format!("there is no class `{name}` above")))
+    found.ok_or_else(|| Error::new(name.span(), format!("no class `{name}` is declared above")))
 }
 
 /// Expands `trace_event!`.

@@ -3,10 +3,10 @@
 #
 # The distribution of wakeup latencies, with what only the histograms in Rust have:
 # maps that more tasks than they have elements do not fill, parts of powers of two,
-# quantiles, the least, the largest and the mean value, what the least one comes with,
-# a file for programs that is read and reset without losing a hit.
-# Documentation/trace/rust/hist.rst describes them; wakeup-latency.sh explains how the
-# latencies are computed. All output is what the commands really print.
+# quantiles, the least, the largest and the mean value, what accompanies the least
+# one, a file for programs that is read and reset without losing a hit.
+# Documentation/trace/rust/hist.rst describes them; wakeup-latency.sh explains how
+# the latencies are computed. All output is what the commands really print.
 #
 # usage: latency-distribution.sh    (as root)
 

@@ -3,9 +3,10 @@
 #
 # Measures how long tasks wait for a processor after they were woken, in the
 # kernel: a variable of the histogram on sched_waking keeps the time, the one on
-# sched_switch subtracts it and makes a synthetic event of the difference, and a
-# third histogram counts those by length. Documentation/trace/histogram.rst
-# explains this recipe. All output is what the commands really print.
+# sched_switch subtracts it and generates a synthetic event with the difference,
+# and a third histogram counts those by length.
+# Documentation/trace/histogram.rst explains this recipe. All output is what the
+# commands really print.
 #
 # usage: wakeup-latency.sh    (as root)
 

@@ -2,8 +2,8 @@
 
 //! Kprobe and kretprobe events from kernel code.
 //!
-//! As `kernel/trace/kprobe_event_gen_test.c` does, this makes an event for when a function is
-//! entered and one for when it returns, and enables both. The function is one that opens files.
+//! As `kernel/trace/kprobe_event_gen_test.c` does, this creates an event for the entry of a
+//! function and one for its return, and enables both. The function is one that opens files.
 //!
 //! ```sh
 //! modprobe rust_kprobe_event

@@ -2,8 +2,8 @@
 
 //! Synthetic events from kernel code.
 //!
-//! This does what `kernel/trace/synth_event_gen_test.c` does: it makes events step by step and in
-//! one call, and has them happen with all values at once and piece by piece. And it has one that is
+//! This does what `kernel/trace/synth_event_gen_test.c` does: it creates events step by step and in
+//! one call, and traces them with all values at once and piece by piece. And it has one that is
 //! declared, whose values the compiler checks, for what is written to `rust_synth_emit`.
 //!
 //! ```sh

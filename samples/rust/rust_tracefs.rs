@@ -2,8 +2,8 @@
 
 //! Files in tracefs.
 //!
-//! Who opens `rust_notes` can write a note to it and read it back; it is gone with the open file.
-//! `rust_notes_stat` tells how many were written.
+//! A task that opens `rust_notes` can write a note to it and read it back; the note is freed with
+//! the open file. `rust_notes_stat` tells how many were written.
 //!
 //! ```sh
 //! modprobe rust_tracefs

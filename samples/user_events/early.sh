@@ -4,8 +4,8 @@
 # Listens to user events before they exist: a pattern of names is written to the
 # file set_user_event, then programs start, each of which registers an event of
 # its own and writes one record as soon as it may. All of them are captured. The
-# file user_events_status tells when events come and go, user_events_losses what
-# became of their records. One of them has 60,000 bytes.
+# file user_events_status tells when events are created and removed,
+# user_events_losses what became of their records. One of them has 60,000 bytes.
 #
 # usage: early.sh CLIENT [PROGRAMS]    (as root; CLIENT is client-rust or client-c)
 

@@ -9,9 +9,9 @@
 #include <linux/types.h>
 
 /*
- * Sets the shortest time between two wake-ups of those who poll this open file,
- * in milliseconds. Hits in between are told about when it has passed, to all of them. It can
- * be set once, before the file is polled for the first time.
+ * Sets the shortest time between two wake-ups of the tasks that poll this open file, in
+ * milliseconds. Hits in between are told about when it has passed, to all of them. It can be
+ * set once, before the file is polled for the first time.
  *
  * EINVAL for 0 or more than HIST_POLL_INTERVAL_MAX, EBUSY if it is too late or was
  * set already, ENOTTY if the kernel does not have this.

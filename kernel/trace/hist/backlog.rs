@@ -8,11 +8,11 @@
 //!
 //! # Locking
 //!
-//! Waiting happens with `event_mutex` held, which the thread does not take. So whoever needs that
-//! mutex, as a reader that opens `hist`, waits as well: for a grace period. C waits for one with
-//! `event_mutex` held for each trigger that it removes; here only who creates histograms faster
-//! than they are freed. No reader prolongs it: a trigger is freed whoever still has its histogram,
-//! and its part of the limit with it.
+//! Waiting happens with `event_mutex` held, which the thread does not take. So a task that needs
+//! that mutex, as a reader that opens `hist`, waits as well: for a grace period. C waits for one
+//! with `event_mutex` held for each trigger that it removes; here only a task waits that creates
+//! histograms faster than they are freed. No reader prolongs it: a trigger, and its part of the
+//! limit, is freed even if a reader still has its histogram.
 
 use kernel::{
     new_condvar,
@@ -69,7 +69,7 @@ pub(crate) fn init() -> Result {
 ///
 /// # Errors
 ///
-/// - `ERESTARTSYS` if there is a signal.
+/// - `ERESTARTSYS` if a signal is pending.
 /// - `ENOMEM` if it takes too long.
 pub(crate) fn wait() -> Result {
     let Some(backlog) = BACKLOG.as_ref() else {

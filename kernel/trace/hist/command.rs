@@ -126,7 +126,7 @@ impl<'a> Span<'a> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is a NUL in it.
+    /// `EINVAL` if it contains a NUL.
     pub(crate) fn to_c_string(self) -> Result<CString> {
         c_string(self.text)
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Registers the commands of the Rust hist triggers, at the same point of the
- * boot as those of the C ones. They stay for good, and nothing here is needed
- * after boot: in C it can be __init.
+ * boot as those of the C ones. They stay registered permanently, and nothing
+ * here is needed after boot: in C it can be __init.
  */
 
 #include <linux/bug.h>

@@ -2,10 +2,10 @@
 
 //! Histogram triggers: aggregation of events in the kernel.
 //!
-//! A line `hist:keys=...` that is written to the `trigger` file of an event makes a histogram of
+//! A line `hist:keys=...` that is written to the `trigger` file of an event creates a histogram of
 //! it. On each hit, the values of the keys choose an element of the histogram's map, and the sums
 //! and variables of that element are updated. Variables can be read by histograms of other events,
-//! and handlers act on the elements that they belong to: they make synthetic events, keep the
+//! and handlers act on the elements that they belong to: they generate synthetic events, keep the
 //! maximum, take snapshots.
 //!
 //! # Layers

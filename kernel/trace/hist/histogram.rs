@@ -54,8 +54,8 @@ pub(crate) enum Effect {
 /// A histogram.
 ///
 /// It refers to others, which may refer to others in turn, and so on without a limit. So when the
-/// last ones of such a chain go together, they are dropped one after the other, not each by the one
-/// before, which would take as much stack as the chain is long: see [`Histogram::drop`].
+/// last ones of such a chain are freed together, they are dropped one after the other, not each by
+/// the one before, which would take as much stack as the chain is long: see [`Histogram::drop`].
 pub(crate) struct Histogram {
     pub(crate) spec: Spec,
     /// The effects of its actions, in their order.
@@ -87,7 +87,7 @@ impl HistogramParts {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, `EINVAL` if there is no such map.
+    /// `ENOMEM`, `EINVAL` if no such map exists.
     #[inline(never)]
     pub(crate) fn new(program: KBox<Program>, map_bits: u32) -> Result<Self> {
         let scratch = match program.path {

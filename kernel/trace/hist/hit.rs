@@ -13,8 +13,8 @@
 //!    at the same time it is decided which handlers run, and what `save()` keeps is stored.
 //! 5. The actions run, on what was computed.
 //!
-//! A hit that cannot be handled is counted as a drop: if there is no element left, if too many hits
-//! are nested, or if an element that it has to read or compare is being written to for too long.
+//! A hit that cannot be handled is counted as a drop: if no element is left, if too many hits are
+//! nested, or if an element that it has to read or compare is being written to for too long.
 //!
 //! Most histograms are simple, and take shorter paths: see [`HitPath`].
 //!

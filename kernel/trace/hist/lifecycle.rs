@@ -136,7 +136,7 @@ pub(crate) fn detached(data: &TriggerData, held: Held<'_>) {
     // Filter buffering is not enabled again in an instance that is being removed.
     let _ = registry::remove(held, data.id);
     if !registry::is_attached(held, &data.hist) {
-        // If there are auto-created histograms, they are in the instance as well.
+        // Auto-created histograms, if it has any, are in the instance as well.
         end_effects(data.hist.effects.iter(), held);
     }
 }

@@ -5,10 +5,10 @@
 //! # Memory
 //!
 //! All elements are in one array of 64-bit words ([`slab`]), which is allocated when the map is
-//! made and is zero until it is used. An element has its key, its sums, and what its [`Layout`]
+//! created and is zero until it is used. An element has its key, its sums, and what its [`Layout`]
 //! asks for: variables, strings, the name of a task. Only keys that may be long, such as strings of
 //! varying length and stacks, are [elsewhere](key_arena), without unused room. A [`table`] of
-//! 32-bit slots, twice as many as there are elements, finds the element of a key.
+//! 32-bit slots, twice as many as the elements, finds the element of a key.
 //!
 //! # Insertion
 //!
@@ -139,7 +139,7 @@ pub(crate) struct Map {
 ///
 /// # Errors
 ///
-/// `EINVAL` if there is no map of `2^bits` elements.
+/// `EINVAL` if a map cannot have `2^bits` elements.
 fn check_bits(bits: u32) -> Result {
     if (MAP_BITS_MIN..=MAP_BITS_MAX).contains(&bits) {
         Ok(())
@@ -266,7 +266,7 @@ impl Map {
 
     /// Finds or claims the element of a key of one word, and counts a hit.
     ///
-    /// If there is no element left, keys have another size or the map is closed, this is `None` and
+    /// If no element is left, keys have another size or the map is closed, this is `None` and
     /// counts a drop. `comm` is only called for a new element, to fill in the name of the task if
     /// the layout asks for it.
     #[inline(always)]
@@ -472,7 +472,8 @@ impl Map {
 
     /// Opens the map for hits and lookups again.
     pub(crate) fn open(&self) {
-        // Pairs with the load in `accepts`: who gets in sees that the map was wiped.
+        // Pairs with the load in `accepts`: an insertion that is accepted sees that the map was
+        // wiped.
         //
         // CAST: A key is not that large: there would be no memory for the elements.
         self.gate()
@@ -492,7 +493,7 @@ impl Map {
     /// Empties the map.
     ///
     /// It must be closed, and nothing may be inside or have an element: a concurrent insertion
-    /// breaks no memory, but may leave an element behind that is counted wrongly.
+    /// breaks no memory, but may leave an element that is counted wrongly.
     pub(crate) fn wipe(&self) {
         let _guard = self.copying.lock();
 
@@ -547,7 +548,7 @@ impl Map {
     fn find_word<T>(&self, hash: u64, it: impl Fn(u32) -> Option<T>) -> Result<T, usize> {
         let mut at = self.table.start(hash);
 
-        // There are twice as many slots as elements, so there is a free one.
+        // The table has twice as many slots as elements, so one is free.
         loop {
             let slot = self.table.load(at);
 

@@ -2,7 +2,7 @@
 
 //! A histogram in the form that runs.
 //!
-//! [`compile`](compile::compile) makes it of the [`Spec`](crate::spec::Spec) once, so that a hit
+//! [`compile`](compile::compile) builds it from the [`Spec`](crate::spec::Spec) once, so that a hit
 //! does not have to look at fields, modifiers and types. It also decides where things are:
 //!
 //! - in the key: a number takes a word, a string the words of its field, `common_comm` two words,
@@ -131,8 +131,8 @@ pub(crate) enum Param {
 /// The path that a hit takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HitPath {
-    /// One field of the record is the key. There are only sums, and variables that are numbers and
-    /// that nothing else of the histogram refers to.
+    /// One field of the record is the key. The histogram has only sums, and variables that are
+    /// numbers and that nothing else of the histogram refers to.
     Plain(Leaf),
     /// The scratch memory fits on the kernel stack, and nothing that runs can lead to another
     /// event.
@@ -162,7 +162,7 @@ pub(crate) fn condition<T>(handler: &Handler<T>, signed: bool) -> HandlerConditi
 
 /// Returns the bit of an action in a set of actions.
 pub(crate) const fn bit(action: usize) -> u32 {
-    // CAST: There are not more than 8.
+    // CAST: Their number is at most 8.
     1u32.wrapping_shl(action as u32)
 }
 
@@ -195,7 +195,7 @@ pub(crate) struct Program {
     pub(crate) blobs: KVec<BlobVar>,
     pub(crate) watches: KVec<Watch>,
     pub(crate) saves: KVec<Save>,
-    /// By action: the parameters, if it makes a synthetic event.
+    /// By action: the parameters, if it generates a synthetic event.
     pub(crate) params: KVec<KVec<Param>>,
     /// Elements can be used again for other keys.
     pub(crate) reuse: bool,

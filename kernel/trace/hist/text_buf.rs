@@ -61,7 +61,7 @@ impl TextBuf {
     ///
     /// # Errors
     ///
-    /// `ENOMEM` if there was no memory for all of it.
+    /// `ENOMEM` if all of it could not be allocated.
     pub(crate) fn bytes(&self) -> Result<&[u8]> {
         if self.failed {
             return Err(ENOMEM);

@@ -186,7 +186,7 @@ fn with_builder<'h>(
 ///
 /// # Errors
 ///
-/// `EINVAL` if there is nothing before an `if`, or too little behind one.
+/// `EINVAL` if nothing precedes an `if`, or too little follows one.
 pub(crate) fn split_filter(text: Span<'_>) -> Result<(Span<'_>, Option<Span<'_>>)> {
     let bytes = text.bytes();
     let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
@@ -231,7 +231,7 @@ fn find<'b>(
     })
 }
 
-/// Removes the trigger that a line means. It is not an error if there is none.
+/// Removes the trigger that a line means. It is not an error if it does not exist.
 fn remove<'h>(builder: Builder<'_, 'h>, filter: Option<&Filter<'h>>) -> Result {
     let Some(trigger) = find(&builder, filter) else {
         return Ok(());
@@ -400,7 +400,7 @@ fn prepare<'h>(
         return Err(ENOENT);
     }
 
-    // Only what is going to be attached takes memory.
+    // Memory is only allocated for what is about to be attached.
     let prepared = match shared {
         Some(_) => None,
         None => {

@@ -265,7 +265,7 @@ fn fire_task(counted: &Counted, reader: &mut UserSliceReader) -> Result {
 }
 
 declare_trace! {
-    // SAFETY: There is no reference.
+    // SAFETY: No reference exists.
     #[by_name]
     unsafe fn nmi_handler(handler: *mut c_void, delta: i64, handled: i32);
 }

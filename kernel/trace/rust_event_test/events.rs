@@ -20,7 +20,7 @@ pub(crate) struct test_place {
     pub(crate) column: u32,
 }
 
-// SAFETY: There is no padding.
+// SAFETY: The type has no padding.
 unsafe impl kernel::transmute::AsBytes for test_place {}
 
 /// Values of a field that have names.
@@ -386,7 +386,7 @@ trace_event! {
     /// With the same fields, but a tracepoint of its own.
     pub(crate) event r_woken: woken;
 
-    // SAFETY: There is none of this name.
+    // SAFETY: No tracepoint has this name.
     /// An event whose tracepoint does not exist.
     pub(crate) unsafe custom(unchecked) event rust_nowhere(number: u32) {
         fields {

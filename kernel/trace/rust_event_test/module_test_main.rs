@@ -5,10 +5,10 @@
 //!
 //! - It attaches probes to tracepoints of `rust_event_test`, one of C and one of Rust, which has to
 //!   be there. How often they were called is in `/sys/kernel/debug/rust_module_test/probed`.
-//! - It tells in the log which modules with tracepoints come and go while it is there.
+//! - While it is loaded it logs which modules with tracepoints are loaded and unloaded.
 //! - Before its initialisation is over it waits for as many milliseconds as the parameter `linger`
-//!   says. There are its event, its trigger command and its file in tracefs already, all named
-//!   `rust_lingering`, but none of them can be used.
+//!   says. Its event, its trigger command and its file in tracefs, all named `rust_lingering`,
+//!   exist already, but none of them can be used.
 
 use kernel::{
     debugfs::{

@@ -33,7 +33,7 @@ impl<T> Chunk<T> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and `ENOSPC` behind the last index there can be.
+    /// `ENOMEM`, and `ENOSPC` after the last possible index.
     pub(crate) fn of(i: usize) -> Result<Self> {
         let (number, _) = position(i);
 

@@ -2,21 +2,21 @@
 
 //! Comparison of the fields of two descriptions.
 //!
-//! Who registers an event again may write its fields in another way: with other white space, with
-//! or without a semicolon at the end. All ways are brought to one form, the signature, and these
-//! are compared:
+//! A program that registers an event again may write its fields in another way: with other white
+//! space, with or without a semicolon at the end. All ways are brought to one form, the signature,
+//! and these are compared:
 //!
 //! ```text
 //! type name; struct tag name size; type name
 //! ```
 //!
-//! This is also how `dynamic_events` shows the fields. The signature of a text that no event can be
-//! made of (with a field that is no field, say) is that of no event.
+//! This is also how `dynamic_events` shows the fields. The signature of a text that describes no
+//! event (with a field that is no field, say) is that of no event.
 //!
-//! The text is split at white space and behind semicolons, whether or not there is a blank; words
-//! of a field are joined by one blank. A blank before a semicolon is not removed. Fields without a
-//! word do not count, and the number at the end of a struct is written in the shortest way: so what
-//! an event was made of always means this event.
+//! The text is split at white space and after semicolons, with or without a blank; words of a field
+//! are joined by one blank. A blank before a semicolon is not removed. Fields without a word do not
+//! count, and the number at the end of a struct is written in the shortest way: so the text that an
+//! event was created from always means this event.
 
 use super::{
     num::{
@@ -40,8 +40,7 @@ const STRUCT_SIZE: usize = 3;
 /// `ENOMEM`.
 pub(crate) fn of_args(args: Option<&[u8]>) -> Result<KVec<u8>> {
     let args = args.unwrap_or_default();
-    // Only a blank behind a semicolon is added, and there is a word in front of each semicolon that
-    // is written.
+    // Only a blank after a semicolon is added, and a word precedes each semicolon that is written.
     let max = args.len().saturating_add(args.len() / 2);
 
     write(KVec::with_capacity(max, GFP_KERNEL)?, [args])
@@ -56,7 +55,7 @@ pub(crate) fn is_of(signature: &CStr, args: Option<&[u8]>) -> bool {
 
 /// Returns `true` if fields that have been split at white space already have this signature.
 ///
-/// Needs no memory, so the answer is right even if there is none.
+/// Allocates nothing, so the answer is right even if memory has run out.
 pub(crate) fn matches<'a>(signature: &CStr, words: impl IntoIterator<Item = &'a CStr>) -> bool {
     compare(signature, words.into_iter().map(CStr::to_bytes))
 }

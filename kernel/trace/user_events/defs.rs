@@ -48,7 +48,7 @@ pub(crate) const NAME_MAX: usize = 255;
 /// Longest suffix of a multi-format event: a dot and the hexadecimal digits of a 64-bit number.
 pub(crate) const MULTI_SUFFIX_MAX: usize = 1 + 16;
 
-/// Flag of a registration: the event stays when its last user is gone.
+/// Flag of a registration: the event stays after its last user.
 pub(crate) const REG_PERSIST: u16 = 1 << 0;
 
 /// Flag of a registration: other events may have the same name.
@@ -120,9 +120,9 @@ impl UserReg {
     ///
     /// # Errors
     ///
-    /// In this order: `EINVAL` for flags that there are not, for a word that has neither 4 nor (if
-    /// a long has as many) 8 bytes, for an address that is not aligned to them, for a bit that is
-    /// not in the word; `EFAULT` for an address that user memory cannot have.
+    /// In this order: `EINVAL` for unknown flags, for a word that has neither 4 nor (if a long has
+    /// as many) 8 bytes, for an address that is not aligned to them, for a bit that is not in the
+    /// word; `EFAULT` for an address that user memory cannot have.
     pub(crate) fn enable_bit(&self) -> Result<EnableBit> {
         let flags = self.flags;
 
@@ -161,7 +161,7 @@ impl UserReg {
     }
 }
 
-/// `struct user_unreg`: the request to give an enable bit back.
+/// `struct user_unreg`: the request to remove an enable bit.
 #[derive(Clone, Copy, Zeroable)]
 #[repr(C, packed)]
 pub(crate) struct UserUnreg {
@@ -415,11 +415,11 @@ impl EnableBit {
             Width::Bits32
         };
 
-        // INVARIANT: These are the values that the key was made of.
+        // INVARIANT: These are the values that the key was built from.
         Self {
             // CAST: The address was a `usize`.
             addr: ((key >> Self::LOW_BITS) << Self::ALIGN_BITS) as usize,
-            // CAST: There are 6 bits.
+            // CAST: The number has 6 bits.
             bit: (key & Self::BIT_MASK) as u8,
             width,
         }

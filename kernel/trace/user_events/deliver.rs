@@ -8,11 +8,11 @@
 //!
 //! Nothing may fault while the buffer of a listener is open. So a short payload is copied to the
 //! stack first. The pages of a longer one are faulted in first, the first listener copies it from
-//! there, and the others from the first. If a page is gone again when it is copied, it is faulted
+//! there, and the others from the first. If a page is absent again when it is copied, it is faulted
 //! in once more. A payload that is too long for the memory that perf has for records is copied to
 //! memory that is allocated for it, if perf wants it.
 //!
-//! perf comes last, and each record is committed before the next is begun: triggers run at the
+//! perf is the last, and each record is committed before the next is begun: triggers run at the
 //! commit, they may write records of their own, and perf's buffers and some of ftrace's can be used
 //! by one at a time. Only that record stays open which the others copy a longer payload from. If
 //! triggers run at a commit, the payload is copied to memory that is allocated for it, and no

@@ -26,9 +26,9 @@
 //! if the set has no other user.
 //!
 //! A pass over many bits or address spaces takes the locks of sets and sites for a limited number
-//! of them at a time. With `CONFIG_PREEMPT_RT` these locks are handed to who waits longest: if many
-//! tasks that leave a set took its lock for each single bit, each would wait for all others each
-//! time.
+//! of them at a time. With `CONFIG_PREEMPT_RT` these locks are handed to the task that waits
+//! longest: if many tasks that leave a set took its lock for each single bit, each would wait for
+//! all others each time.
 
 mod change;
 mod defer;
@@ -386,10 +386,10 @@ impl<E: Followed> EnablerSet<E> {
     /// Calls `f` with the sites of all bits that the set has, without the lock.
     ///
     /// A set of several address spaces does not change, so its slots are passed over. That takes no
-    /// memory: as many lists as there are address spaces could take more than all of their bits. If
-    /// the set changes, it is that of one address space, and the rest is done from a list. If that
-    /// is not the one of the caller any more, it has got a set of its own, and passes over that one
-    /// after this.
+    /// memory: as many lists as address spaces could take more than all of their bits. If the set
+    /// changes, it is that of one address space, and the rest is done from a list. If that is not
+    /// the one of the caller any more, it has got a set of its own, and passes over that one after
+    /// this.
     ///
     /// The lock is taken once for some sites: all address spaces that use the set may call this at
     /// the same time.
@@ -536,7 +536,7 @@ impl<E: Followed> EnablerSet<E> {
     }
 
     /// Fills `users` with address spaces that use the set, with numbers from `first` on that are
-    /// less than `before`. There are no others if there is room left.
+    /// less than `before`. If room is left, no others exist.
     pub(crate) fn users(&self, users: &mut Users<E>, first: u64, before: u64) {
         let mut next = first;
 

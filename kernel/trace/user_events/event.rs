@@ -77,7 +77,7 @@ static MULTI: Class<UserEvent> = Class::new(MULTI_SYSTEM);
 /// The kind of dynamic events that user events are. Their commands are in [`super::dynevent`].
 pub(crate) static KIND: Kind<UserEvent> = Kind::new();
 
-// As large as an object of the slab cache that it comes from, with the reference count.
+// As large as an object of its slab cache, with the reference count.
 #[cfg(CONFIG_64BIT)]
 static_assert!(size_of::<enabler::Site<UserEvent>>() <= 64 - 8);
 
@@ -378,7 +378,7 @@ impl Operations for UserEvent {
     }
 }
 
-/// A use of an event: as long as there is one the event is not removed.
+/// A use of an event: as long as one exists the event is not removed.
 pub(crate) struct EventUse(Arc<UserEvent>);
 
 impl EventUse {
@@ -414,7 +414,7 @@ impl Clone for EventUse {
 impl Drop for EventUse {
     fn drop(&mut self) {
         let was_last_use = self.0.release();
-        // After `uses`: when the last one is gone, `uses` is the number of probes.
+        // After `uses`: when the last one is dropped, `uses` is the number of probes.
         let was_last = self.0.users.fetch_sub(1, Full) == 1;
         if was_last_use || (was_last && self.0.may_be_kept()) {
             unused::reap_later(self.0.clone());

@@ -35,18 +35,18 @@ static set_user_event_fops: FileOperations<SetUserEvent<UserEvent>> = FileOperat
 
 /// Called when the address space `oldmm` is about to be copied to `mm`.
 ///
-/// Returns 0, or `-ENOMEM`: then there is no fork.
+/// Returns 0, or `-ENOMEM`: then the fork fails.
 ///
 /// # Safety
 ///
-/// Both are valid, `oldmm` has a user for the time of the call, and `mm`, whose `user_events` is
-/// null, is not shared yet.
+/// Both must be valid, `oldmm` must have a user for the time of the call, and `mm`, whose
+/// `user_events` must be null, must not be shared yet.
 #[export]
 unsafe extern "C" fn user_event_mm_dup(
     mm: *mut bindings::mm_struct,
     oldmm: *mut bindings::mm_struct,
 ) -> c_int {
-    // SAFETY: Both are valid and have a user: `oldmm` by the caller's promise, `mm` is new.
+    // SAFETY: Both are valid and have a user: `oldmm` by the safety requirements, `mm` is new.
     let (mm, oldmm) = unsafe { (MmWithUser::from_raw(mm), MmWithUser::from_raw(oldmm)) };
     let Some(parent) = mm_struct::state(oldmm) else {
         return 0;
@@ -65,10 +65,10 @@ unsafe extern "C" fn user_event_mm_dup(
 ///
 /// # Safety
 ///
-/// `mm` is valid and has a user for the time of the call.
+/// `mm` must be valid and have a user for the time of the call.
 #[export]
 unsafe extern "C" fn user_event_mm_forked(mm: *mut bindings::mm_struct) {
-    // SAFETY: By the caller's promise.
+    // SAFETY: By the safety requirements, `mm` is valid and has a user.
     let mm = unsafe { MmWithUser::from_raw(mm) };
 
     if let Some(state) = mm_struct::state(mm) {
@@ -80,13 +80,13 @@ unsafe extern "C" fn user_event_mm_forked(mm: *mut bindings::mm_struct) {
 ///
 /// # Safety
 ///
-/// `mm` is valid, and has no user now or later.
+/// `mm` must be valid, and have no user now or later.
 #[export]
 unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
-    // SAFETY: `mm` is valid by the caller's promise.
+    // SAFETY: By the safety requirements, `mm` is valid.
     let mm = unsafe { Mm::from_raw(mm) };
 
-    // SAFETY: `mm` has no user now or later, by the caller's promise.
+    // SAFETY: By the safety requirements, `mm` has no user now or later.
     if let Some(state) = unsafe { mm_struct::take(mm) } {
         reaper::release(state);
     }
@@ -96,7 +96,7 @@ unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
 ///
 /// # Safety
 ///
-/// `event_mutex` is held. `tr` is only compared.
+/// `event_mutex` must be held. `tr` is only compared.
 #[export]
 unsafe extern "C" fn user_events_del_instance(tr: *mut bindings::trace_array) {
     patterns::forget(InstanceId::of_address(tr));

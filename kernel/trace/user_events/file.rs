@@ -172,7 +172,7 @@ impl Index {
             }
             Memory::Claims(mut claims) if claims.capacity() > self.claims.capacity() => {
                 for claim in self.claims.drain_all() {
-                    // There is more room than before.
+                    // The new vector has more room.
                     let _ = claims.push_within_capacity(claim);
                 }
                 Memory::Claims(core::mem::replace(&mut self.claims, claims))
@@ -477,8 +477,8 @@ impl FileOps for DataFile {
     /// `EFAULT` without a whole index, if the memory cannot be read and if the record is not valid;
     /// `EINVAL` for a negative index or less than the fields need; `ENOENT` for an index that was
     /// not assigned; `EBADF` without a listener; `E2BIG` if no listener has room for the record;
-    /// `ENOMEM` if only perf wants it, and a long one cannot be put together;
-    /// `EAGAIN` if the memory is not present and must not be waited for.
+    /// `ENOMEM` if only perf wants it, and a long one cannot be assembled; `EAGAIN` if the memory
+    /// is not present and must not be waited for.
     #[inline(always)]
     fn write_iter(kiocb: Kiocb<'_, Self::Data>, iov: &mut IovIterSource<'_>) -> Result<usize> {
         let file = kiocb.file().get_ref();

@@ -127,7 +127,7 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
     let task = current!();
     let mm = task.mm().ok_or(ESRCH)?;
     let state = mm_struct::state_or_new(mm)?;
-    // Before anything is made for it; `enable` looks again.
+    // Before anything is created for it; `enable` looks again.
     if state.contains(&bit) {
         return Err(EADDRINUSE);
     }

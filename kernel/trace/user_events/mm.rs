@@ -61,9 +61,9 @@
 //! # Fork
 //!
 //! The child joins the set of its parent while both address spaces are locked for the copy of the
-//! pages. Addresses come and go, and words are written, with `mmap_lock` held for reading, so what
-//! the child gets of the set and of the memory is from the same moment. A switch in progress, or a
-//! word of the parent that is still to be written then, has the child write all its words
+//! pages. Bits are added and removed, and words are written, with `mmap_lock` held for reading, so
+//! what the child gets of the set and of the memory is from the same moment. A switch in progress,
+//! or a word of the parent that is still to be written then, has the child write all its words
 //! afterwards ([`MmState::forked`]).
 //!
 //! Words in memory that the child does not get (`MADV_WIPEONFORK`) are stale in the child until the
@@ -310,7 +310,7 @@ impl<E: Followed> MmState<E> {
     ///
     /// # Errors
     ///
-    /// `EFAULT` and others if the page does not come; `f` has not been called then.
+    /// `EFAULT` and others if the page cannot be faulted in; `f` has not been called then.
     fn with_page<R>(
         mm: &MmWithUser,
         bit: &EnableBit,

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A name is one that can be the name of a directory, see [`check_name`]. The fields are turned
-//! into a [`Layout`]: they follow each other without gaps behind the common header of a record.
+//! into a [`Layout`]: they follow each other without gaps after the common header of a record.
 //!
 //! Everything here is a function of bytes. The result borrows the texts from the description.
 
@@ -35,7 +35,7 @@ const TAKEN: [&[u8]; 4] = [b".", b"..", b"enable", b"filter"];
 ///
 /// # Errors
 ///
-/// `EINVAL` for a colon in the name: flags would follow it, and there are none.
+/// `EINVAL` for a colon in the name: flags would follow it, and none exist.
 pub(crate) fn split(description: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
     let end = description.iter().rposition(|b| *b != b'\n');
     let description = end.and_then(|end| description.get(..=end));

@@ -2,7 +2,7 @@
 
 //! The limits that all switches share.
 //!
-//! One write to a file can switch every event. So what a switch has used of a limit comes back
+//! One write to a file can switch every event. So what a switch has used of a limit is regained
 //! slowly, and the next switch has the rest only:
 //!
 //! - All processes together are waited for [`PATIENCE`] at most, so that processes that are busy

@@ -4,9 +4,8 @@
 //!
 //! A line of the file is a pattern of names, and a trigger or none. It is applied to the events
 //! that exist when it is written, and to each event when it is created, before another task can
-//! find it: so the first record of a process that registers it is not missed. Nothing that goes
-//! wrong then concerns the process. It is counted, and the file shows it in a comment after the
-//! line.
+//! find it: so the first record of a process that registers it is not missed. A failure then does
+//! not concern the process. It is counted, and the file shows it in a comment after the line.
 //!
 //! # Locking
 //!
@@ -219,7 +218,7 @@ fn apply_all<T: Subject>(
             let lines = patterns.of(instance.id(), |pattern| {
                 pattern.matches(event.system(), name)
             });
-            // The file is only looked for if there is a line.
+            // The file is only looked for if it has a line.
             let mut file = None;
 
             for line in lines.filter(is_wanted) {

@@ -5,7 +5,7 @@
 //! The print format is for tools, which find it in the `format` file and do with it what a kernel
 //! would have done with `printk`. The kernel itself prints user events by their fields.
 //!
-//! All pieces are UTF-8 without what would have to be quoted: parsing made sure of it.
+//! All pieces are UTF-8 without what would have to be quoted: parsing has checked that.
 
 use super::{
     parse::Layout,

@@ -98,8 +98,8 @@ pub(super) fn release(mm: Arc<MmState<UserEvent>>) {
     }
 }
 
-/// Queues the removal of the bits of an address space, so many. Returns `false` if there are too
-/// many of others.
+/// Queues the removal of the bits of an address space, so many. Returns `false` if too many of
+/// others are queued.
 fn reap_later(mm: &Arc<MmState<UserEvent>>, bits: usize) -> bool {
     let Some(reaper) = REAPER.as_ref() else {
         return false;

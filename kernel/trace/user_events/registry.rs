@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! All user events by name: looking up, making, removing.
+//! All user events by name: looking up, creating, removing.
 //!
 //! The tree of events has a lock of its own that is only held to read or to change the tree.
 //! Creating and removing an event also takes `event_mutex`, which serializes them; but registering
 //! an existing event does not wait for `event_mutex`, which readers of large histograms, for
 //! example, may hold for a long time.
 //!
-//! An event is removed in two steps: it is taken out of the tree if it has no uses, which closes
-//! the way to it, then tracing lets go of it. If tracing refuses it goes back into the tree.
+//! An event is removed in two steps: it is taken out of the tree if it has no uses, after which it
+//! cannot be found, then it is unregistered from tracing. If tracing refuses it is returned to the
+//! tree.
 //!
 //! The limit of events, `kernel.user_events_max`, counts the events in the tree.
 //!
@@ -300,8 +301,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if there is none, `EBUSY` if one is used, `EPERM` if one is persistent and the
-    /// caller may not delete it.
+    /// `ENOENT` if no event has this name, `EBUSY` if one is used, `EPERM` if one is persistent and
+    /// the caller may not delete it.
     pub(crate) fn delete(&self, name: &[u8]) -> Result {
         let guard = event_mutex::lock();
         let held = guard.held();

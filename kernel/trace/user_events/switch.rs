@@ -80,7 +80,7 @@ impl<E: Followed> Switch<E> {
     /// [`EnablerSet::share`](super::enabler::EnablerSet::share).
     fn visit(&mut self, event: &E) {
         let mut seen: Option<Arc<Site<E>>> = None;
-        // Those of the set of `seen`, if there are no others.
+        // Those of the set of `seen`, if it has no others.
         let mut users = Users::new();
         let mut are_all = false;
 

@@ -4,7 +4,7 @@
 //!
 //! Entries are in one array whose size is a power of two, each in the first free slot from the one
 //! that its hash names. At least a quarter of the slots is free, so a search ends soon. A removed
-//! entry leaves no mark: the entries behind it move up.
+//! entry leaves no mark: the entries after it move up.
 //!
 //! Memory is allocated apart from the table: [`OpenTable::growth`] tells how many slots are needed,
 //! [`Slots`] are allocated without any lock, and [`OpenTable::resize`] moves the entries there. So
@@ -184,14 +184,14 @@ impl<E: TableEntry> OpenTable<E> {
         slots_for(self.len.saturating_mul(2)).ok()
     }
 
-    /// Moves the entries to `slots`, and returns the memory in which they were, to be freed. If
-    /// there are not enough slots, nothing is moved and they are returned.
+    /// Moves the entries to `slots`, and returns the memory in which they were, to be freed. If the
+    /// slots are too few, nothing is moved and they are returned.
     pub(crate) fn resize(&mut self, slots: Slots<E>) -> Slots<E> {
         if limit(slots.0.len()) < self.len {
             return slots;
         }
 
-        // INVARIANT: `slots_for()` gives a power of two, and none of the slots is in use.
+        // INVARIANT: `slots_for()` returns a power of two, and none of the slots is in use.
         let mut resized = Self {
             slots: slots.0,
             len: 0,
@@ -255,9 +255,9 @@ impl<E: TableEntry> OpenTable<E> {
 
         self.len = self.len.saturating_sub(1);
 
-        // INVARIANT: An entry behind the hole moves into it unless its home is behind the hole, so
-        // that no entry has a free slot between its home and itself. There is a free slot, the hole
-        // at least, so this ends within one round.
+        // INVARIANT: An entry after the hole moves into it unless its home is after the hole, so
+        // that no entry has a free slot between its home and itself. A slot is free, the hole at
+        // least, so this ends within one round.
         for _ in 0..self.slots.len() {
             at = at.wrapping_add(1) & mask;
 

@@ -114,7 +114,7 @@ impl Type {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is no such type.
+    /// `EINVAL` if no such type exists.
     pub(crate) fn of(text: &[u8]) -> Result<Self> {
         if let Some(scalar) = scalar(text) {
             return Ok(Type::Scalar { size: scalar.size });

@@ -56,7 +56,7 @@ static int lock_folio_of(struct mm_struct *mm)
 	if (n != 1)
 		return n < 0 ? n : -EFAULT;
 	folio_lock(page_folio(locked));
-	/* As when it is written back: whoever writes to it has to mark it again. */
+	/* As when it is written back: a writer has to mark it again. */
 	folio_clear_dirty_for_io(page_folio(locked));
 	return 0;
 }

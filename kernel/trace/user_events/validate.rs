@@ -5,7 +5,7 @@
 //! A record may say where in it further data is. Readers (filters, histograms, perf, the `trace`
 //! file) rely on it: the place has to be within the record, and a string has to end with a NUL.
 //!
-//! The check runs once for each record, where it is put together for the first listener, with
+//! The check runs once for each record, where it is assembled for the first listener, with
 //! preemption off: it takes no lock, allocates nothing and cannot panic.
 
 use super::types::Origin;
@@ -25,7 +25,7 @@ impl Validator {
     /// Returns `true` if the word of `record` describes data within it.
     ///
     /// An offset from the start of the record may point into the common header, as it always could;
-    /// what is there is known to every reader anyway. A string without a byte has no NUL.
+    /// every reader knows the header anyway. A string without a byte has no NUL.
     #[inline]
     fn accepts(&self, record: &[u8]) -> bool {
         self.data(record)

@@ -130,8 +130,8 @@ pub mod time {
 
     pub struct Monotonic;
 
-    /// A time. From each to the next one it takes longer than anybody has patience for, and longer
-    /// than patience takes to come back: a model has few steps.
+    /// A time. The time between two of them exceeds all limits of waiting, and the time in which a
+    /// limit is regained: a model has few steps.
     pub struct Instant<C>(i64, core::marker::PhantomData<C>);
 
     /// It is no part of what is modelled.

@@ -177,7 +177,7 @@ impl Point {
     /// Passes the point, then calls `f`, in which no other thread runs.
     ///
     /// loom has a thread that is about to try to take a lock wait for it if another thread takes
-    /// the lock first. So nothing may come between the two.
+    /// the lock first. So nothing may run between the two.
     pub(crate) fn then<R>(&self, f: impl FnOnce() -> R) -> R {
         self.pass();
         loom::stop_exploring();
@@ -224,7 +224,7 @@ pub(crate) fn cpu() -> u32 {
     with_run(|run| run.cpus.get(&thread).copied().unwrap_or(0))
 }
 
-/// Called before each access to shared memory: an interrupt may come here, and in a random model
+/// Called before each access to shared memory: an interrupt may occur here, and in a random model
 /// other threads may run. Exhaustive models have a scheduling point in the access.
 pub fn before_access() {
     if ARMED.get() && engine() != Engine::None {
@@ -352,7 +352,7 @@ pub fn spawn<T: 'static>(cpu: u32, f: impl FnOnce() -> T + 'static) -> JoinHandl
                 let f = f;
                 f.0()
             });
-            // SAFETY: `AssertSend<T>` has the layout of `T`, and the handle only gives it out.
+            // SAFETY: `AssertSend<T>` has the layout of `T`, and the handle only returns it.
             JoinHandle::Shuttle(unsafe { std::mem::transmute(thread) })
         }
     }

@@ -53,9 +53,9 @@ impl<'a> OverrideGuard<'a> {
         // which includes the life of the guard whose drop takes it out of use again.
         let old = unsafe { bindings::override_creds(new.as_ptr()) };
 
-        // INVARIANT: `override_creds()` has made `new` the subjective credentials and returned the
-        // ones before. It leaves the reference counts alone, so that of `old` remains with the
-        // task.
+        // INVARIANT: `override_creds()` has set `new` as the subjective credentials and returned
+        // the previous ones. It leaves the reference counts alone, so that of `old` remains with
+        // the task.
         Self {
             old,
             _new: PhantomData,
@@ -67,14 +67,14 @@ impl<'a> OverrideGuard<'a> {
 impl Drop for OverrideGuard<'_> {
     fn drop(&mut self) {
         // SAFETY: By the type invariants, `self.old` is valid and is what the current task had
-        // before. The pointer that is returned is the borrowed one, which has no reference to put.
+        // before. The pointer that is returned is the borrowed one, which has no reference to drop.
         unsafe { bindings::revert_creds(self.old) };
     }
 }
 
 /// Returns a copy of the subjective credentials of the current task, with the given `fsuid`.
 ///
-/// Fails with [`ENOMEM`] when there is no memory for it, or a security module does not want it.
+/// Fails with [`ENOMEM`] when an allocation fails, or a security module refuses it.
 #[inline(never)]
 fn prepare(fsuid: Kuid) -> Result<ARef<Credential>> {
     // SAFETY: `prepare_creds()` has no requirements but a context that may sleep: it copies the
@@ -82,7 +82,7 @@ fn prepare(fsuid: Kuid) -> Result<ARef<Credential>> {
     let new = NonNull::new(unsafe { bindings::prepare_creds() }).ok_or(ENOMEM)?;
 
     // SAFETY: `prepare_creds()` has returned a valid pointer to credentials that are not shared
-    // yet, so that there is no other access to the field.
+    // yet, so no other access to the field exists.
     unsafe { (*new.as_ptr()).fsuid = fsuid.into_raw() };
 
     // SAFETY: `prepare_creds()` has returned the credentials with one reference, which is handed
@@ -110,8 +110,8 @@ fn with_fsuid<R>(fsuid: Kuid, f: impl FnOnce() -> R) -> Result<R> {
 
 /// Runs `f` with root's user ID for file accesses.
 ///
-/// This is for kernel code that must create or remove files on behalf of a user who may cause this,
-/// but has no permission to do it directly. See [`with_fsuid`].
+/// This is for kernel code that must create or remove files on behalf of a user that may cause
+/// this, but has no permission to do it directly. See [`with_fsuid`].
 ///
 /// # Context
 ///

@@ -73,8 +73,8 @@ impl IovIterSource<'_> {
             )
         })?;
 
-        // SAFETY: `import_ubuf()` has made `iter` a valid source of user memory, which may be read
-        // from at any time. It is only accessed through the reference.
+        // SAFETY: `import_ubuf()` has initialised `iter` as a valid source of user memory, which
+        // may be read from at any time. It is only accessed through the reference.
         Ok(f(unsafe { IovIterSource::from_raw(&mut iter) }))
     }
 
@@ -85,7 +85,7 @@ impl IovIterSource<'_> {
     /// than `len`. IO vectors that do not refer to user memory need no such preparation: for them
     /// the answer is always `true`.
     ///
-    /// This is a snapshot of a moment: the memory may be gone when it is read.
+    /// This is a snapshot of a moment: the memory may be unmapped when it is read.
     ///
     /// # Context
     ///
@@ -162,9 +162,9 @@ impl IovIterSource<'_> {
     /// Reads all of this IO vector to `out`, without advancing it, with `N` zeroes in front.
     ///
     /// This is for short records, which it reads in few steps. Returns the zeroes and what was
-    /// read. It is `None` if there is more data than fits in `out`, if the source is not user
-    /// memory, if some of it cannot be read, or on a machine where it would not be quicker: then
-    /// [`copy_from_iter`] reads what there is.
+    /// read. It is `None` if the data does not fit in `out`, if the source is not user memory, if
+    /// some of it cannot be read, or on a machine where it would not be quicker: then
+    /// [`copy_from_iter`] reads the data.
     ///
     /// # Context
     ///
@@ -213,12 +213,12 @@ impl IovIterSource<'_> {
 
         *zeroes = [MaybeUninit::new(0); N];
         // SAFETY: By the type invariants, `self.iov` is a valid IO vector, which this call only
-        // reads. There is room for as many bytes as it has.
+        // reads. The buffer has room for as many bytes as it has.
         if !unsafe { bindings::iov_iter_peek_short(room.as_mut_ptr().cast(), self.iov.get()) } {
             return None;
         }
-        // SAFETY: There are so many bytes, as was just checked. The first `N` of them were just
-        // written, and the others by C.
+        // SAFETY: The buffer has so many bytes, as was just checked. The first `N` of them were
+        // just written, and the others by C.
         Some(unsafe { slice::from_raw_parts_mut(out.as_mut_ptr().cast(), N + len) })
     }
 

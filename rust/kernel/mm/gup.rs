@@ -111,7 +111,7 @@ impl MmapReadGuard<'_> {
     /// Faults in the page at `addr` as writeable, if it is in an anonymous mapping, private and not
     /// of hugetlbfs, and that needs neither I/O nor user space (userfaultfd).
     ///
-    /// Returns `false` if it does, or if there is no memory. I/O may have begun then, so a later
+    /// Returns `false` if it does, or if an allocation fails. I/O may have begun then, so a later
     /// attempt may succeed.
     ///
     /// # Context
@@ -240,7 +240,7 @@ impl MmapReadGuard<'_> {
     /// what was learned about the address space before no longer counts, hence the exclusive
     /// borrow. The page may be taken away again as soon as the lock is released.
     ///
-    /// Fails with [`EFAULT`] when there is no mapping at `addr`, or it does not allow writing, and
+    /// Fails with [`EFAULT`] when nothing is mapped at `addr`, or it does not allow writing, and
     /// with [`EINTR`] when the current task has been killed. Other errors of the fault handler,
     /// such as [`ENOMEM`], are returned as they are. The lock is held in these cases, too.
     ///
@@ -361,8 +361,8 @@ unsafe fn read_word(page: *mut bindings::page, offset: usize) -> c_ulong {
 /// it is still mapped in the address space it was found in is another question, and only certain
 /// while the mmap lock is held. Do not keep it for long: pins get in the way of memory management.
 ///
-/// User space may access the page at any time, so there is no way to get a reference to its
-/// contents here; it is only changed with atomic operations.
+/// User space may access the page at any time, so no reference to its contents can exist here; it
+/// is only changed with atomic operations.
 ///
 /// Dropping this value may sleep: a page that has been written to is marked dirty, under the lock
 /// of its folio.

@@ -23,8 +23,7 @@ use crate::{
 
 /// Returns the numbers of the possible CPUs.
 fn possible_cpus() -> impl Iterator<Item = u32> {
-    // SAFETY: The function only looks at a bit, and there is one for each CPU below the number of
-    // CPUs.
+    // SAFETY: The function only looks at a bit, and each CPU below the number of CPUs has one.
     (0..cpu::nr_cpu_ids()).filter(|&cpu| unsafe { bindings::cpu_possible(cpu) })
 }
 

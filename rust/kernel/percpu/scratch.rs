@@ -46,7 +46,7 @@ pub const NESTING: usize = 4;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// There are only so many levels:
+/// The number of levels is limited:
 ///
 /// ```
 /// use kernel::percpu::{
@@ -99,7 +99,7 @@ impl ScratchPool {
     pub fn enter(&self) -> Option<ScratchGuard<'_>> {
         let mut level = 0;
 
-        // SAFETY: `used` is a per-CPU pointer to a `u32`, and there are so many levels, which are
+        // SAFETY: `used` is a per-CPU pointer to a `u32`, and it has so many levels, which are
         // per-CPU pointers, as an array of which is represented like one of pointers.
         let words = unsafe {
             bindings::percpu_level_enter(
@@ -125,7 +125,7 @@ impl ScratchPool {
 ///
 /// # Invariants
 ///
-/// - This was made on the CPU that it is used on, on which it keeps preemption disabled.
+/// - This was created on the CPU that it is used on, on which it keeps preemption disabled.
 /// - Of the bits of `pool.used` that this CPU has, that of `level` has been set for this guard
 ///   alone; `words` is the memory of this CPU that belongs to it.
 pub struct ScratchGuard<'a> {

@@ -25,7 +25,7 @@ pub enum Base {
 ///
 /// # Errors
 ///
-/// `ERANGE` if the number is too large, `EINVAL` if there is none.
+/// `ERANGE` if the number is too large, `EINVAL` if the text has none.
 ///
 /// # Examples
 ///
@@ -64,7 +64,7 @@ pub fn parse_u64(text: &[u8], base: Base) -> Result<(u64, &[u8])> {
 /// Returns the radix of a number and its digits, without a prefix of the radix.
 fn split_radix(text: &[u8]) -> (u32, &[u8]) {
     match text {
-        // Without a digit behind it the `0` is a number and the `x` is not part of it.
+        // Without a digit after it the `0` is a number and the `x` is not part of it.
         [b'0', b'x' | b'X', digits @ ..] if digits.first().is_some_and(u8::is_ascii_hexdigit) => {
             (16, digits)
         }

@@ -2,10 +2,10 @@
 
 //! Builders of commands that create dynamic events, word by word.
 //!
-//! They are what `synthetic_events` and `kprobe_events` of tracefs understand. Who makes an event
-//! with fields that are known has [`synth::Builder`](super::synth::Builder) and
-//! [`kprobe::Builder`](super::kprobe::Builder), which take care that the command means what
-//! it is meant to; and events that are deleted when they are dropped.
+//! They are what `synthetic_events` and `kprobe_events` of tracefs understand. Code that creates an
+//! event with fields that are known has [`synth::Builder`](super::synth::Builder) and
+//! [`kprobe::Builder`](super::kprobe::Builder), which ensure that the command means what it is
+//! meant to; and events that are deleted when they are dropped.
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
 
@@ -79,7 +79,7 @@ impl<'a> Command<'a> {
 
         // C is not told a module: it would be set when the event may be enabled already.
         //
-        // SAFETY: The command is initialised, and there are no fields. C keeps the name, which is
+        // SAFETY: The command is initialised, and has no fields yet. C keeps the name, which is
         // there as long as the command can be run.
         to_result(unsafe {
             bindings::synth_event_gen_cmd_array_start(
@@ -151,7 +151,7 @@ impl<'a> Command<'a> {
     ///
     /// # Errors
     ///
-    /// `E2BIG` if there is no room for it.
+    /// `E2BIG` if it does not fit.
     pub fn text(&mut self, text: &CStr) -> Result {
         // SAFETY: By the type invariant it is initialised; the string is copied.
         let ret = unsafe { raw::dynevent_str_add(&raw mut self.raw, text.as_char_ptr()) };
@@ -164,7 +164,7 @@ impl<'a> Command<'a> {
     /// # Errors
     ///
     /// - `EINVAL` if it is not one word: C would take it for several ones.
-    /// - `E2BIG` if there is no room for it.
+    /// - `E2BIG` if it does not fit.
     pub fn word(&mut self, word: &CStr) -> Result {
         if !is_word(word) {
             return self.added(Err(EINVAL));
@@ -189,7 +189,7 @@ impl<'a> Command<'a> {
     ///
     /// - `EINVAL` if one of the texts is empty or has `end` in it, unless that is a space, or
     ///   `operator` or `end` is no ASCII character.
-    /// - `E2BIG` if there is no room for it.
+    /// - `E2BIG` if it does not fit.
     pub fn pair(&mut self, lhs: &CStr, operator: u8, rhs: &CStr, end: u8) -> Result {
         let is_text = |text: &CStr| {
             let text = text.to_bytes();
@@ -217,13 +217,13 @@ impl<'a> Command<'a> {
     /// Runs the command. Sleeps: takes `event_mutex`, which must not be held. In C:
     /// `dynevent_create()`.
     ///
-    /// One that makes a kprobe event takes `dyn_event_ops_mutex` outside of that, so it must not be
-    /// run in [`Operations::create`](super::builtin::dynevent::Operations::create).
+    /// One that creates a kprobe event takes `dyn_event_ops_mutex` outside of that, so it must not
+    /// be run in [`Operations::create`](super::builtin::dynevent::Operations::create).
     ///
     /// # Errors
     ///
     /// - What kept something from being added to it.
-    /// - What is wrong with the command. Mostly there is more about it in `error_log` of tracefs.
+    /// - What is wrong with the command. Mostly `error_log` of tracefs has more about it.
     pub fn run(mut self) -> Result {
         self.whole?;
         // SAFETY: By the type invariant it is initialised, and what it refers to is there.

@@ -46,8 +46,8 @@ use core::ptr::NonNull;
 const ENABLED: c_ulong = bindings::EVENT_FILE_FL_ENABLED as c_ulong;
 const SOFT_DISABLED: c_ulong = bindings::EVENT_FILE_FL_SOFT_DISABLED as c_ulong;
 
-/// An event in one trace instance, a `struct trace_event_file`: where its records go, its filter
-/// and its triggers.
+/// An event in one trace instance, a `struct trace_event_file`: the destination of its records, its
+/// filter and its triggers.
 ///
 /// Two of these are equal if they are the same event in the same instance.
 ///

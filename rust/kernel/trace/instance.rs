@@ -2,13 +2,14 @@
 
 //! Trace instances.
 //!
-//! An instance, the top level or one made by `mkdir` in `instances/`, has a buffer, a clock, a log
-//! of errors, and its own file for every event.
+//! An instance, the top level or one created by `mkdir` in `instances/`, has a buffer, a clock, a
+//! log of errors, and its own file for every event.
 //!
 //! An [`Instance`] is a handle for code that has `event_mutex` held, without which an instance can
-//! go away. What needs one for longer has an [`InstanceRef`], which keeps user space from removing
-//! it, and which is also found, or made, by its name. What can only be done with the top level is
-//! in [`top`]. [`builtin::instance_file`](super::builtin::instance_file) has files of instances.
+//! be removed. Code that needs one for longer has an [`InstanceRef`], which keeps user space from
+//! removing it, and which is also found, or created, by its name. What can only be done with the
+//! top level is in [`top`]. [`builtin::instance_file`](super::builtin::instance_file) has files of
+//! instances.
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 
@@ -79,9 +80,9 @@ impl<'h> Instance<'h> {
 
     /// Finds an event by its system and name.
     ///
-    /// Events that have no `enable` file are found as well. But none is in code that could
-    /// [unregister](super::builtin::event::Event::unregister) it, as that would leave the handle
-    /// behind: so call this in the callbacks of [triggers](super::trigger) and of
+    /// Events that have no `enable` file are found as well. But none is found in code that could
+    /// [unregister](super::builtin::event::Event::unregister) it, as that would invalidate the
+    /// handle: so call this in the callbacks of [triggers](super::trigger) and of
     /// [texts](super::builtin::event_seq).
     pub fn find_file(self, system: &CStr, event: &CStr) -> Option<EventFile<Locked<'h>>> {
         if !UnregisterScope::is_none(self.held) {
@@ -118,9 +119,9 @@ impl<'h> Instance<'h> {
     ///
     /// # Errors
     ///
-    /// - `EINVAL` if there is no clock of this name.
+    /// - `EINVAL` if no clock has this name.
     /// - `EACCES` if the instance is [read-only](Self::is_read_only), as when its `trace_clock` is
-    ///   written: C would remove it with its records, at boot before there are files to remove.
+    ///   written: C would remove it with its records, at boot before it has files to remove.
     pub fn set_clock(self, name: &CStr) -> Result {
         if self.is_read_only() {
             return Err(EACCES);
@@ -154,9 +155,9 @@ impl<'h> Instance<'h> {
     /// `command` is the refused command, and `pos` the column of the caret in it. `index` is that
     /// of the message in `texts`. If an allocation fails, the entry is omitted.
     ///
-    /// The log can be read after a module is gone, so messages of modules are copied, once each,
-    /// and the copies stay. In place of what there is no memory for, or after the first few dozen,
-    /// the log says just that a module has refused the command.
+    /// The log can be read after a module was unloaded, so messages of modules are copied, once
+    /// each, and the copies stay. In place of a message that cannot be allocated, or after the
+    /// first few dozen, the log says just that a module has refused the command.
     pub fn log_error<const N: usize>(
         self,
         location: &CStr,
@@ -166,8 +167,8 @@ impl<'h> Instance<'h> {
         pos: u16,
     ) {
         if usize::from(index) < N {
-            // SAFETY: By the type invariant the instance is there, and there is such a text, as
-            // long as the caller's code is.
+            // SAFETY: By the type invariant the instance is valid, and such a text exists, as long
+            // as the caller's code is.
             unsafe { log_error(self.ptr, location, command, texts.as_ptr(), index, pos) };
         }
     }
@@ -237,8 +238,8 @@ impl InstanceRef {
     ///
     /// # Errors
     ///
-    /// - `ENOENT` if there is none of this name.
-    /// - `ENODEV` if there is no top one (yet).
+    /// - `ENOENT` if no instance has this name.
+    /// - `ENODEV` if the top instance does not exist (yet).
     pub(super) fn find(name: Option<&CStr>) -> Result<Self> {
         let Some(name) = name else {
             // SAFETY: The function has no requirements.
@@ -265,7 +266,7 @@ impl InstanceRef {
     ///
     /// # Errors
     ///
-    /// - `EINVAL` if there is no such event.
+    /// - `EINVAL` if no such event exists.
     /// - `EACCES` if the instance cannot be written to.
     /// - What has kept an event from being enabled; others may be then.
     pub fn set_event(&self, system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Result {
@@ -289,7 +290,7 @@ impl InstanceRef {
     /// # Errors
     ///
     /// As for [`set_event`](Self::set_event), and `ENOMEM`. To enable events of a module that is
-    /// not there is no error: they are enabled when it comes.
+    /// not loaded is no error: they are enabled when it is loaded.
     ///
     /// # Examples
     ///
@@ -328,7 +329,7 @@ impl InstanceRef {
 
     /// Writes a text to the buffer of the instance, with the address of the call. Any context.
     ///
-    /// Returns its length in bytes, of which there are 1023 at most. It is 0 if it was not tried:
+    /// Returns its length in bytes, at most 1023. It is 0 if it was not tried:
     /// [`init_printk`](Self::init_printk) was not called, this is the top instance, or its option
     /// `trace_printk` is off. Whether the buffer takes records is not told.
     ///
@@ -403,7 +404,7 @@ impl InstanceRef {
 
 impl Drop for InstanceRef {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant there is a reference, which is dropped here.
+        // SAFETY: By the type invariant a reference exists, which is dropped here.
         unsafe { bindings::trace_array_put(self.ptr.as_ptr()) };
     }
 }

@@ -2,10 +2,10 @@
 
 //! Kprobe and kretprobe events.
 //!
-//! Such an event happens where a function of the kernel is entered, or wherever else a probe can be
-//! put, or where the function is left. Its records have what the probe fetches from registers, from
-//! the stack and from memory. It appears in `events/kprobes/` and in `kprobe_events` of tracefs, as
-//! one does that is made there.
+//! Such an event is hit at the entry of a kernel function, at another place that can be probed, or
+//! at the return of a function. Its records have what the probe fetches from registers, from the
+//! stack and from memory. It appears in `events/kprobes/` and in `kprobe_events` of tracefs, as one
+//! that is created there.
 //!
 //! In C: `kprobe_event_gen_cmd_start()`, `kretprobe_event_gen_cmd_start()`,
 //! `kprobe_event_add_field()`, `kprobe_event_gen_cmd_end()`, `kprobe_event_delete()`.
@@ -60,7 +60,7 @@ pub const MAX_NAME_LEN: usize = bindings::MAX_EVENT_NAME_LEN as usize - 1;
 
 /// A builder of an event. See [the module](self).
 ///
-/// All methods take it by value: when one has failed there is nothing left that could be created.
+/// All methods take it by value: after one has failed, nothing is left that could be created.
 pub struct Builder {
     command: Command<'static>,
     name: CString,
@@ -105,7 +105,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// - `EINVAL` if it is not one word, or there are [`MAX_FIELDS`] already.
+    /// - `EINVAL` if it is not one word, or the event has [`MAX_FIELDS`] already.
     /// - `E2BIG` if the command gets too long.
     pub fn field(mut self, field: &CStr) -> Result<Self> {
         if self.n_fields == MAX_FIELDS {
@@ -122,20 +122,19 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// - `EINVAL` if C cannot make sense of the location or a field, there is no such symbol or
-    ///   more than one, or there must not be a probe at that place. What is wrong is in `error_log`
-    ///   of tracefs.
-    /// - `ENOENT` if the symbol has just gone with its module.
-    /// - `EEXIST` if there is an event of this name, even one of another user. C would add the
-    ///   probe to an event that has the same fields, which then would be deleted with what is made
-    ///   here. That still happens if it is created while this is being called.
+    /// - `EINVAL` if C cannot parse the location or a field, no such symbol or more than one
+    ///   exists, or that place must not be probed. What is wrong is in `error_log` of tracefs.
+    /// - `ENOENT` if the symbol was just removed with its module.
+    /// - `EEXIST` if an event has this name, even one of another user. C would add the probe to an
+    ///   event that has the same fields, which then would be deleted with what is created here.
+    ///   That still happens if it is created while this is being called.
     /// - `ENOMEM`.
     pub fn create(self) -> Result<Event> {
         let Self { command, name, .. } = self;
 
         match EventFile::get(None, SYSTEM, &name) {
             Ok(_) => return Err(EEXIST),
-            // There is none.
+            // No event has this name.
             Err(e) if e == EINVAL => {}
             Err(e) => return Err(e),
         }
@@ -239,7 +238,7 @@ impl Drop for Owner {
         if self.deleted {
             return;
         }
-        // That it cannot be disabled comes to light below.
+        // A failure to disable it shows below.
         let _ = top::set_event(Some(SYSTEM), Some(&self.name), false);
         if let Err(e) = delete(&self.name) {
             let (name, e) = (&*self.name, e.to_errno());
@@ -257,7 +256,7 @@ impl Drop for Owner {
 /// # Errors
 ///
 /// - `EINVAL` if this is no name.
-/// - `ENOENT` if there is no such event.
+/// - `ENOENT` if no such event exists.
 /// - `EBUSY` if it is in use.
 pub fn delete(name: &CStr) -> Result {
     check_name(name)?;

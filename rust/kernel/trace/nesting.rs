@@ -6,9 +6,9 @@
 //! for synthetic events, which count on not being called by what they call. It has six levels for
 //! these, of which the last one refuses what is nested deeper. That alone would do for one buffer;
 //! but each instance has a buffer of its own, and triggers that are called without a record, as
-//! those of events that are off, are not in the ring buffer at all. What is built on these keeps
-//! count here, so that neither what is held nor what calls itself gets too deep for the stack, and
-//! that there is room left for others.
+//! those of events that are off, are not in the ring buffer at all. Code that is built on these
+//! counts here, so that neither the levels it holds nor its recursion exhausts the stack, and that
+//! levels are left for others.
 //!
 //! The hits of histograms are not counted: they end where their scratch memory does. So records and
 //! hits that are counted, histograms, and interrupts can be more together than the ring buffer has

@@ -49,8 +49,8 @@ pub unsafe trait Target: 'static {
     ///
     /// # Errors
     ///
-    /// - `ENOENT` if there is none.
-    /// - `EEXIST` if there are several of its name.
+    /// - `ENOENT` if it does not exist.
+    /// - `EEXIST` if several have its name.
     /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
     fn tracepoint() -> Result<TracepointRef>;
 
@@ -153,7 +153,7 @@ impl TracepointRef {
     /// Creates a reference to a tracepoint that exists as long as the code of the caller.
     #[doc(hidden)]
     pub fn own(tracepoint: &'static Tracepoint) -> Self {
-        // INVARIANT: It is there for good, or with the module of who has this.
+        // INVARIANT: It is static, or valid as long as the module of the caller.
         Self {
             tracepoint,
             module: None,
@@ -180,10 +180,10 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// A tracepoint of a module has to be there when the probe is attached. The module cannot be
 /// unloaded as long as it is.
 ///
-/// The functions that a tracepoint has for its first and its last probe, such as those behind
-/// `attach:` and `detach:` in [`trace_event!`](super::trace_event), are called with the lock held
-/// that attaching and detaching takes, and often with `event_mutex`. So nothing must be done there
-/// that takes one of them, as it is a deadlock: neither a probe nor a [`ModuleWatch`] be made or
+/// The functions that a tracepoint has for its first and its last probe, such as those of `attach:`
+/// and `detach:` in [`trace_event!`](super::trace_event), are called with the lock held that
+/// attaching and detaching takes, and often with `event_mutex`. So nothing must be done there that
+/// takes one of them, as it is a deadlock: neither a probe nor a [`ModuleWatch`] be created or
 /// dropped, nor an event be switched, found or bound.
 ///
 /// # Examples
@@ -223,7 +223,7 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// # Invariants
 ///
 /// If `attached` the function of `E` for `P` is attached to `tracepoint`, with the address of
-/// `probe`; or it was, and who has changed that is about to wait for it.
+/// `probe`; or it was, and the code that has detached it is about to wait for it.
 #[pin_data(PinnedDrop)]
 pub struct Registration<E: Target, P> {
     tracepoint: TracepointRef,
@@ -238,7 +238,7 @@ pub struct Registration<E: Target, P> {
 // SAFETY: The probe is dropped and hit by other threads, which its own traits allow. The pointer is
 // that of a function.
 unsafe impl<E: Target, P: Send + Sync> Send for Registration<E, P> {}
-// SAFETY: A reference only gives access to the probe, which is `Sync`.
+// SAFETY: A reference only allows access to the probe, which is `Sync`.
 unsafe impl<E: Target, P: Sync> Sync for Registration<E, P> {}
 
 impl<E: Target, F> Registration<E, F>
@@ -256,12 +256,12 @@ impl<E: Target, P: Probe<E>> Registration<E, P> {
     ///
     /// # Errors
     ///
-    /// - `ENOENT` if there is no such tracepoint.
+    /// - `ENOENT` if no such tracepoint exists.
     /// - `EEXIST` if the kernel proper has several of this name, or has none and several modules
     ///   have one.
     /// - `ENODEV` if it is one of a module that is still being initialised or on its way out.
     /// - `ENOMEM`.
-    /// - What the tracepoint has to say when its first probe comes.
+    /// - The error that the tracepoint returns for its first probe.
     pub fn new(probe: P) -> impl PinInit<Self, Error> {
         Self::with_priority(probe, DEFAULT_PRIORITY)
     }
@@ -279,8 +279,8 @@ impl<E: Target, P: Probe<E>> Registration<E, P> {
             probe,
             _pin: PhantomPinned,
             _event: PhantomData,
-            // INVARIANT: It is attached if this succeeds. It comes last, as it can be called from
-            // then on.
+            // INVARIANT: It is attached if this succeeds. This field is the last one, as the probe
+            // can be called from then on.
             attached: {
                 let this = this.as_ptr();
                 // SAFETY: All fields but this one were initialised.
@@ -401,7 +401,7 @@ pub fn detach_all<'a>(probes: impl IntoIterator<Item = Pin<&'a mut dyn Attached>
 ///
 /// # Errors
 ///
-/// - `ENOENT` if there is none.
+/// - `ENOENT` if no tracepoint has this name.
 /// - `EEXIST` if the kernel proper has several, or has none and several modules have one.
 /// - `ENODEV` if the module is still being initialised or on its way out.
 pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<TracepointRef> {
@@ -427,8 +427,8 @@ pub(super) fn find(name: &CStr, owner: &'static ThisModule) -> Result<Tracepoint
 ///
 /// # Errors
 ///
-/// - `ENOENT` if there is none.
-/// - `EEXIST` if there are several, which may have different prototypes.
+/// - `ENOENT` if no tracepoint has this name.
+/// - `EEXIST` if several have this name, which may have different prototypes.
 pub(super) fn find_built_in(name: &CStr) -> Result<&'static Tracepoint> {
     let mut search = Search {
         name,

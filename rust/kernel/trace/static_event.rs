@@ -2,8 +2,8 @@
 
 //! The types and functions that the code of [`trace_event!`](super::trace_event) uses.
 //!
-//! Nothing in here is to be used by hand. The macro makes a little code for each event; it is in
-//! here what that code does:
+//! Nothing in here is to be used by hand. The macro generates a little code for each event; this
+//! module has the functions that it calls:
 //!
 //! - `asm`: the entries of sections that C reads;
 //! - `hit` and `bpf`: at the place where the tracepoint is, and `argument` what it has;

@@ -126,8 +126,8 @@ pub enum Value<'v> {
     /// A string, in the order of bytes in memory, that ends at its first NUL. The last byte has to
     /// be one.
     String(&'v [u64; TEXT_WORDS]),
-    /// A stack trace: the number of its entries, the entries, of which there can be 31, and a zero
-    /// if there are less than 30.
+    /// A stack trace: the number of its entries, the entries, at most 31, and a zero if the entries
+    /// are fewer than 30.
     Stack(&'v [u64; TEXT_WORDS]),
 }
 
@@ -161,8 +161,8 @@ fn is_string(text: &[u64; TEXT_WORDS]) -> bool {
 /// Returns `true` if C finds the end of the stack trace before the end of the buffer that it
 /// allocates for it.
 ///
-/// It makes room for the count and as many entries as that says, and copies all up to the first
-/// zero or up to [`STACK_DEPTH`] words.
+/// It reserves the count and as many entries as that says, and copies all up to the first zero or
+/// up to [`STACK_DEPTH`] words.
 #[inline]
 fn is_stack(stack: &[u64; TEXT_WORDS]) -> bool {
     let n = stack[0];
@@ -260,8 +260,8 @@ impl EventRef {
             // SAFETY: The fields are there as long as the event.
             *kind = Field(unsafe { &**field }).kind();
         }
-        // INVARIANT: The reference was just counted. C does not make events with more fields than
-        // there are kinds.
+        // INVARIANT: The reference was just counted. C does not create events with more fields than
+        // `kinds` has.
         Some(Self {
             event,
             state: Atomic::new(KEPT),
@@ -312,7 +312,7 @@ impl EventRef {
         if self.state.load(Relaxed) == CLOSED {
             // INVARIANT: The reference is given up here, and hits are over.
             self.state.store(RELEASED, Relaxed);
-            // SAFETY: There was a reference, so the event is there. The count is only accessed with
+            // SAFETY: The event is referenced, so it is valid. The count is only accessed with
             // `event_mutex` held.
             unsafe { (*self.event.as_ptr()).ref_ -= 1 };
         }
@@ -346,7 +346,8 @@ impl EventRef {
 
     /// Returns a field, or `None` if `i` is out of range or the event was released.
     pub fn field<'h>(&self, i: usize, held: Held<'h>) -> Option<Field<'h>> {
-        // SAFETY: By the type invariant `get` gives a registered event, which stays so during `'h`.
+        // SAFETY: By the type invariant `get` returns a registered event, which stays so during
+        // `'h`.
         let fields = unsafe { fields(self.get(held)?) };
 
         // INVARIANT: The event is registered.
@@ -400,10 +401,9 @@ impl EventRef {
         for (i, (word, kind)) in words.iter_mut().zip(&self.kinds).enumerate() {
             *word = value(i).word(*kind);
         }
-        // SAFETY: It is the tracepoint of this event, which has as many fields as there are words,
-        // each of which has the form that C expects for a field of its kind; strings have
-        // `TEXT_WORDS` words. The strings are borrowed for longer than this call. A hit has
-        // preemption disabled.
+        // SAFETY: It is the tracepoint of this event, which has as many fields as `words`, each of
+        // which has the form that C expects for a field of its kind; strings have `TEXT_WORDS`
+        // words. The strings are borrowed for longer than this call. A hit has preemption disabled.
         unsafe { call(tracepoint, words, self.records.as_ref()) };
     }
 }
@@ -518,12 +518,12 @@ unsafe fn call(tracepoint: &Tracepoint, words: &mut [u64], records: Option<&Reco
     for probe in unsafe { tracepoint.probes_unguarded() } {
         if let Some(records) = records.filter(|records| records.are_made_by(probe.func)) {
             // SAFETY: It is the probe of the event for an instance, whose data is its file, which C
-            // keeps until its readers are gone. The rest is a safety requirement.
+            // keeps until its readers are done. The rest is a safety requirement.
             unsafe { records.write(EventFile::from_probe(probe.data.cast()), words) };
             continue;
         }
         // SAFETY: All probes of the tracepoint of a synthetic event have this type: those of its
-        // class, and the stub that C puts in place of one that goes.
+        // class, and the stub that replaces a removed one in C.
         unsafe {
             let func = mem::transmute::<*mut c_void, Probe>(probe.func);
 

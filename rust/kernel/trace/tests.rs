@@ -519,7 +519,7 @@ mod suite {
     #[cfg(CONFIG_TREE_SRCU)]
     #[test]
     fn guard_is_a_reader() {
-        // SAFETY: There are no requirements for this and the next call of the function.
+        // SAFETY: This and the next call of the function have no safety requirements.
         let preempt_before = unsafe { bindings::tracepoint_preempt_count() };
         // This one keeps the CPU, as the counters need it.
         let outer = ReadGuard::new();
@@ -587,7 +587,7 @@ mod suite {
         unregister(&event)?;
 
         assert_eq!(files, 1);
-        // SAFETY: There are no requirements.
+        // SAFETY: The function has no safety requirements.
         assert_eq!(records, unsafe { bindings::tracing_is_on() });
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 //! Files in tracefs.
 //!
-//! - [`create_file`] makes a file with operations of its own, see [`FileOps`].
-//! - [`create_seq_file`] makes one whose text is written by [`Show`].
+//! - [`create_file`] creates a file with operations of its own, see [`FileOps`].
+//! - [`create_seq_file`] creates one whose text is written by [`Show`].
 //!
 //! Both are in the root of tracefs. Modules can have such files: a module with an open file cannot
 //! be unloaded, and a removed file cannot be opened.
@@ -41,7 +41,7 @@ use core::ptr::NonNull;
 ///
 /// # Invariants
 ///
-/// `dentry` is a file that was made by `tracefs_create_file()` and was not removed.
+/// `dentry` is a file that was created by `tracefs_create_file()` and was not removed.
 #[must_use = "the file is removed if this is dropped"]
 pub struct Entry {
     dentry: NonNull<bindings::dentry>,
@@ -51,12 +51,12 @@ pub struct Entry {
 
 // SAFETY: A file can be removed by any thread.
 unsafe impl Send for Entry {}
-// SAFETY: There is nothing to do with a shared reference.
+// SAFETY: A shared reference has no methods.
 unsafe impl Sync for Entry {}
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant it was made and not removed.
+        // SAFETY: By the type invariant it was created and not removed.
         unsafe { raw::tracefs_remove(self.dentry.as_ptr()) };
     }
 }
@@ -67,7 +67,7 @@ impl Drop for Entry {
 ///
 /// # Errors
 ///
-/// - `ENODEV` if it cannot be made: there is one of this name, or the kernel is locked down.
+/// - `ENODEV` if it cannot be created: a file has this name, or the kernel is locked down.
 /// - `ENOMEM`.
 pub fn create_file<T: FileOps>(name: &CStr, mode: u16) -> Result<Entry> {
     // SAFETY: The operations take no data. They are constants in the code of the module that owns
@@ -117,7 +117,7 @@ unsafe fn create(
         )
     };
 
-    // INVARIANT: It was just made.
+    // INVARIANT: It was just created.
     NonNull::new(dentry)
         .map(|dentry| Entry {
             dentry,

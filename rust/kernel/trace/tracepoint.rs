@@ -2,13 +2,13 @@
 
 //! Tracepoints, and access to their probes.
 //!
-//! A [`Tracepoint`] is one of an event that is made at run time, one that `trace_event!` declares,
-//! or one of C.
+//! A [`Tracepoint`] is one of an event that is created at run time, one that `trace_event!`
+//! declares, or one of C.
 //!
-//! The probes of a tracepoint are an array that is replaced as a whole whenever one comes or goes.
-//! Readers walk it under a [`ReadGuard`], or a [`CallGuard`] if they are a tracepoint that is hit,
-//! or a [`FaultableGuard`] if its probes may fault. The old array is freed when all guards that
-//! could see it are gone.
+//! The probes of a tracepoint are an array that is replaced as a whole whenever a probe is added or
+//! removed. Readers walk it under a [`ReadGuard`], or a [`CallGuard`] if they are a tracepoint that
+//! is hit, or a [`FaultableGuard`] if its probes may fault. The old array is freed when all guards
+//! that could see it are dropped.
 //!
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h).
 
@@ -49,7 +49,7 @@ impl ReadGuard {
     pub fn new() -> Self {
         // INVARIANT: This enters a section and disables preemption.
         Self {
-            // SAFETY: `tracepoint_srcu` is initialised at build time; there are no other
+            // SAFETY: `tracepoint_srcu` is initialised at build time; the function has no other
             // requirements.
             section: unsafe { bindings::tracepoint_read_lock() },
             _not_thread_safe: NotThreadSafe,
@@ -93,7 +93,7 @@ impl CallGuard {
     pub fn new() -> Self {
         // INVARIANT: This enters a section.
         Self {
-            // SAFETY: `tracepoint_srcu` is initialised at build time; there are no other
+            // SAFETY: `tracepoint_srcu` is initialised at build time; the function has no other
             // requirements.
             section: unsafe { bindings::tracepoint_call_lock() },
             _not_thread_safe: NotThreadSafe,
@@ -125,7 +125,7 @@ impl FaultableGuard {
     #[inline(always)]
     #[expect(clippy::new_without_default, reason = "what is made is a read section")]
     pub fn new() -> Self {
-        // SAFETY: There are no requirements.
+        // SAFETY: The function has no safety requirements.
         unsafe { bindings::tracepoint_faultable_lock() };
         // INVARIANT: Just done.
         Self(NotThreadSafe)
@@ -153,7 +153,7 @@ impl ProbeGuard {
     #[inline(always)]
     #[expect(clippy::new_without_default, reason = "what is made is a read section")]
     pub fn new() -> Self {
-        // SAFETY: There are no requirements.
+        // SAFETY: The function has no safety requirements.
         unsafe { bindings::trace_preempt_disable() };
         // INVARIANT: Just done.
         Self(NotThreadSafe)
@@ -175,8 +175,8 @@ const COMPLETED: usize = bindings::SRCU_GET_STATE_COMPLETED as usize;
 
 /// The grace period of all [`ReadGuard`]s that may have seen a detached listener.
 ///
-/// Holds a cookie of `tracepoint_srcu`, or that for which there is nothing to wait for. No number
-/// of one's own will do for that: cookies wrap around, and 0 is one of them.
+/// Holds a cookie of `tracepoint_srcu`, or the one of a grace period that is over. No number of
+/// one's own will do for that: cookies wrap around, and 0 is one of them.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(super) struct Readers(Atomic<usize>);
 
@@ -209,8 +209,8 @@ impl Readers {
     }
 }
 
-/// A tracepoint: of an event that is made at run time, of one that `trace_event!` declares, or of
-/// one in C.
+/// A tracepoint: of an event that is created at run time, of one that `trace_event!` declares, or
+/// of one in C.
 ///
 /// # Invariants
 ///
@@ -218,7 +218,7 @@ impl Readers {
 #[repr(transparent)]
 pub struct Tracepoint(Opaque<bindings::tracepoint>);
 
-// SAFETY: A tracepoint is not tied to the thread that made it.
+// SAFETY: A tracepoint is not tied to the thread that created it.
 unsafe impl Send for Tracepoint {}
 // SAFETY: The methods on `&self` read single words that may change at any time, or call C
 // functions that lock.
@@ -228,8 +228,8 @@ impl Tracepoint {
     /// Creates a tracepoint without probes, and without name.
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(super) const fn new() -> Self {
-        // INVARIANT: All zeroes is what `DEFINE_TRACE` gives but for the name, the static call and
-        // the function that only the latter uses: a key that is off and no probes.
+        // INVARIANT: All zeroes is what `DEFINE_TRACE` defines but for the name, the static call
+        // and the function that only the latter uses: a key that is off and no probes.
         Self(Opaque::zeroed())
     }
 
@@ -257,7 +257,7 @@ impl Tracepoint {
         tp.probestub = stub.cast_mut().cast();
         tp.ext = ext;
 
-        // INVARIANT: As `DEFINE_TRACE` gives it.
+        // INVARIANT: As `DEFINE_TRACE` defines it.
         Self(Opaque::new(tp))
     }
 
@@ -386,7 +386,7 @@ impl Tracepoint {
 
     /// Detaches a probe. Sleeps. Readers may see it until they are [waited for](Readers::wait).
     pub(super) fn remove_probe(&self, func: *mut c_void, data: *mut c_void) {
-        // C warns if there is none, which is all that can be done about it.
+        // C warns if the probe is not found, and the caller can do no more.
         //
         // SAFETY: By the type invariant the tracepoint is initialised. The probe is only looked up.
         unsafe { bindings::tracepoint_probe_unregister(self.0.get(), func, data) };
@@ -395,7 +395,7 @@ impl Tracepoint {
 
 /// Waits until no probe is running that was removed before. Sleeps.
 pub(super) fn synchronize() {
-    // SAFETY: There are no requirements but a context that can sleep, else C warns.
+    // SAFETY: The function only requires a context that can sleep, else C warns.
     unsafe { bindings::tracepoint_synchronize_unregister() };
 }
 
@@ -429,8 +429,8 @@ impl Iterator for Probes<'_> {
         if self.next.is_null() {
             return None;
         }
-        // SAFETY: By the type invariant the entry is valid. C may replace the function of a probe
-        // that goes by a stub, in place and with one store.
+        // SAFETY: By the type invariant the entry is valid. C may replace the function of a removed
+        // probe by a stub, in place and with one store.
         let func = unsafe { Atomic::from_ptr(&raw mut (*self.next).func) }.load(Relaxed);
         if func.is_null() {
             return None;

@@ -17,7 +17,7 @@ use crate::prelude::*;
 /// A string that tools find by its address in the file `printk_formats` of tracefs.
 ///
 /// As the type of a field it takes as much room as a pointer, however long the string is, and is
-/// printed by `%s`. It is made by [`tracepoint_string!`](crate::trace::tracepoint_string).
+/// printed by `%s`. [`tracepoint_string!`](crate::trace::tracepoint_string) creates it.
 ///
 /// # Invariants
 ///
@@ -70,7 +70,7 @@ impl TracepointStr {
 
 #[cfg(CONFIG_EVENT_TRACING)]
 // SAFETY: A pointer, which may have any value. C takes it for the address of a string, which it is,
-// and checks that before it prints; there are no arrays of it.
+// and checks that before it prints; no arrays of it exist.
 unsafe impl Scalar for TracepointStr {
     type Bits = *const c_char;
     type Shown = Self;

@@ -3,14 +3,14 @@
 //! Triggers: what is done when an event happens.
 //!
 //! Every event of an instance has a file `trigger`. A line that is written to it starts with a
-//! word, the name of a command, which makes a trigger of the line, changes one, or removes one. The
-//! trigger is hit whenever the event happens and its filter, if it has one, lets the record pass.
-//! Reading the file gives a line for each trigger.
+//! word, the name of a command, which creates a trigger from the line, changes one, or removes one.
+//! The trigger is hit whenever the event happens and its filter, if it has one, lets the record
+//! pass. Reading the file returns a line for each trigger.
 //!
 //! # Making a command
 //!
 //! - Implement [`Command`] for a type that stands for the command.
-//! - Make one static [`CommandOps`] of it and [register](CommandOps::register) it, or have
+//! - Define one static [`CommandOps`] of it and [register](CommandOps::register) it, or have
 //!   built-in C code do that when the kernel boots.
 //! - In [`Command::parse`] build a [`NewTrigger`] and [attach](NewTrigger::attach) it.
 //!
@@ -18,7 +18,7 @@
 //!
 //! A module can have commands. Each trigger keeps the module of its command loaded, until the
 //! trigger was freed and none of the module's code is run for it any more. As long as the module is
-//! being initialised there are no triggers, because it goes if that fails.
+//! being initialised no trigger can be added, because a failure frees the module.
 //!
 //! # The life of a trigger
 //!
@@ -38,7 +38,7 @@
 //!
 //! # Examples
 //!
-//! A command that counts: its name makes a trigger, with a `!` before it removes it.
+//! A command that counts: its name creates a trigger, with a `!` before it removes it.
 //!
 //! ```
 //! use kernel::{
@@ -229,8 +229,8 @@ pub trait Command: Sized + 'static {
     /// [`EventFile::detach`] does not call this: it has a parameter for the same purpose.
     ///
     /// `trace_types_lock` is held as well. So what takes it must not be called: an
-    /// [`InstanceRef`](super::instance::InstanceRef) must be neither made nor dropped here, or in
-    /// the drop of [`Data`](Self::Data), which may be next. That is left to a work item.
+    /// [`InstanceRef`](super::instance::InstanceRef) must be neither created nor dropped here, or
+    /// in the drop of [`Data`](Self::Data), which may be next. That is left to a work item.
     fn detached(data: &Self::Data, held: Held<'_>);
 }
 
@@ -328,7 +328,7 @@ impl<T> CommandOps<T> {
     /// Returns `true` if this is the command of the kernel's histograms, whose hits are not
     /// counted.
     fn is_hist(&self) -> bool {
-        // SAFETY: The name is the static string that this was made with, and never changes.
+        // SAFETY: The name is the static string that this was created with, and never changes.
         is_hist(unsafe { CStr::from_char_ptr((*self.as_raw()).name) })
     }
 }
@@ -440,7 +440,7 @@ impl<T: Command> CommandOps<T> {
         _record: *mut c_void,
         event: *mut bindings::ring_buffer_event,
     ) {
-        // Without a record there was no use for one.
+        // Without a record nothing could use one.
         if event.is_null() {
             return;
         }
@@ -470,7 +470,7 @@ impl<T: Command> CommandOps<T> {
         if event.is_null() {
             return;
         }
-        // SAFETY: Where there is a record preemption is disabled, until after this returns.
+        // SAFETY: With a record preemption is disabled, until after this returns.
         if let Some(_level) = unsafe { NestingGuard::enter(NestingKind::Hits) } {
             // SAFETY: The safety requirements are those of `hit_record`.
             unsafe { Self::hit_record(data, buffer, record, event) };
@@ -481,7 +481,7 @@ impl<T: Command> CommandOps<T> {
     ///
     /// # Safety
     ///
-    /// As for `hit_record`, but that preemption may be enabled if there is no record.
+    /// As for `hit_record`, but without a record preemption may be enabled.
     unsafe extern "C" fn hit_nested(
         data: *mut bindings::event_trigger_data,
         buffer: *mut bindings::trace_buffer,
@@ -555,6 +555,6 @@ const UNLINKED: bindings::list_head = bindings::list_head {
 ///
 /// After that a trigger that was detached before is no longer used.
 pub fn synchronize() {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     unsafe { bindings::tracepoint_synchronize_unregister() };
 }

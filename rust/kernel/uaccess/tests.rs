@@ -3,8 +3,8 @@
 //! Tests of what accesses user memory: [`uaccess`], the parts of [`iov`] that deal with page
 //! faults, and [`mm::gup`].
 //!
-//! KUnit gives the thread of a test an address space on request, so these tests run on real user
-//! memory, which is not there before it is first touched.
+//! KUnit creates an address space for the thread of a test on request, so these tests run on real
+//! user memory, which is not present before it is first touched.
 //!
 //! [`uaccess`]: crate::uaccess
 //! [`iov`]: crate::iov
@@ -157,7 +157,7 @@ mod user_memory {
             assert_eq!(iov.len(), 8);
 
             assert!(iov.fault_in_readable(8));
-            // There are only 8 bytes.
+            // The source has only 8 bytes.
             assert!(!iov.fault_in_readable(9));
 
             assert_eq!(iov.with_snapshot(|iov| iov.copy_nofault(&mut buf)), 8);
@@ -200,8 +200,8 @@ mod user_memory {
                 len,
             )
         };
-        // SAFETY: `iov_iter_init()` has made `iter` a valid source of user memory, which may be
-        // read from at any time. It is only accessed through the reference.
+        // SAFETY: `iov_iter_init()` has initialised `iter` as a valid source of user memory, which
+        // may be read from at any time. It is only accessed through the reference.
         let iov = unsafe { IovIterSource::from_raw(&mut iter) };
         let record = iov.peek_short::<4>(out)?;
 
@@ -230,7 +230,7 @@ mod user_memory {
                 Some(size / 3 + size / 2)
             );
         }
-        // More than there is room for.
+        // More than fit.
         assert_eq!(peek_segments(ptr, &[41], out), None);
         assert_eq!(peek_segments(ptr, &[40, 1], out), None);
         // Nothing is mapped at the address 0.

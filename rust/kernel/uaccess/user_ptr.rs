@@ -3,8 +3,8 @@
 //! Operations on a bare [`UserPtr`].
 //!
 //! These are for objects in user space whose extent is part of what has to be found out: a struct
-//! that comes with the size that the program knows it in, a string that ends at its NUL. Where the
-//! length is known, use a [`UserSlice`].
+//! whose size the program passes, a string that ends at its NUL. Where the length is known, use a
+//! [`UserSlice`].
 //!
 //! C headers: [`include/linux/uaccess.h`](srctree/include/linux/uaccess.h),
 //! [`include/linux/string.h`](srctree/include/linux/string.h).
@@ -27,9 +27,9 @@ use core::{
 /// Returns `true` if the `len` bytes at `ptr` are in the part of the address space that belongs to
 /// user space.
 ///
-/// This says nothing about whether there is anything mapped, and [`UserSlice`] checks it by itself
-/// on each access. It is of use to refuse an address early which is only going to be accessed
-/// later. On architectures where user space has an address space of its own, it is always true.
+/// The memory need not be mapped, and [`UserSlice`] checks the range by itself on each access. It
+/// is of use to refuse an address early that is only accessed later. On architectures where user
+/// space has an address space of its own, it is always true.
 ///
 /// # Examples
 ///
@@ -67,8 +67,8 @@ pub fn access_ok(ptr: UserPtr, len: usize) -> bool {
 /// Callers should check that `size` is neither smaller than the first version of the struct was,
 /// nor unreasonably large: the time this takes is proportional to it.
 ///
-/// Fails with [`E2BIG`] if there is a non-zero byte beyond what `T` describes, and with [`EFAULT`]
-/// if the memory cannot be read.
+/// Fails with [`E2BIG`] if a byte beyond what `T` describes is not zero, and with [`EFAULT`] if the
+/// memory cannot be read.
 ///
 /// # Context
 ///
@@ -139,8 +139,8 @@ pub fn copy_struct_from_user<T: FromBytes>(ptr: UserPtr, size: usize) -> Result<
 
 /// Copies the readable part of the memory at `ptr` to `out`, up to the length of `out`.
 ///
-/// Returns the bytes before the first one that cannot be read: fewer than there is room for, or
-/// none, instead of an error.
+/// Returns the bytes before the first one that cannot be read: fewer than fit, or none, instead of
+/// an error.
 ///
 /// # Context
 ///
@@ -179,7 +179,7 @@ pub fn copy_available(ptr: UserPtr, out: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 /// to the control group of the current task.
 ///
 /// Fails with [`EINVAL`] if the string is longer, with [`EFAULT`] if it cannot be read or `max` is
-/// zero, and with [`ENOMEM`] if there is no memory for the copy.
+/// zero, and with [`ENOMEM`] if the copy cannot be allocated.
 ///
 /// # Context
 ///

@@ -47,7 +47,7 @@ use super::{
 
 /// Returns `text` as a literal of a C string, or an error if it contains a NUL.
 pub(super) fn c_string(text: &str, span: Span) -> Result<LitCStr> {
-    let text = CString::new(text).map_err(|_| Error::new(span, "there is a NUL in this"))?;
+    let text = CString::new(text).map_err(|_| Error::new(span, "this contains a NUL"))?;
 
     Ok(LitCStr::new(&text, span))
 }
@@ -78,7 +78,7 @@ fn structure(ty: &syn::Type) -> Result<String> {
         },
         _ => None,
     }
-    .ok_or_else(|| Error::new(ty.span(), "give the type in C: `as \"struct name\"`"))
+    .ok_or_else(|| Error::new(ty.span(), "write the type as in C: `as \"struct name\"`"))
 }
 
 /// Returns the integer type of Rust that has the size and sign of the C type `text`, if that is
@@ -232,7 +232,7 @@ impl Field {
             _ => {
                 return Err(Error::new(
                     ident.span(),
-                    "there are `ptr_string`, `function` and `cpu`",
+                    "expected `ptr_string`, `function` or `cpu`",
                 ))
             }
         };
@@ -257,7 +257,7 @@ impl Field {
     /// Checks the size of one that C reads as a pointer.
     fn pointer_check(&self, ty: &syn::Type) -> Option<TokenStream> {
         let root = root();
-        // What makes it a pointer.
+        // The token that turns it into a pointer.
         let at = match (&self.ty, &self.filter) {
             (Some(text), _) if text.value().contains('*') => text.span(),
             (_, Some(filter)) => filter.span(),

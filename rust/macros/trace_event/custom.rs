@@ -51,7 +51,7 @@ pub(super) fn custom(event: &Event, args: &[Arg], call: &Ident) -> Result<TokenS
             #vis fn bind() -> ::kernel::error::Result {
                 #[cfg(CONFIG_EVENT_TRACING)]
                 // SAFETY: The tracepoint of this name has the prototype of the event: it was
-                // compared with the header, or else promised.
+                // compared with the header, or the declaration asserts it.
                 return unsafe { #call.bind(Self::NAME) };
                 #[cfg(not(CONFIG_EVENT_TRACING))]
                 Err(::kernel::error::code::ENOENT)

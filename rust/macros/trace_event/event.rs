@@ -63,7 +63,7 @@ impl VisitMut for NameLifetimes {
         }
     }
 
-    // The lifetimes in there are bound there.
+    // The lifetimes in it are bound in it.
     fn visit_type_bare_fn_mut(&mut self, _: &mut syn::TypeBareFn) {}
 }
 

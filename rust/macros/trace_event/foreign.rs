@@ -115,7 +115,7 @@ fn by_name(attr: &Attribute) -> Result<Lookup> {
     } else {
         Err(Error::new(
             word.span(),
-            "there are `by_name` and `by_name(unchecked)`",
+            "expected `by_name` or `by_name(unchecked)`",
         ))
     }
 }

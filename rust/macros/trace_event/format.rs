@@ -101,7 +101,7 @@ pub(super) fn conversions(format: &LitStr) -> Result<Vec<Conversion>> {
 /// Returns the kind of value that `%p` followed by some of these letters takes, and the number of
 /// these letters.
 fn pointer(letters: &str) -> Option<(Takes, usize)> {
-    // The longest ones first. `printk()` does not mind letters behind these.
+    // The longest ones first. `printk()` accepts letters after these.
     const KINDS: &[(&str, Takes)] = &[
         ("I6c", Takes::Bytes(16)),
         ("I6", Takes::Bytes(16)),

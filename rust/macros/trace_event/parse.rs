@@ -197,7 +197,7 @@ fn attributes(input: ParseStream<'_>) -> Result<Vec<Attribute>> {
         if !known.iter().any(|name| attr.path().is_ident(name)) {
             return Err(Error::new(
                 attr.span(),
-                "there can be documentation, `cfg`, and `allow`, `warn` and `deny` of lints",
+                "only doc comments, `cfg` and lint attributes are allowed here",
             ));
         }
     }
@@ -293,7 +293,10 @@ fn tracepoint(
             return Err(inside.error("a tracepoint without event only has options"));
         }
         if options.cap_any || options.permission.is_some() {
-            return Err(Error::new(at, "there is no event that perf could open"));
+            return Err(Error::new(
+                at,
+                "perf cannot open a tracepoint without event",
+            ));
         }
     } else {
         input.parse::<Token![;]>()?;
@@ -367,7 +370,7 @@ fn end(input: ParseStream<'_>) -> Result<()> {
     if input.is_empty() {
         Ok(())
     } else {
-        Err(input.error("nothing is expected behind the print format"))
+        Err(input.error("unexpected token after the print format"))
     }
 }
 
@@ -402,10 +405,7 @@ fn body(input: ParseStream<'_>, options: Option<&mut Options>) -> Result<Body> {
     }
     for (i, field) in fields.iter().enumerate() {
         if fields.iter().take(i).any(|other| other.name == field.name) {
-            return Err(Error::new(
-                field.name.span(),
-                "there is such a field already",
-            ));
+            return Err(Error::new(field.name.span(), "two fields have this name"));
         }
     }
     let print = inside.parse()?;
@@ -519,7 +519,7 @@ impl Parse for Kind {
             inside.parse::<Token![;]>()?;
             let len = inside.parse()?;
             if !inside.is_empty() {
-                return Err(inside.error("nothing is expected behind the length"));
+                return Err(inside.error("unexpected token after the length"));
             }
             if relative {
                 return Err(input.error("only what is of variable size can be `rel`"));

@@ -2,7 +2,8 @@
 
 //! The print format of events, and the code that prints them.
 //!
-//! Both come from the same expressions: [`Printer`] makes of each its text for tools and its code.
+//! Both are generated from the same expressions: [`Printer`] turns each into its text for tools and
+//! its code.
 
 mod helper;
 mod literal;
@@ -378,7 +379,7 @@ fn arguments(printer: &Printer<'_>, print: &Print) -> Result<(Vec<Piece>, Vec<To
         return Err(Error::new(
             print.format.span(),
             format!(
-                "this has {} conversions, but there are {} values to print",
+                "this has {} conversions for {} values",
                 conversions.len(),
                 print.args.len()
             ),
@@ -397,7 +398,7 @@ fn arguments(printer: &Printer<'_>, print: &Print) -> Result<(Vec<Piece>, Vec<To
     if print.args.len() > MAX_ARGUMENTS {
         return Err(Error::new(
             print.format.span(),
-            format!("there can be {MAX_ARGUMENTS} values to print at most"),
+            format!("at most {MAX_ARGUMENTS} values can be printed"),
         ));
     }
     Ok((pieces, args))

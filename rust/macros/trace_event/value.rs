@@ -133,7 +133,7 @@ pub(crate) fn trace_value(input: DeriveInput) -> Result<TokenStream> {
         }
 
         #[cfg(CONFIG_EVENT_TRACING)]
-        // SAFETY: `Bits` and the name are those of another type, and there are no arrays.
+        // SAFETY: `Bits` and the name are those of another type, and no arrays exist.
         unsafe impl #root::Scalar for #name {
             type Bits = #scalar::Bits;
             type Shown = #scalar::Shown;

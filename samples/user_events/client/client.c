@@ -42,7 +42,7 @@ struct user_batch {
 /* The fields of the event, as the kernel wants them described. */
 #define FIELDS "u32 id;u32 bytes;__data_loc char[] path"
 
-/* The bit of the enable word that the kernel sets while somebody listens. */
+/* The bit of the enable word that the kernel sets while the event has a listener. */
 #define ENABLE_BIT 31
 
 /*
@@ -237,19 +237,19 @@ static void write_batch(int fd, const char *at, const char *end)
 				one_by_one = true;
 				continue;
 			}
-			/* Switched off, and so nobody gets any of them. */
+			/* Switched off, and so no listener gets any of them. */
 			if (handled < 0 && errno == EBADF)
 				return;
 			if (handled < 0)
 				die("cannot write a record: %s", explain_write());
 		}
-		/* A signal may have come before the last one. */
+		/* A signal may have arrived before the last one. */
 		while (handled--)
 			at += (((const struct user_record *)at)->size + 7) & ~7u;
 	}
 }
 
-/* Returns the number of records, which is 0 if nobody listens. */
+/* Returns the number of records, which is 0 without a listener. */
 static unsigned int write_records(int fd, uint32_t index, unsigned int count, size_t length,
 				  uint32_t *id)
 {
@@ -275,7 +275,7 @@ static unsigned int write_records(int fd, uint32_t index, unsigned int count, si
 	return count;
 }
 
-/* Waits for input: the number of lines that came, or -1 at its end. */
+/* Waits for input: the number of lines that were read, or -1 at its end. */
 static int lines_read(void)
 {
 	struct pollfd fds = { .fd = STDIN_FILENO, .events = POLLIN };

@@ -43,7 +43,7 @@ struct ring {
 	struct io_uring_sqe *entries;
 };
 
-/* The kernel sets a bit of it while there is a listener. */
+/* The kernel sets a bit of it while the event has a listener. */
 static uint32_t enabled;
 
 static void *map_part(int fd, size_t size, off_t part)

@@ -55,8 +55,8 @@ use crate::{
 impl<'a> Builder<'a, '_> {
     /// Creates the values: the hit count, and the fields of `vals=`.
     ///
-    /// A `hitcount` in the list is the one that there is anyway; only another one is a value of its
-    /// own.
+    /// A `hitcount` in the list is the one that every histogram has; only another one is a value of
+    /// its own.
     pub(super) fn create_vals(&mut self) -> Result {
         self.push_val(Field::property(HitProperty::HitCount)?)?;
 

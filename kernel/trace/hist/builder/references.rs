@@ -128,7 +128,7 @@ impl<'h> Builder<'_, 'h> {
     /// Finds a variable of a histogram that exists.
     ///
     /// If it is not qualified, the events of `onmatch()` are tried first; after them all others,
-    /// but then only one may have it. It is logged if there are several.
+    /// but then only one may have it. It is logged if several have it.
     pub(super) fn find_event_var(
         &self,
         event: Option<EventName<'_>>,
@@ -216,7 +216,7 @@ impl<'h> Builder<'_, 'h> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM` if there is no memory or no room for one more.
+    /// `ENOMEM` if an allocation fails, or if the table is full.
     pub(super) fn reference(
         &mut self,
         found: &FoundVar,
@@ -292,7 +292,7 @@ impl<'h> Builder<'_, 'h> {
     /// # Errors
     ///
     /// `EINVAL` if the command or another histogram of the event defines a variable of this name,
-    /// or if there are too many.
+    /// or if it has too many.
     pub(super) fn new_var(&mut self, name: &[u8]) -> Result<Var> {
         let idx = self.spec.n_map_vars;
 

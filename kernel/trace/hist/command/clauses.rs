@@ -58,7 +58,7 @@ impl<'a> CommandClauses<'a> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there are no keys, or for an invalid clause; or the error of the size.
+    /// `EINVAL` if the command has no keys, or for an invalid clause; or the error of the size.
     pub(crate) fn parse(params: Span<'a>) -> Result<Self, ParseError> {
         let mut keys = None;
         let mut clauses = Self {

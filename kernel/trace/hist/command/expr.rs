@@ -9,8 +9,8 @@
 //! atom       = number / [ system "." event "." ] ( "$" name / name [ "." modifier ] )
 //! ```
 //!
-//! There is no white space, and parentheses are for the minus sign only. Operators of the same rank
-//! are applied from the left to the right, so the last one is the root of the expression.
+//! White space is not allowed, and parentheses are for the minus sign only. Operators of the same
+//! rank are applied from the left to the right, so the last one is the root of the expression.
 //!
 //! Fields are created from expressions in [`builder`](crate::builder).
 
@@ -62,7 +62,7 @@ pub(crate) fn root(text: Span<'_>) -> Root<'_> {
         return Root::Negation;
     }
 
-    // `None` is less than any position, so the operator that comes last wins.
+    // `None` is less than any position, so the last operator wins.
     let plus = text.rfind(b'+');
     let (div, mult) = (text.rfind(b'/'), text.rfind(b'*'));
     let (operator, at) = if plus.is_some() || minus.is_some() {
@@ -103,7 +103,7 @@ fn last_minus(text: &[u8]) -> Option<usize> {
 ///
 /// # Errors
 ///
-/// `EINVAL` if it is not in parentheses, or if something is behind them.
+/// `EINVAL` if it is not in parentheses, or if text follows them.
 pub(crate) fn negated(text: Span<'_>) -> Result<Span<'_>, ParseError> {
     let rest = text.from(1);
 
@@ -288,7 +288,7 @@ pub(crate) fn is_statistic(text: Span<'_>) -> bool {
 
 /// Parses a number: hexadecimal after `0x`, octal after another `0`, otherwise decimal.
 ///
-/// There may be one `+` in front of it and one newline behind it.
+/// One `+` may precede it, and one newline may follow it.
 ///
 /// # Errors
 ///

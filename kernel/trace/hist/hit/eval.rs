@@ -328,7 +328,7 @@ fn apply_other(op: &Op, left: u64, right: u64) -> u64 {
             left_signed,
             right_signed,
         } => divide(left, left_signed, right, right_signed),
-        // CAST: There are at most 64 bits to shift by.
+        // CAST: The shift is by at most 64 bits.
         Op::Shift => left.wrapping_shr(right as u32),
         Op::Log2 => log2(left),
         // CAST: It is small.

@@ -299,7 +299,7 @@ pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
     match watch.scratch {
         Some(blob) => scratch.blobs.get(blob).map_or(0, |words| {
             number_of(if watch.stack {
-                // The rest says how many there are.
+                // The first word is the number of the others.
                 words.get(1..).unwrap_or(&[])
             } else {
                 string_words(words)

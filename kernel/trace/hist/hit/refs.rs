@@ -144,7 +144,7 @@ fn resolve_several(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
         }
     }
 
-    // There is a reference for each source at least.
+    // Each source has at least one reference.
     let mut stamps = [Stamp::default(); VARS_MAX];
 
     for (i, (source, stamp)) in program.sources.iter().zip(&mut stamps).enumerate() {

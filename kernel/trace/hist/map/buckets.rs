@@ -5,7 +5,7 @@
 //! A key belongs to one bucket, which its hash chooses. A bucket is one word with the numbers of up
 //! to three elements, the newest first, and a version. Each change is one compare-and-exchange of
 //! the whole word, so it fails if the bucket has changed since it was searched: a key that was not
-//! found is still not there when it is added. There are twice as many buckets as elements.
+//! found is still not there when it is added. The map has twice as many buckets as elements.
 
 use kernel::{
     prelude::*,
@@ -31,7 +31,7 @@ const ENTRY_MASK: u64 = (1 << ENTRY_BITS) - 1;
 const VERSION_BITS: u32 = u64::BITS - ENTRY_BITS * ENTRIES as u32;
 const VERSION_MASK: u64 = (1 << VERSION_BITS) - 1;
 
-/// The contents of a bucket. Above the last entry there are zeroes.
+/// The contents of a bucket. The entries above the last one are zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bucket(u64);
 
@@ -166,7 +166,7 @@ impl Buckets {
     pub(super) fn of(&self, hash: u64) -> usize {
         let spread = hash ^ (hash << 32) ^ (hash << 16);
 
-        // CAST: There are fewer buckets than a `usize` can count.
+        // CAST: The buckets are fewer than a `usize` can count.
         spread.wrapping_shr(self.shift) as usize
     }
 
@@ -200,8 +200,8 @@ impl Buckets {
 
     #[inline]
     pub(super) fn load(&self, at: usize) -> Bucket {
-        // Pairs with the compare-and-exchange in `change`: who sees an element in the bucket sees
-        // that it is in use.
+        // Pairs with the compare-and-exchange in `change`: a reader that sees an element in the
+        // bucket sees that it is in use.
         Bucket(self.words.get(at).map_or(0, |word| word.load(Acquire)))
     }
 

@@ -43,7 +43,7 @@ pub(crate) struct Layout {
     pub(crate) n_vars: usize,
     /// Number of strings and stacks that variables have.
     pub(crate) string_slots: usize,
-    /// The first of them that is shown: a copy of the map has this one and those behind it.
+    /// The first of them that is shown: a copy of the map has this one and the following ones.
     pub(crate) first_shown: usize,
     /// The name of the task that had the first hit is kept.
     pub(crate) comm: bool,
@@ -51,8 +51,7 @@ pub(crate) struct Layout {
 
 /// The offsets of the parts of an element, in words.
 ///
-/// In front there is the key, or what says where it is; what has no place of its own here comes in
-/// this order.
+/// The first part is the key, or its location; the optional parts follow in this order.
 #[derive(Clone, Copy)]
 pub(super) struct ElementLayout {
     /// The parts.
@@ -275,7 +274,7 @@ impl Elements {
 #[derive(Clone, Copy)]
 pub(crate) struct Element<'m> {
     elements: &'m Elements,
-    /// Its words. There are as many as the layout says.
+    /// Its words. The layout says how many.
     words: &'m [Atomic<u64>],
 }
 
@@ -488,7 +487,7 @@ impl<'m> Element<'m> {
     pub(super) fn wipe_sums(&self) {
         let ElementLayout { sums, parts, .. } = self.layout();
 
-        // Nearly always there is only the hit count.
+        // Nearly always the hit count is the only one.
         if parts.n_sums == 1 {
             if let Some(hits) = self.word(*sums) {
                 hits.store(0, Relaxed);

@@ -8,8 +8,8 @@
 //! In a small map each element has room for a key of full length. The elements of a large one share
 //! memory that is handed out in order. Half of what keys of full length would need is allocated
 //! with the map. When a quarter of that is used, the rest is requested, and allocated by a work
-//! item. Keys of full length that come faster than that, or while there is no memory for it, find
-//! no room and are drops.
+//! item. Keys of full length that are inserted faster than that, or while the rest cannot be
+//! allocated, find no room and are drops.
 
 use kernel::{
     alloc::flags::{

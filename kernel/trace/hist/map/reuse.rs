@@ -3,15 +3,16 @@
 //! Maps whose elements can be used again for other keys.
 //!
 //! When no element is left, a new key gets that of another one: of a key none of whose variables is
-//! still to be taken by another histogram, or, if a search finds none, of any key. So there are no
-//! drops for want of room.
+//! still to be taken by another histogram, or, if a search finds none, of any key. So no hit is
+//! dropped for want of room.
 //!
 //! # States of an element
 //!
 //! 1. Unused: it is in the free list, or being prepared by one context.
 //! 2. In use: it has a key, and is in the bucket of the key. From just before it gets there until
 //!    its variables are stored it is locked.
-//! 3. Retired: it is still in a bucket, but not to be used. Who removes it from there owns it.
+//! 3. Retired: it is still in a bucket, but not to be used. The CPU that removes it from the bucket
+//!    owns it.
 //!
 //! The word of its lock says that an element is in use: in the other two states it names an owner
 //! that is no CPU. Both changes of state increment the version, and only an element that is not
@@ -177,7 +178,7 @@ pub(super) struct Pin<'m>(&'m Atomic<u32>);
 
 impl Drop for Pin<'_> {
     fn drop(&mut self) {
-        // Pairs with the load in `is_pinned`: the next key comes after what was done to the sums.
+        // Pairs with the load in `is_pinned`: the next key is stored after the changes of the sums.
         self.0.store(0, Release);
     }
 }
@@ -350,8 +351,8 @@ impl Reuse {
     /// whose key was compared since has this key. A locked element that has left the bucket may be
     /// about to be added, with a key that it will never have if that fails.
     fn is_unchanged(&self, at: usize, bucket: Bucket) -> bool {
-        // Pairs with the barriers in `prepare` and `free`: who sees what is stored in place of the
-        // key sees that the element was removed.
+        // Pairs with the barriers in `prepare` and `free`: a reader that sees what is stored in
+        // place of the key sees that the element was removed.
         smp_mb(Read);
         self.buckets.load(at) == bucket
     }
@@ -365,8 +366,8 @@ impl Reuse {
         key: &[u64],
         comm: &impl Fn(&mut Comm),
     ) -> Option<()> {
-        // Pairs with the barriers in `Element::read_then` and `is_unchanged`: who sees the new key
-        // sees that the element was retired, maybe by another CPU, and removed.
+        // Pairs with the barriers in `Element::read_then` and `is_unchanged`: a reader that sees
+        // the new key sees that the element was retired, maybe by another CPU, and removed.
         smp_mb(Write);
         element.wipe_sums();
         if element.set_key_inline(index, key).is_none() {
@@ -464,8 +465,8 @@ impl Reuse {
     /// Searches for the element of another key, from the bucket with the number `start` on: first
     /// for one without awaited variables, then for any.
     ///
-    /// Both begin at the same bucket: those that come next may all be empty, if keys are added in
-    /// the order of this search.
+    /// Both begin at the same bucket: the following ones may all be empty, if keys are added in the
+    /// order of this search.
     #[inline(never)]
     fn search(&self, elements: &Elements, start: u32) -> Option<u32> {
         for any in [false, true] {
@@ -502,7 +503,7 @@ impl Reuse {
             return Some((bucket, None));
         }
         let (index, rest) = self.retire_one(elements, bucket, false).or_else(|| {
-            // If there is room by now, none has to be lost.
+            // If the bucket has room by now, none has to be lost.
             let is_same = self.buckets.load(at) == bucket;
 
             is_same
@@ -536,8 +537,8 @@ impl Reuse {
     /// There may be one pin at a time.
     pub(super) fn pin(&self, index: u32) -> Pin<'_> {
         self.pinned.store(index.wrapping_add(1), Relaxed);
-        // Pairs with the barrier in `is_pinned`: either the element is seen retired, or who has
-        // retired it sees the pin.
+        // Pairs with the barrier in `is_pinned`: either the element is seen retired, or the CPU
+        // that has retired it sees the pin.
         smp_mb(Full);
         Pin(&self.pinned)
     }

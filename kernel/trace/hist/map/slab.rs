@@ -149,7 +149,7 @@ impl Slab {
     /// Takes an element, whose words are zero, or those from before it was freed except for the
     /// first word.
     ///
-    /// If there is none, this writes nothing, so that CPUs do not fight for the memory.
+    /// If no element is left, this writes nothing, so that CPUs do not fight for the memory.
     pub(super) fn take(&self) -> Option<u32> {
         self.take_freed().or_else(|| self.take_new())
     }

@@ -73,7 +73,7 @@ impl Room {
     }
 
     /// Notes which elements are to be copied, in place of those noted before. Returns `false` if
-    /// there is no room for the copies of all of them.
+    /// the copies of all of them do not fit.
     fn note(&mut self, elements: impl Iterator<Item = u32>) -> bool {
         self.noted.clear();
         for index in elements {
@@ -113,9 +113,9 @@ impl Snapshot {
     /// Copies the elements of a map that is not being wiped, each of them with `copy`, which is
     /// passed its index. An element for which that returns `false` is left out.
     ///
-    /// An element that is published concurrently may be in it or not. All others are.
-    /// `order` has the indices of the elements: which ones there are is found out before there is
-    /// room for them, and only once, as a new one must not get the room of an old one.
+    /// An element that is published concurrently may be in it or not. All others are. `order` has
+    /// the indices of the elements: the indices are collected before the copies are allocated, and
+    /// only once, as a new element must not get the room of an old one.
     fn new(
         elements: &Elements,
         room: Room,
@@ -255,7 +255,8 @@ impl Map {
                 element.take(folds, copy.get_mut(layout.sums..).unwrap_or_default());
             }
         };
-        // Nothing is allocated while a wipe has to wait. What is published meanwhile has some room.
+        // Nothing is allocated while a wipe has to wait. Elements that are published during the
+        // allocation have some room.
         let most = self.elements.slab.count() as usize;
         let count = self.len();
         let mut room = Room::new(
@@ -298,8 +299,8 @@ impl Map {
         ))
     }
 
-    /// Notes all elements that have a key. Returns `false` if they are more than there is room for,
-    /// which room for all elements of the map precludes.
+    /// Notes all elements that have a key. Returns `false` if they do not fit, which room for all
+    /// elements of the map precludes.
     fn note_all(&self, room: &mut Room) -> bool {
         match &self.reuse {
             Some(reuse) => room.note_once(reuse.buckets.elements()),

@@ -281,7 +281,7 @@ fn compare_strings(a: &[u64], b: &[u64]) -> Ordering {
     Ordering::Equal
 }
 
-/// Splits entries after their first run. Returns `None` if there are none.
+/// Splits entries after their first run. Returns `None` if no entries are left.
 fn split_run(entries: &mut [Entry]) -> Option<(&mut [Entry], &mut [Entry])> {
     let length = entries
         .iter()

@@ -123,8 +123,8 @@ impl Element<'_> {
             *to = if fold.is_extreme() {
                 word.load(Relaxed)
             } else {
-                // Pairs with the counting in `fold`, if it is the hit count: extremes come after
-                // it.
+                // Pairs with the counting in `fold`, if it is the hit count: extremes are written
+                // after it.
                 word.xchg(0, Acquire)
             };
         }

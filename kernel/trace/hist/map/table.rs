@@ -5,8 +5,8 @@
 //! A slot is free, or has the index of an element and a part of the hash of its key. It is set
 //! once, by a compare-and-exchange, and does not change until the map is wiped.
 //!
-//! Keys come from user space, so the hash depends on two secret numbers of each map: without them
-//! one cannot predict which keys collide. It is the multiply-and-fold of wyhash, not a
+//! Keys are read from user space, so the hash depends on two secret numbers of each map: without
+//! them one cannot predict which keys collide. It is the multiply-and-fold of wyhash, not a
 //! cryptographic hash: words are multiplied to 128 bits, the halves of which are combined.
 //!
 //! The reasons for what is inlined are those of [`map`](super).
@@ -98,7 +98,7 @@ impl Table {
     /// Returns the slot at which the search for a key of this hash begins.
     #[inline]
     pub(super) fn start(&self, hash: u64) -> usize {
-        // CAST: There are fewer slots than a `usize` can count.
+        // CAST: The slots are fewer than a `usize` can count.
         hash.wrapping_shr(self.shift) as usize
     }
 
@@ -116,7 +116,8 @@ impl Table {
 
     #[inline]
     pub(super) fn load(&self, at: usize) -> Slot {
-        // Pairs with the compare-and-exchange in `publish`: who sees an element sees its key.
+        // Pairs with the compare-and-exchange in `publish`: a reader that sees an element sees its
+        // key.
         Slot(self.slots.get(at).map_or(0, |slot| slot.load(Acquire)))
     }
 

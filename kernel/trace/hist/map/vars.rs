@@ -6,10 +6,10 @@
 //! are set, and a version. A writer holds the lock; a reader copies, and retries if the word has
 //! changed, so no reader sees half of an update.
 //!
-//! All of this runs in any context. Waiting ends after a few microseconds, and there is none at all
-//! if this very CPU is the writer: that is code which has been interrupted, and which cannot go on
-//! before the waiter has given up. A writer of all variables never waits: if another one has the
-//! lock, the state afterwards is the same as if its own values had been stored just before.
+//! All of this runs in any context. Waiting ends after a few microseconds, and nothing waits if
+//! this very CPU is the writer: that is interrupted code, which cannot continue before the waiter
+//! has failed. A writer of all variables never waits: if another one has the lock, the state
+//! afterwards is the same as if its own values had been stored just before.
 
 use core::mem;
 use kernel::{
@@ -204,8 +204,8 @@ impl<'m> Element<'m> {
         let unused = word.0.wrapping_add(VERSION) >> 32 << 32 | u64::from(UNUSED);
 
         lock.cmpxchg(word.0, unused, Acquire).map_err(|_| Changed)?;
-        // Pairs with the barrier in `read_then`: who sees the link of the free list in place of the
-        // key sees that the word has changed.
+        // Pairs with the barrier in `read_then`: a reader that sees the link of the free list in
+        // place of the key sees that the word has changed.
         smp_mb(Write);
         Ok(Some(word))
     }
@@ -259,8 +259,8 @@ impl<'m> Element<'m> {
 
         // Pairs with the store in `drop`: what the last writer wrote is seen.
         lock.cmpxchg(word.0, locked, Acquire).map_err(LockWord)?;
-        // Pairs with the barrier in `read_then`: who sees what is written from here on sees that
-        // the lock is held.
+        // Pairs with the barrier in `read_then`: a reader that sees what is written from here on
+        // sees that the lock is held.
         smp_mb(Write);
         Ok(Writer {
             element: *self,
@@ -284,7 +284,7 @@ impl<'m> Element<'m> {
     ///
     /// # Errors
     ///
-    /// [`Busy`] where [`Element::read`] gives `None`.
+    /// [`Busy`] where [`Element::read`] returns `None`.
     #[inline(always)]
     pub(crate) fn consume<R>(
         &self,

@@ -21,7 +21,7 @@ use crate::limits::{
 #[repr(align(64))]
 pub(super) struct OwnLine<T>(pub(super) T);
 
-// There is a mark for each variable.
+// Each variable has a mark.
 kernel::static_assert!(VARS_MAX <= 16);
 
 /// The contents of the word of the lock.
@@ -89,12 +89,12 @@ impl LockWord {
 
     /// Returns the owner that identifies this CPU.
     ///
-    /// If preemption is on, the task may move to another CPU. Then it may give up where it could
-    /// have waited.
+    /// If preemption is on, the task may move to another CPU. Then it may fail where it could have
+    /// waited.
     #[inline]
     pub(super) fn this_cpu() -> u16 {
-        // CAST: If a kernel had more CPUs than fit in, those with the same number would give up
-        // too early.
+        // CAST: If a kernel had more CPUs than fit in, those with the same number would fail too
+        // early.
         (CpuId::current().as_u32() as u16) | 1 << 15
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Numbers are mostly a field of the record, which is a [`Leaf`]. An expression is a list of
 //! [`Step`]s, each of which combines two leaves and leaves its result in a register, which later
-//! steps can use as a leaf. There are no trees to walk and no calls through pointers.
+//! steps can use as a leaf. A hit walks no trees and calls through no pointers.
 
 use kernel::prelude::*;
 
@@ -129,7 +129,7 @@ pub(crate) enum Value {
 ///
 /// In the scratch memory a string is its bytes, a NUL, and zeros up to the end of that word; the
 /// last word ends with a NUL as well. A stack is the number of its addresses and then the
-/// addresses, with zeros behind them.
+/// addresses, followed by zeros.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BlobOrigin {
     /// A field of the record that is a string of at most `size` bytes.

@@ -153,7 +153,7 @@ impl SnapshotCondition {
         let places = [core::slice::from_ref(&self.value), &self.comm, &self.key];
 
         self.version.store(version.wrapping_add(1), Relaxed);
-        // Pairs with the barrier in `with_taken`: who reads what follows sees that it is written.
+        // Pairs with the barrier in `with_taken`: a reader of what follows sees that it is written.
         smp_mb(Write);
         for (to, from) in places.into_iter().flatten().zip(request) {
             to.store(*from, Relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The `hist_debug` file of an event: what its histograms are made of.
+//! The `hist_debug` file of an event: the structure of its histograms.
 
 use core::{
     fmt::{

@@ -311,7 +311,7 @@ mod tests {
         let eval = Eval::new(&context, &code);
 
         assert_eq!(eval.value(&Value::Steps { from: 1, to: 3 }, &[0, 14]), 20);
-        // There is no such slot, and there are no such steps: no program has them.
+        // No such slot and no such steps exist: no program has them.
         if !cfg!(debug_assertions) {
             assert_eq!(eval.value(&Value::Steps { from: 1, to: 3 }, &[]), bits(-50));
             assert_eq!(eval.value(&Value::Steps { from: 1, to: 4 }, &[]), 0);
@@ -435,7 +435,7 @@ mod tests {
         let bytes = put(0, 0);
         assert_eq!(copy_stack(&mut to, &bytes), 0);
         assert_eq!(copy_stack(&mut to, &[]), 0);
-        // More than there is room for, and more than there can be.
+        // More than fit, and more than can exist.
         for n in 1..40 {
             put(n, n);
         }

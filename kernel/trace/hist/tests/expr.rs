@@ -240,7 +240,7 @@ mod tests {
         assert!(whole
             .event
             .is_some_and(|(s, e)| s.is(b"sched") && e.is(b"sched_waking")));
-        // Everything behind the second dot is the name.
+        // Everything after the second dot is the name.
         assert!(qualified(span("a.b.c.d")).name.is(b"c.d"));
         for text in ["a", "$a", "a.hex", ""] {
             let whole = qualified(span(text));

@@ -181,7 +181,7 @@ mod tests {
             one.add(sum, 10 + sum as u64);
             one.add(sum, u64::MAX);
         }
-        // There is no such sum, and none of the others changes.
+        // No such sum exists, and none of the others changes.
         one.add(3, 1);
         other.add(2, 5);
         assert_eq!([one.sum(0), one.sum(1), one.sum(2)], [9, 10, 11]);
@@ -201,7 +201,7 @@ mod tests {
             let map = Map::new(8, plain(words))?;
             let mut key = KVec::from_elem(0u64, words, GFP_KERNEL)?;
 
-            // Each word alone makes a difference.
+            // Each word alone changes the hash.
             assert!(map.hit(&key, false, |_| ()).is_some());
             for word in 0..words {
                 key[word] = 1;

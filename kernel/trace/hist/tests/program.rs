@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of compiled histograms: of what they are made of.
+//! Tests of compiled histograms: of their structure.
 
 mod hits;
 mod string_keys;

@@ -2,7 +2,7 @@
 
 //! A change of the bits of an address space: adding one, or removing one.
 //!
-//! All memory is allocated first, without a lock. Then the change is made under the lock of the
+//! All memory is allocated first, without a lock. Then the change is applied under the lock of the
 //! address space, if the set is still the one that it was prepared for.
 
 use super::{
@@ -29,10 +29,10 @@ const COPIED_AT_A_TIME: usize = 256;
 
 /// The memory for a change of the bits of an address space, allocated before any lock is taken.
 ///
-/// It is for the set that the address space had at that time. If it has another one when the locks
-/// are taken, the change has to be prepared again. So it is if a set that is to be copied has
+/// It is for the set that the address space had at that time. The change has to be prepared again
+/// if the address space has another set when the locks are taken, if a set that is to be copied has
 /// changed, or if others have taken the room for a new bit. Otherwise several threads can prepare
-/// changes at the same time, and make them one after the other.
+/// changes at the same time, and apply them one after the other.
 ///
 /// It is dropped without a lock. That ends the use of a set that was replaced by a copy, which
 /// frees all its sites if no other address space uses it any more.

@@ -75,7 +75,7 @@ impl<E: Followed> WorkItem for EnablerSet<E> {
         }
         let mut inner = this.inner.lock();
 
-        // If it is that of another switch now, there is another run.
+        // If it is that of another switch now, the work item runs once more.
         if inner.untold == switch {
             inner.untold = 0;
         }

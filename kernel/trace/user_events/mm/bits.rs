@@ -72,7 +72,7 @@ impl<E: Followed> MmState<E> {
     }
 
     /// Unregisters a bit that [`MmState::enable`] has registered, and clears it. Lack of memory is
-    /// no reason to fail, as the program may go on to use that of the word for something else.
+    /// no reason to fail, as the program may use that of the word for something else.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl<E: Followed> MmState<E> {
                 write(page, bit, false)
             });
             let result = result.unwrap_or_else(|_| {
-                // The page does not come.
+                // The page cannot be faulted in.
                 removed = Self::take_out(this, &mut this.inner.lock(), bit, &mut change)?;
                 Err(EFAULT)
             });

@@ -25,7 +25,7 @@ impl Keys {
         self.0.iter()
     }
 
-    /// Adds a key, without waiting for memory. Returns `false` if there is no room for it.
+    /// Adds a key, without waiting for memory. Returns `false` if it does not fit.
     pub(crate) fn add(&mut self, key: u64) -> bool {
         self.0.contains(&key)
             || (self.0.len() < MAX_PENDING && self.0.push(key, GFP_NOWAIT).is_ok())

@@ -120,7 +120,7 @@ use kernel::{
 const LOCK_TRIES: u32 = 5;
 
 /// Maximum number of pages that the first work item has faulted in. In a memory cgroup at its limit
-/// each may take a while; after the first one that does not come it tries no other.
+/// each may take a while; after the first one that fails it tries no other.
 const MAX_PAGES: usize = 64;
 
 /// The delay before the work item retries a failed allocation.
@@ -179,9 +179,9 @@ impl<E: Followed> MmState<E> {
     /// process, if `patience` is left. Returns `true` if the work item copies the page of the word,
     /// which the switch should wait for at its end.
     pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site<E>>, patience: &mut Patience) -> bool {
-        // All words are going to be written anyway. The work item reads the status of the event
-        // after it has reset the flag; the switch has stored the status before it took its number,
-        // which is fully ordered.
+        // All words will be written anyway. The work item reads the status of the event after it
+        // has reset the flag; the switch has stored the status before it took its number, which is
+        // fully ordered.
         if this.resync.load(Relaxed) {
             return false;
         }
@@ -197,7 +197,7 @@ impl<E: Followed> MmState<E> {
                 Outcome::Copying => return true,
                 Outcome::Busy => (),
             }
-            // All words are going to be written anyway.
+            // All words will be written anyway.
             if this.resync.load(Relaxed) || last || !patience.pause() {
                 break;
             }
@@ -441,7 +441,7 @@ impl<E: Followed> MmState<E> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM` if there is no memory for the page.
+    /// `ENOMEM` if the page cannot be allocated.
     fn write_absent(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> Result {
         // The page may be there, and only the `mmap_lock` was not: it is not copied for nothing.
         if Self::write_present(this, &mm.mmap_read_lock(), key) {

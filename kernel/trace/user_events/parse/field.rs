@@ -92,8 +92,8 @@ fn split_type(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// Returns `true` if `name` is a valid name of a field.
 ///
 /// It becomes part of the print format and of the `format` file, and is looked up by the text of
-/// filters and triggers. What would end or change a text there is not accepted, nor what another
-/// field is called already. `char *p` has always meant a field `*p`.
+/// filters and triggers. Bytes that would end or change these texts are not accepted, nor is the
+/// name of another field. `char *p` has always meant a field `*p`.
 fn is_field_name(name: &[u8]) -> bool {
     let harmless =
         |c| is_visible(c) && !matches!(c, '"' | '\'' | '%' | '\\' | ',' | '(' | ')' | '[' | ']');

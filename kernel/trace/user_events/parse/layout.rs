@@ -28,10 +28,10 @@ const MIN_FIELD_TEXT: usize = 5;
 ///
 /// # Invariants
 ///
-/// - The fields follow each other without gaps; the first one is behind the common header, the last
+/// - The fields follow each other without gaps; the first one follows the common header, the last
 ///   one ends at or before [`MAX_RECORD_SIZE`].
 /// - `min_size` is the size of all fields together.
-/// - There is a validator for each location word, in the order of the fields.
+/// - Each location word has a validator, in the order of the fields.
 pub(crate) struct Layout<'a> {
     /// The fields, in their order.
     pub(crate) fields: KVec<FieldDef<'a>>,
@@ -64,7 +64,7 @@ pub(crate) fn fields(args: Option<&[u8]>) -> Result<Layout<'_>> {
         }
     }
 
-    // INVARIANT: Each field begins where the one before it ends, the first one behind the header,
+    // INVARIANT: Each field begins where the one before it ends, the first one after the header,
     // and `end` is where the last one ends, at most `MAX_RECORD_SIZE`.
     Ok(Layout {
         validators: validators(&fields, locations)?,

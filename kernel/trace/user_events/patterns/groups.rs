@@ -19,7 +19,7 @@ pub(crate) struct Groups<K, V>(KVVec<(K, V)>);
 impl<K: Ord + Copy, V> Groups<K, V> {
     /// Returns no values.
     pub(crate) const fn new() -> Self {
-        // INVARIANT: There is no key.
+        // INVARIANT: No key exists.
         Self(KVVec::new())
     }
 

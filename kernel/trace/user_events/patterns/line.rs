@@ -44,7 +44,7 @@ pub(super) struct Line {
 /// Events that something has happened to.
 struct EventCount<T> {
     count: u64,
-    /// The last one: its name, empty if there was no memory for it.
+    /// The last one: its name, empty if it could not be allocated.
     last: Option<(KVec<u8>, T)>,
 }
 
@@ -131,8 +131,8 @@ impl Line {
         EventCount::add(&self.removed, name, ());
     }
 
-    /// Reverts `apply`. Returns `false` if there was nothing to revert, as for a trigger that a
-    /// line of this text has not added.
+    /// Reverts `apply`. Returns `false` if it had nothing to revert, as for a trigger that a line
+    /// of this text has not added.
     pub(super) fn revert<'h>(
         &self,
         file: EventFile<Locked<'h>>,
@@ -152,7 +152,7 @@ impl Line {
         };
 
         match result {
-            // What else goes wrong is no reason to keep the line.
+            // Other errors are no reason to keep the line.
             Err(e) if e == EBUSY || e == ENOMEM => Err(e),
             result => Ok(result.is_ok()),
         }

@@ -21,8 +21,8 @@ use kernel::{
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub(super) struct Order<'a> {
     pub(super) name: &'a [u8],
-    /// The signature of the fields of one of several formats. There is one event of a single format
-    /// for each name, the first one.
+    /// The signature of the fields of one of several formats. Each name has one event of a single
+    /// format, the first one.
     pub(super) fields: Option<&'a [u8]>,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Node<T>(RBTreeNode<OwnKey, Arc<T>>);
 ///
 /// # Safety
 ///
-/// The key must be gone before the event is.
+/// The key must be dropped before the event is.
 unsafe fn own_key<T: Ordered>(event: &T) -> OwnKey {
     let event = core::ptr::from_ref(event);
 
@@ -104,7 +104,7 @@ impl<T: Ordered> Node<T> {
 
 /// Removes an event from a tree, and returns its node.
 fn take_out<T: Ordered>(tree: &mut Tree<T>, event: &T) -> Option<Node<T>> {
-    // SAFETY: The key is gone when this function returns, and `event` is borrowed for longer.
+    // SAFETY: The key is dropped when this function returns, and `event` is borrowed for longer.
     let key = unsafe { own_key(event) };
 
     tree.remove_node(&key).map(Node)
@@ -143,7 +143,7 @@ impl<T: Ordered> Events<T> {
     pub(super) fn next_multi_id(&mut self) -> u64 {
         let id = self.multi_id;
 
-        // So many events cannot be made.
+        // So many events cannot be created.
         self.multi_id = id.wrapping_add(1);
         id
     }
@@ -168,7 +168,7 @@ impl<T: Ordered> Events<T> {
     ///
     /// # Errors
     ///
-    /// `EADDRINUSE` if there is one for which `is_same` says that it has other fields.
+    /// `EADDRINUSE` if `is_same` says that one has other fields.
     pub(super) fn find(
         &self,
         order: &Order<'_>,

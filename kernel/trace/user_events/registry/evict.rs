@@ -8,8 +8,8 @@
 //! reverted for it before, if it is in the way:
 //!
 //! - of other fields for its name,
-//! - of another event, if there are `kernel.user_events_max`,
-//! - of later ones that are kept, if there are more than `kernel.user_events_kept_max`: the oldest
+//! - of another event, if `kernel.user_events_max` events exist,
+//! - of later ones that are kept, if their number exceeds `kernel.user_events_kept_max`: the oldest
 //!   are removed;
 //!
 //! and if it was created for a registration that has failed.
@@ -79,19 +79,19 @@ const REAPED_AT_A_TIME: usize = 16;
 impl Registry {
     /// Returns the event that `command` describes, and creates it if necessary.
     ///
-    /// An event that shall be persistent is not yet: that is for the caller to say, when all else
-    /// has come to its end.
+    /// An event that shall be persistent is not yet: the caller sets it persistent when all else
+    /// has succeeded.
     ///
     /// # Errors
     ///
     /// `EINVAL` for what cannot be parsed, `EPERM` for a persistent event without `CAP_PERFMON`,
-    /// `EADDRINUSE` if the name is taken by other fields, `EMFILE` if there are too many events,
+    /// `EADDRINUSE` if the name is taken by other fields, `EMFILE` if too many events exist,
     /// `ENODEV` if the trace event types have run out, `ENOMEM`.
     ///
-    /// An event that is in the way is removed, if only lines of `set_user_event` keep it, or if it
-    /// has lost its last use and the work item has not come to it yet.
+    /// An event that conflicts is removed, if only lines of `set_user_event` keep it, or if it has
+    /// lost its last use and the work item has not visited it yet.
     ///
-    /// Sleeps; takes `event_mutex` if the event has to be made.
+    /// Sleeps; takes `event_mutex` if the event has to be created.
     pub(crate) fn find_or_create(&self, command: &[u8], wanted: RegisterFlags) -> Result<EventUse> {
         let mut attempts = MAX_REGISTRATIONS;
 
@@ -274,7 +274,7 @@ impl Registry {
 
     /// Removes an event for which the lines have been reverted, or lists it as kept again.
     fn remove_oldest(&self, event: Arc<UserEvent>) -> bool {
-        // If there are several, this is for all of them.
+        // If several are removed, this is for all of them.
         event.trace().wait_for_readers();
 
         let mut guard = event_mutex::lock();
@@ -324,8 +324,8 @@ impl Registry {
             let _events = self.events.lock();
 
             // Uses are taken under this lock or from another use, listeners under `event_mutex`. So
-            // if the listeners are all uses there is no other, and who takes one after this sees
-            // what is set here. The uses first: an event is made persistent while it has one.
+            // if the listeners are all uses no other exists, and a task that takes one after this
+            // sees what is set here. The uses first: an event becomes persistent while it has one.
             if event.uses() != listeners
                 || event.is_persistent()
                 // It was registered by others since.
@@ -366,10 +366,10 @@ impl Registry {
                 self.gone(event);
                 return true;
             }
-            // There is no memory.
+            // Memory has run out.
             self.events.lock().insert(node);
         }
-        // Who has found it applies the lines itself, and is charged for them.
+        // A task that has found it applies the lines itself, and is charged for them.
         if !event.has_users() {
             kept::restore(event, guard).give_up(event.trace().name());
         }

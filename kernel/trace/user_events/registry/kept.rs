@@ -58,8 +58,7 @@ impl Kept {
 
     /// Removes an event, if it is there.
     pub(super) fn remove(&mut self, event: &UserEvent) {
-        // SAFETY: There is no other list of this id: the registry, which has this one, is a
-        // singleton.
+        // SAFETY: No other list has this id: the registry, which has this one, is a singleton.
         if unsafe { self.events.remove(event) }.is_some() {
             self.count -= 1;
         }

@@ -80,7 +80,7 @@ impl Registry {
         let event = event.into_arc();
 
         // The event has left the list before its uses are looked at. Pairs with the decrement in
-        // `UserEvent::release()`, which comes before the attempt to add it to the list.
+        // `UserEvent::release()`, which precedes the attempt to add it to the list.
         smp_mb(Full);
         if !self.reap(&event) {
             return false;
@@ -101,7 +101,7 @@ impl Registry {
 
         let mut guard = event_mutex::lock();
         let result = self.remove_if(event, guard.held(), |event| {
-            // The uses first: an event is made persistent while it has one.
+            // The uses first: an event becomes persistent while it has one.
             if event.is_used() || event.is_persistent() || event.is_reverted() {
                 Err(EAGAIN)
             } else if event.is_busy() {

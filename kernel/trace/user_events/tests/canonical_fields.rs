@@ -175,7 +175,7 @@ mod tests {
         assert!(words_mean(&[c"u32", c"a"], "u32 a"));
         assert!(words_mean(&[c"u32", c"a;"], "u32 a"));
         assert!(words_mean(&[c"u32", c"a;", c"u64", c"b"], "u32 a; u64 b"));
-        // Without a blank behind the semicolon.
+        // Without a blank after the semicolon.
         assert!(words_mean(&[c"u32", c"a;u64", c"b"], "u32 a; u64 b"));
         assert!(words_mean(&[c"u32", c"a;u64", c"b;"], "u32 a; u64 b"));
         assert!(words_mean(

@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(split(b"ev  u32 a"), Ok((&b"ev"[..], Some(&b" u32 a"[..]))));
         assert_eq!(split(b" ev"), Ok((&b""[..], Some(&b"ev"[..]))));
         assert_eq!(split(b""), Ok((&b""[..], None)));
-        // Flags would follow a colon, and there are none.
+        // Flags would follow a colon, and none exist.
         assert_eq!(split(b"ev:"), Err(EINVAL));
         assert_eq!(split(b"ev:flag u32 a"), Err(EINVAL));
         assert_eq!(split(b":ev"), Err(EINVAL));

@@ -58,8 +58,7 @@ mod tests {
             (0..1000).fold(0, |left, _| shared_regained(left, 16)),
             VISIT
         );
-        // A set with many address spaces is visited as a whole, which the next switches make up
-        // for.
+        // A set with many address spaces is visited as a whole, which the next switches compensate.
         assert_eq!(shared_regained(-5 * VISIT, VISIT), -4 * VISIT);
         // Never more than that, and a clock that stands still does no harm.
         assert_eq!(shared_regained(all - 1, VISIT), all);

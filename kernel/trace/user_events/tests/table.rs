@@ -78,7 +78,7 @@ mod tests {
         assert!(table.remove(0).is_none());
         assert_eq!(table.iter().count(), 0);
         assert_eq!(table.slots(), 0);
-        // There is no room, so the value comes back.
+        // The table is full, so the value is returned.
         assert_eq!(put(&mut table, 1, 2), Some(2));
         assert_eq!(table.len(), 0);
         Ok(())
@@ -144,7 +144,7 @@ mod tests {
             }
             assert_eq!(table.capacity(), capacity);
 
-            // Up to the last entry that there is room for, and no more.
+            // Up to the last entry that fits, and no more.
             for key in count..capacity as u64 {
                 assert_eq!(put(&mut table, key, key), None);
             }
@@ -197,7 +197,7 @@ mod tests {
                 let key = random.next() % model.len() as u64;
                 let slot = &mut model[key as usize];
 
-                // More come at first, more go later.
+                // At first insertions are more likely, later removals.
                 if random.next() % 4000 >= step {
                     assert_eq!(insert(&mut table, key, step)?, slot.replace(step));
                 } else {

@@ -168,7 +168,7 @@ mod tests {
 
         list.begin();
         let next = list.next().ok_or(ENOENT)?;
-        // SAFETY: There is no other list.
+        // SAFETY: No other list exists.
         let member = unsafe { list.remove(&next) }.ok_or(ENOENT)?;
         list.insert(member);
         list.seen(&next);

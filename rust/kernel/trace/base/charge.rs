@@ -67,7 +67,7 @@ pub fn take_missing(_held: Held<'_>) -> usize {
     missing
 }
 
-/// Waits for so much memory. This only makes room: it is charged when it is allocated.
+/// Waits for so much memory. This only reclaims memory: it is charged when it is allocated.
 ///
 /// # Context
 ///
@@ -75,7 +75,7 @@ pub fn take_missing(_held: Held<'_>) -> usize {
 ///
 /// # Errors
 ///
-/// `ENOMEM` if there is not so much, or the cgroup has no room for it.
+/// `ENOMEM` if less memory is free, or the cgroup has no room for it.
 pub fn wait(missing: usize) -> Result {
     // First in the cgroup, without calling the OOM killer for it.
     let _charge = Charge::new(missing)?;

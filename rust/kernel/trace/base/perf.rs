@@ -2,8 +2,8 @@
 
 //! Records for perf.
 //!
-//! perf has one listener for all its events of a trace event. A record is put together in a buffer
-//! of the CPU, one for each of task, softirq, hardirq and NMI, and handed to every perf event that
+//! perf has one listener for all its events of a trace event. A record is assembled in a buffer of
+//! the CPU, one for each of task, softirq, hardirq and NMI, and handed to every perf event that
 //! wants it. One that is complete elsewhere is handed to them from there.
 //!
 //! C header: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h).
@@ -147,7 +147,7 @@ impl<'g> Listener<'g> {
 
     /// Starts a record with a payload of `payload_len` bytes after the header.
     ///
-    /// `None` if that is more than [`MAX_PAYLOAD`], or if a record is being put together already in
+    /// `None` if that is more than [`MAX_PAYLOAD`], or if a record is being assembled already in
     /// this context.
     #[inline]
     pub fn reserve(self, payload_len: usize) -> Option<Reservation<'g>> {
@@ -193,7 +193,7 @@ impl<'g> Listener<'g> {
     /// for the sample. Bytes after `len` are zero.
     #[inline(always)]
     pub(in crate::trace) fn reserve_sample(self, len: usize) -> Option<Reservation<'g>> {
-        // perf puts the length in front, in four bytes.
+        // perf stores the length before the record, in four bytes.
         if len > MAX_RECORD - size_of::<u32>() {
             return None;
         }
@@ -215,8 +215,8 @@ impl<'g> Listener<'g> {
         if record.is_null() {
             return None;
         }
-        // The address in there is the one that the function returns to which this ends up in. For a
-        // probe, in which all is inlined, that is where the tracepoint is.
+        // It stores the return address of the function that this is inlined into. For a probe, in
+        // which all is inlined, that is where the tracepoint is.
         //
         // SAFETY: `regs` was set to registers of this CPU and context as a buffer was given out.
         unsafe { bindings::perf_fetch_caller_regs(regs) };
@@ -255,8 +255,8 @@ impl Reservation<'_> {
     /// Returns the record without its header.
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
-        // SAFETY: By the type invariant there are `len` bytes of our own, the header being the
-        // first; the borrow of `self` keeps it so.
+        // SAFETY: By the type invariant `len` bytes are our own, the header being the first; the
+        // borrow of `self` keeps it so.
         unsafe { slice::from_raw_parts_mut(self.record.add(HEADER_SIZE), self.len - HEADER_SIZE) }
     }
 
@@ -265,8 +265,8 @@ impl Reservation<'_> {
     /// Unlike in a trace buffer the header has no values yet.
     #[inline]
     pub fn record(&self) -> &[u8] {
-        // SAFETY: By the type invariant there are `len` bytes of our own; the borrow of `self`
-        // keeps them from being written to.
+        // SAFETY: By the type invariant `len` bytes are our own; the borrow of `self` keeps them
+        // from being written to.
         unsafe { slice::from_raw_parts(self.record, self.len) }
     }
 
@@ -281,7 +281,7 @@ impl Reservation<'_> {
     #[inline]
     pub(in crate::trace) fn submit(self, count: u64, task: Option<&Task>) {
         match task {
-            // SAFETY: There is no task.
+            // SAFETY: The task is null.
             None => unsafe { self.submit_to(count, ptr::null_mut()) },
             Some(task) => self.submit_for(count, task),
         }
@@ -294,9 +294,9 @@ impl Reservation<'_> {
     fn submit_for(self, count: u64, task: &Task) {
         // Interrupts are not disabled in an NMI, which C warns about.
         //
-        // SAFETY: There are no requirements.
+        // SAFETY: The function has no safety requirements.
         if unsafe { bindings::trace_in_nmi() } {
-            // SAFETY: There is no task.
+            // SAFETY: The task is null.
             return unsafe { self.submit_to(count, ptr::null_mut()) };
         }
 

@@ -115,8 +115,8 @@ impl<'s> Reservation<'s> {
     /// Returns the payload, which follows the header.
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
-        // SAFETY: By the type invariant there are `len` bytes at the entry that are ours alone, the
-        // header being the first; the borrow of `self` keeps it so.
+        // SAFETY: By the type invariant `len` bytes at the entry are ours alone, the header being
+        // the first; the borrow of `self` keeps it so.
         unsafe {
             slice::from_raw_parts_mut(self.as_mut_ptr().add(HEADER_SIZE), self.len - HEADER_SIZE)
         }
@@ -125,8 +125,8 @@ impl<'s> Reservation<'s> {
     /// Returns the record with its header, which field offsets count from.
     #[inline]
     pub fn record(&self) -> &[u8] {
-        // SAFETY: By the type invariant there are `len` bytes at the entry that no other code
-        // accesses; the borrow of `self` keeps them from being written to.
+        // SAFETY: By the type invariant no other code accesses the `len` bytes at the entry; the
+        // borrow of `self` keeps them from being written to.
         unsafe { slice::from_raw_parts(self.buffer.entry.cast::<u8>(), self.len) }
     }
 

@@ -2,8 +2,8 @@
 
 //! Kinds of dynamic events.
 //!
-//! The file `dynamic_events` in tracefs lists all events that were made at run time, and makes and
-//! removes them by commands. Each line belongs to a kind, which knows the commands.
+//! The file `dynamic_events` in tracefs lists all events that were created at run time, and creates
+//! and removes them by commands. Each line belongs to a kind, which knows the commands.
 //!
 //! C header: [`kernel/trace/trace_dynevent.h`](srctree/kernel/trace/trace_dynevent.h).
 
@@ -49,7 +49,7 @@ pub trait Operations: event::Operations {
     /// Called without `event_mutex`, and with C's `dyn_event_ops_mutex` held, which is outside of
     /// that one in the lock order. So nothing must be called here that takes it: no kind be
     /// [registered](Kind::register), and no command be
-    /// [run](crate::trace::dynevent_cmd::Command::run) that makes a kprobe event.
+    /// [run](crate::trace::dynevent_cmd::Command::run) that creates a kprobe event.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl<T: Operations> Kind<T> {
     /// Registers the commands of this kind. Sleeps: takes `dyn_event_ops_mutex`, so `event_mutex`
     /// must not be held, nor this be called in [`Operations::create`].
     ///
-    /// There is no way back, so only code that is built into the kernel can have a kind.
+    /// A kind cannot be unregistered, so only code that is built into the kernel can have one.
     ///
     /// # Errors
     ///
@@ -162,14 +162,14 @@ impl<T: Operations> Kind<T> {
     /// # Errors
     ///
     /// - `EINVAL` if it is no such command.
-    /// - `ENOENT` if there is no such event.
+    /// - `ENOENT` if no such event exists.
     /// - What [`Operations::free`] returns, such as `EBUSY`; others may have been removed before.
     pub fn remove(&'static self, command: &CStr) -> Result {
-        // C takes it for granted that there is a word.
+        // C relies on a word being present.
         if command.to_bytes().iter().all(|&b| is_space(b)) {
             return Err(EINVAL);
         }
-        // SAFETY: The operations are static, and there is a word.
+        // SAFETY: The operations are static, and a word is present.
         to_result(unsafe { bindings::dyn_event_release(command.as_char_ptr(), self.ops.get()) })
     }
 
@@ -219,7 +219,7 @@ impl<T: Operations> Kind<T> {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = UnregisterScope::none(held);
-        // SAFETY: It is registered, and stays so as there is no permission to unregister it.
+        // SAFETY: It is registered, and stays so, as the scope has no permission to unregister it.
         let owner = unsafe { Self::owner(ev) };
         // SAFETY: By the safety requirements, `m` is a valid `seq_file` of this thread.
         let m = unsafe { SeqFile::from_raw(m) };
@@ -237,7 +237,7 @@ impl<T: Operations> Kind<T> {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = UnregisterScope::none(held);
-        // SAFETY: It is registered, and stays so as there is no permission to unregister it.
+        // SAFETY: It is registered, and stays so, as the scope has no permission to unregister it.
         let owner = unsafe { Self::owner(ev) };
 
         <T as Operations>::is_busy(&owner, held)
@@ -276,7 +276,7 @@ impl<T: Operations> Kind<T> {
         // SAFETY: By the safety requirements, `event_mutex` is held.
         let held = unsafe { Held::assume() };
         let _permission = UnregisterScope::none(held);
-        // SAFETY: It is registered, and stays so as there is no permission to unregister it.
+        // SAFETY: It is registered, and stays so, as the scope has no permission to unregister it.
         let owner = unsafe { Self::owner(ev) };
         let system = if system.is_null() {
             None

@@ -4,11 +4,11 @@
 //!
 //! # Life of an event
 //!
-//! 1. *Made*: [`Event::new`], in the type that it is embedded in. C does not know it.
+//! 1. *Created*: [`Event::new`], in the type that it is embedded in. C does not know it.
 //! 2. *Registered*: [`Event::register`]. It is in tracefs, and its registration owns a reference to
-//!    the [`Arc`]. Callbacks may come.
-//! 3. *Made* again: [`Event::unregister`], which fails while it has a listener or another
-//!    reference, and after which no callback comes.
+//!    the [`Arc`]. Callbacks may be called.
+//! 3. *Created* again: [`Event::unregister`], which fails while it has a listener or another
+//!    reference, and after which no callback is called.
 //!
 //! So an event that is registered cannot be freed. Registering and unregistering take place with
 //! `event_mutex` held, and so do all callbacks but [`Operations::print`].
@@ -114,7 +114,7 @@ macro_rules! impl_has_event {
         unsafe impl $crate::trace::builtin::event::HasEvent for $self {
             #[inline]
             unsafe fn raw_event(ptr: *mut Self) -> *mut $crate::trace::builtin::event::Event<Self> {
-                // Makes sure that it is a field and not found by `Deref`.
+                // Checks that it is a field and not found by `Deref`.
                 const _: usize = ::core::mem::offset_of!($self, $field);
 
                 // SAFETY: By the safety requirements, the pointer is valid.
@@ -147,7 +147,7 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     ///
     /// If that is because an instance is removed `trace_types_lock` is held as well. So what takes
     /// it must not be called: an [`InstanceRef`](crate::trace::instance::InstanceRef) must be
-    /// neither made nor dropped here, nor an event be [registered](Event::register).
+    /// neither created nor dropped here, nor an event be [registered](Event::register).
     fn detached(_this: ArcBorrow<'_, Self>, _held: Held<'_>) {}
 
     /// Prints a record for the `trace` file. Without this the fields are printed one after the
@@ -188,8 +188,8 @@ struct Core {
 /// `registered` and `readers` only change with `event_mutex` held. All probes of the tracepoint
 /// were added by `Callbacks`. The class of the call is that of a [`Class`].
 ///
-/// The text of the fields begins with the name, of `name_len` bytes, and its NUL, then comes the
-/// note, of `note_len` bytes, and its NUL, then the print format.
+/// The text of the fields begins with the name, of `name_len` bytes, and its NUL; the note, of
+/// `note_len` bytes, and its NUL follow, then the print format.
 pub struct Event<T> {
     core: Pin<KBox<Core>>,
     /// The readers that may have seen a detached listener.
@@ -200,8 +200,8 @@ pub struct Event<T> {
     _owner: PhantomData<fn() -> T>,
 }
 
-// SAFETY: Nothing of an event is tied to the thread that made it. That the `T` goes to other
-// threads is a matter of `register`, which asks for a `T` that can.
+// SAFETY: Nothing of an event is tied to the thread that created it. `register` requires a `T` that
+// can be sent to other threads.
 unsafe impl<T> Send for Event<T> {}
 // SAFETY: What is not constant is either changed with `event_mutex` held only, or accessed
 // atomically.
@@ -269,7 +269,7 @@ impl<T> Event<T> {
         // the same time, so this is one load.
         let id = unsafe { Atomic::<c_int>::from_ptr(&raw mut (*self.core.call.get()).event.type_) };
 
-        // CAST: C gives out types that fit in the `type` of a record.
+        // CAST: C assigns types that fit in the `type` of a record.
         id.load(Relaxed) as u16
     }
 
@@ -312,7 +312,7 @@ impl<T: Operations> Event<T> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is a NUL in a text or something is too large, `ENOMEM`.
+    /// `EINVAL` if a text contains a NUL or something is too large, `ENOMEM`.
     ///
     /// # Safety
     ///
@@ -358,8 +358,8 @@ impl<T: Operations> Event<T> {
     ///
     /// # Errors
     ///
-    /// `ENODEV` if its kind is not registered or there are too many events, `EBUSY` if it is
-    /// registered already, `ENOMEM`, also if there is none for the file of an instance.
+    /// `ENODEV` if its kind is not registered or too many events exist, `EBUSY` if it is registered
+    /// already, `ENOMEM`, also if the file of an instance cannot be allocated.
     pub fn register(this: ArcBorrow<'_, T>, held: Held<'_>) -> Result {
         let kind = T::kind();
         if !kind.is_registered() {
@@ -370,8 +370,8 @@ impl<T: Operations> Event<T> {
         // SAFETY: This is the pointer of an `Arc`, of which it stands for a reference.
         let result = unsafe { Self::register_owned(owner, kind, held) };
         if result.is_err() {
-            // SAFETY: The pointer comes from `Arc::into_raw` above. As this has failed it is not in
-            // use as that of a registration.
+            // SAFETY: The pointer is the result of `Arc::into_raw` above. As this has failed it is
+            // not in use as that of a registration.
             drop(unsafe { Arc::from_raw(owner) });
         }
         result
@@ -382,7 +382,7 @@ impl<T: Operations> Event<T> {
     ///
     /// # Safety
     ///
-    /// `owner` must come from [`Arc::into_raw`].
+    /// `owner` must be the result of [`Arc::into_raw`].
     unsafe fn register_owned(owner: *const T, kind: &'static Kind<T>, held: Held<'_>) -> Result {
         // SAFETY: By the safety requirements, `owner` points to a `T`, which the reference keeps;
         // its event is initialised.
@@ -409,7 +409,7 @@ impl<T: Operations> Event<T> {
     ///
     /// # Safety
     ///
-    /// `owner` must come from [`Arc::into_raw`] and this be its event, which must not be
+    /// `owner` must be the result of [`Arc::into_raw`] and this be its event, which must not be
     /// registered. `event_mutex` must be held.
     unsafe fn link(&self, owner: *const T, kind: &'static Kind<T>) {
         let tracepoint = self.core.tracepoint.as_raw();
@@ -449,7 +449,7 @@ impl<T: Operations> Event<T> {
 
     /// Unregisters the event. Sleeps: takes `trace_types_lock`. Nothing has changed if it fails.
     ///
-    /// Waits for all readers if there was a listener since it was registered.
+    /// Waits for all readers if the event had a listener since it was registered.
     ///
     /// # Errors
     ///

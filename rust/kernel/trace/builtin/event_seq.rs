@@ -2,8 +2,8 @@
 
 //! Files of an event whose text is generated when they are read: `hist`, `hist_raw`, `hist_debug`.
 //!
-//! C makes these files with the directory of the event, for operations that it finds by the name
-//! of a static. An [`EventSeqFile`] and a static [`FileOperations`] of it are what is behind one.
+//! C creates these files with the directory of the event, for operations that it finds by the name
+//! of a static. An [`EventSeqFile`] and a static [`FileOperations`] of it implement one.
 //!
 //! The text of one reading is collected with `event_mutex` held, when the file is read from its
 //! start. Longer operations, and all writes, happen without the mutex. So the text is consistent
@@ -100,7 +100,7 @@ pub trait EventSeqFile: Sized + 'static {
 
     /// Writes the item with this number, counted from 0.
     ///
-    /// Returns `false` if there is none, in which case nothing must be written. Called without
+    /// Returns `false` if no item is left, in which case nothing must be written. Called without
     /// locks, and again for the same item if that has not fit in the buffer. May sleep.
     fn show(text: &Self::Text, item: usize, m: &SeqFile) -> Result<bool>;
 
@@ -117,10 +117,10 @@ pub trait EventSeqFile: Sized + 'static {
 ///   locked down, `EPERM`. As long as it is open the instance cannot be removed.
 /// - What is read from its start is the state of that moment, or `ENODEV` if the event no longer
 ///   exists.
-/// - Polling a file with [`EventSeqFile::hits`] gives `EPOLLIN` if their number is another one than
-///   at the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one than at
-///   the last reading or polling (at first: than at the opening), and `EPOLLERR` if the event no
-///   longer exists. Waiters are woken by [`wake_pollers`], and when an event is removed.
+/// - Polling a file with [`EventSeqFile::hits`] returns `EPOLLIN` if their number is another one
+///   than at the last reading from the start (at first: than 0), `EPOLLPRI` if it is another one
+///   than at the last reading or polling (at first: than at the opening), and `EPOLLERR` if the
+///   event no longer exists. Waiters are woken by [`wake_pollers`], and when an event is removed.
 /// - The ioctl `HIST_IOCSPOLLINTERVAL` sets the shortest time between two reports of news to
 ///   pollers of this open file. What happens in between is reported afterwards.
 ///
@@ -292,7 +292,7 @@ impl<T: EventSeqFile> FileOperations<T> {
 
         // SAFETY: The file is being opened; the operations are static.
         to_result(unsafe { bindings::seq_open(file, &Self::SEQ) })?;
-        // SAFETY: That has made a `seq_file`, which is not shared yet. Its private data is ours.
+        // SAFETY: That has created a `seq_file`, which is not shared yet. Its private data is ours.
         unsafe { (*Self::seq_file(file)).private = KBox::into_raw(reader).cast() };
         Ok(())
     }
@@ -320,7 +320,7 @@ impl<T: EventSeqFile> FileOperations<T> {
     /// `seq_open()` must have succeeded for `file`.
     unsafe fn seq_file(file: *mut bindings::file) -> *mut bindings::seq_file {
         // SAFETY: By the safety requirements, the file is valid, and its private data is what
-        // `seq_open()` has made.
+        // `seq_open()` has allocated.
         unsafe { (*file).private_data.cast() }
     }
 
@@ -328,7 +328,7 @@ impl<T: EventSeqFile> FileOperations<T> {
     ///
     /// # Safety
     ///
-    /// `m` must be a `seq_file` that was made by [`open`](Self::open), and not be released during
+    /// `m` must be a `seq_file` that was opened by [`open`](Self::open), and not be released during
     /// `'a`.
     unsafe fn reader<'a>(m: *mut bindings::seq_file) -> &'a Reader<T> {
         // SAFETY: The private data was set by `open_reader`, and is there as long as the file is.
@@ -406,8 +406,8 @@ impl<T: EventSeqFile> FileOperations<T> {
     ///
     /// # Safety
     ///
-    /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held during
-    /// `'a`, in which there is no other reference to this.
+    /// `m` must be a `seq_file` that was opened by [`open`](Self::open) and whose lock is held
+    /// during `'a`, and no other reference to this may exist in that time.
     unsafe fn reading<'a>(m: *mut bindings::seq_file) -> &'a mut Reading<T> {
         // SAFETY: By the invariant of `Reader` it is accessed with the lock held only. By the
         // safety requirements, it is held, and no other reference exists.
@@ -418,7 +418,7 @@ impl<T: EventSeqFile> FileOperations<T> {
     ///
     /// # Safety
     ///
-    /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held, and
+    /// `m` must be a `seq_file` that was opened by [`open`](Self::open) and whose lock is held, and
     /// `pos` be valid.
     unsafe extern "C" fn start(
         m: *mut bindings::seq_file,
@@ -447,7 +447,7 @@ impl<T: EventSeqFile> FileOperations<T> {
     ///
     /// # Safety
     ///
-    /// `m` must be a `seq_file` that was made by [`open`](Self::open) and whose lock is held.
+    /// `m` must be a `seq_file` that was opened by [`open`](Self::open) and whose lock is held.
     unsafe fn restart(m: *mut bindings::seq_file) -> Result {
         // SAFETY: By the safety requirements, `open` has created `m` and its lock is held, so the
         // file is not released.
@@ -456,8 +456,8 @@ impl<T: EventSeqFile> FileOperations<T> {
         // SAFETY: By the invariant of `Reader` the file is open.
         let text = unsafe {
             Self::with_event(reader.file, |event, lists| {
-                // Before the text is made, so that all hits which come later will be told about.
-                // One that is under way may have been counted without being in it.
+                // Before the text is generated, so that all later hits will be reported. One that
+                // is under way may have been counted without being in it.
                 let hits = Self::hits(event, lists);
                 let news = News {
                     hits,

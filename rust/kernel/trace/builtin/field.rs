@@ -69,8 +69,8 @@ pub struct FieldDef<'a> {
     pub signed: bool,
     /// Number of elements if the type is an array, or 0.
     ///
-    /// The `format` file of an event moves the brackets of a type other than a `__data_loc` to
-    /// behind the name, and puts this number, or nothing for 0, between them.
+    /// The `format` file of an event moves the brackets of a type other than a `__data_loc` after
+    /// the name, and writes this number, or nothing for 0, between them.
     pub len: u32,
     /// The kind for filters and histograms.
     pub filter: FilterKind,
@@ -104,13 +104,13 @@ impl<'a> Field<'a> {
 
     /// Returns the offset in the record, including the header.
     pub fn offset(&self) -> usize {
-        // CAST: It was made of a `u32` that fits.
+        // CAST: It was converted from a `u32`, which fits.
         self.node().offset as usize
     }
 
     /// Returns the size in bytes.
     pub fn size(&self) -> usize {
-        // CAST: It was made of a `u32` that fits.
+        // CAST: It was converted from a `u32`, which fits.
         self.node().size as usize
     }
 }
@@ -122,9 +122,9 @@ impl<'a> Field<'a> {
 ///
 /// # Invariants
 ///
-/// - `block` has no elements, only room. That begins with the strings that the list was made with,
-///   one after the other, each with its NUL. What a node points to is behind these, or a static
-///   string. The room does not change.
+/// - `block` has no elements, only room. That begins with the strings that the list was created
+///   with, one after the other, each with its NUL. A node points to text after these, or to a
+///   static string. The room does not change.
 /// - `head` is the head of a list of all nodes, which are in `block`. It does not change.
 #[pin_data]
 pub(in crate::trace) struct List {
@@ -205,7 +205,7 @@ impl List {
                 text.put(string)?;
             }
             for (i, def) in defs.iter().enumerate() {
-                // SAFETY: There is room for a node of each field, and it is aligned.
+                // SAFETY: The block has room for a node of each field, and it is aligned.
                 unsafe { nodes.add(i).write(text.node(def)?) };
             }
 
@@ -344,7 +344,7 @@ impl<'a> Iterator for Fields<'a> {
         // SAFETY: By the type invariant this is the link of a node.
         let node = unsafe { crate::container_of!(self.next, Node, link) };
 
-        // INVARIANT: The list goes on to the next field, and from the last one to its head.
+        // INVARIANT: The list continues with the next field, and from the last one to its head.
         //
         // SAFETY: As above; the list does not change.
         self.next = unsafe { (*self.next).prev };

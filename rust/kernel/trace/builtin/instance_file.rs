@@ -2,8 +2,8 @@
 
 //! Files that each instance has, with lines that can be read and written.
 //!
-//! C makes these files with the instance, for operations that it finds by the name of a static. An
-//! [`InstanceFile`] and a static [`FileOperations`] of it are what is behind one. So they are for
+//! C creates these files with the instance, for operations that it finds by the name of a static.
+//! An [`InstanceFile`] and a static [`FileOperations`] of it implement one. So they are for
 //! built-in code only.
 //!
 //! C header: [`include/linux/seq_file.h`](srctree/include/linux/seq_file.h)
@@ -88,7 +88,7 @@ impl<T: InstanceFile> FileOperations<T> {
     /// # Safety
     ///
     /// The private data of `inode` must be the instance, which is not freed before the file is
-    /// gone, and `file` be being opened.
+    /// removed, and `file` be being opened.
     unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
         // SAFETY: By the safety requirements.
         let instance = unsafe { instance_of(inode) };
@@ -140,7 +140,7 @@ impl<T: InstanceFile> FileOperations<T> {
     ///
     /// # Safety
     ///
-    /// `m` must be a `seq_file` that [`open`](Self::open) has made, whose lock is held.
+    /// `m` must be a `seq_file` that [`open`](Self::open) has opened, whose lock is held.
     unsafe extern "C" fn show(m: *mut bindings::seq_file, _data: *mut c_void) -> c_int {
         // SAFETY: By the safety requirements the private data is the instance.
         let instance = unsafe { borrow((*m).private.cast()) };
@@ -175,7 +175,7 @@ impl<T: InstanceFile> FileOperations<T> {
             Ok(n) => {
                 // SAFETY: By the safety requirements, `pos` is valid.
                 unsafe { *pos = (*pos).wrapping_add(n as bindings::loff_t) };
-                // CAST: There are no more than `WRITE_MAX`.
+                // CAST: The length is at most `WRITE_MAX`.
                 n as isize
             }
             Err(e) => e.to_errno() as isize,
@@ -222,6 +222,6 @@ unsafe fn instance_of(inode: *mut bindings::inode) -> *mut bindings::trace_array
 ///
 /// `instance` must be null, or one that the open file has a reference to.
 unsafe fn borrow(instance: *mut bindings::trace_array) -> Option<ManuallyDrop<InstanceRef>> {
-    // SAFETY: By the safety requirements there is a reference, which is not dropped here.
+    // SAFETY: By the safety requirements a reference exists, which is not dropped here.
     NonNull::new(instance).map(|ptr| ManuallyDrop::new(unsafe { InstanceRef::from_raw(ptr) }))
 }

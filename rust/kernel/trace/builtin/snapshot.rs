@@ -48,10 +48,10 @@ pub trait Condition: Send + Sync + 'static {
 /// # Invariants
 ///
 /// - `instance` is accessed with `event_mutex` held, or exclusively.
-/// - If there is an `instance`, C has `condition`, and its `update()`, for the condition of
-///   `array`, which is that instance.
-/// - `active` is not set unless there is an instance; it is cleared, and hits that have seen it set
-///   are over, before that goes.
+/// - If `instance` is present, C has `condition`, and its `update()`, for the condition of `array`,
+///   which is that instance.
+/// - `active` is not set unless an instance is present; before the instance is removed, it is
+///   cleared, and hits that have seen it set are over.
 pub struct ConditionalSnapshot<T: Condition> {
     condition: Arc<T>,
     array: *mut bindings::trace_array,
@@ -70,8 +70,8 @@ impl<T: Condition> ConditionalSnapshot<T> {
     ///
     /// # Errors
     ///
-    /// - `EBUSY` if there is a condition already, the current tracer uses the snapshot buffer, or
-    ///   the buffer is mapped.
+    /// - `EBUSY` if the instance has a condition already, the current tracer uses the snapshot
+    ///   buffer, or the buffer is mapped.
     /// - `ENOMEM`.
     /// - `ENODEV` if the kernel has no snapshots (`CONFIG_TRACER_SNAPSHOT`), or has the histograms
     ///   in C, which take all conditions for theirs.
@@ -83,8 +83,8 @@ impl<T: Condition> ConditionalSnapshot<T> {
         let pin = instance.pin()?;
         let array = pin.as_raw();
 
-        // SAFETY: The instance is pinned until after the condition is taken back, or there is an
-        // error. The condition is not freed before, and `update` takes a `T`.
+        // SAFETY: The instance is pinned until after the condition is taken back, or an error is
+        // returned. The condition is not freed before, and `update` takes a `T`.
         to_result(unsafe {
             enable(
                 array,
@@ -182,7 +182,7 @@ unsafe fn condition_of(array: *mut bindings::trace_array) -> *mut c_void {
     unsafe {
         (*(*array).cond_snapshot).cond_data
     }
-    // There is no instance with a condition.
+    // No instance has a condition.
     #[cfg(not(CONFIG_TRACER_SNAPSHOT))]
     array.cast()
 }

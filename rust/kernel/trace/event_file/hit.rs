@@ -40,7 +40,7 @@ const TRIGGER_COND: c_ulong = bindings::EVENT_FILE_FL_TRIGGER_COND as c_ulong;
 
 /// The access of a section with a [`ReadGuard`], in which the event has the file for a listener.
 ///
-/// It comes from [`Event::listeners`](crate::trace::builtin::event::Event::listeners).
+/// [`Event::listeners`](crate::trace::builtin::event::Event::listeners) returns it.
 ///
 /// # Invariants
 ///
@@ -139,7 +139,7 @@ impl<'g> EventFile<Listening<'g>> {
     #[inline]
     pub fn max_payload(self) -> usize {
         // SAFETY: The file is valid by the type invariant, and so is its instance, which C removes
-        // after the file. A buffer has a size from when it was made.
+        // after the file. A buffer has a size from its creation on.
         let max = unsafe { bindings::trace_event_max_size(self.as_raw()) };
 
         max.saturating_sub(HEADER_SIZE)
@@ -148,9 +148,9 @@ impl<'g> EventFile<Listening<'g>> {
     /// Reserves a record with a payload of `payload_len` bytes after the header. C keeps the state
     /// of the reservation in `slot`.
     ///
-    /// `None` if there is no room, tracing is off, the current process is filtered out, or this is
-    /// a recursion. So it is if the buffer could never take such a record, even where C would first
-    /// put it elsewhere to ask the filter; unless only triggers want it.
+    /// Returns `None` if the buffer has no room, tracing is off, the current process is filtered
+    /// out, or this is a recursion. Also returns `None` if the record exceeds the buffer limit and
+    /// the event is not soft-disabled.
     #[inline]
     pub fn reserve(
         self,

@@ -66,12 +66,12 @@ impl EventFile<Owned> {
     ///
     /// # Errors
     ///
-    /// - `ENOENT` if there is no such instance.
-    /// - `EINVAL` if there is no such event, or if it is one that cannot be enabled.
+    /// - `ENOENT` if no such instance exists.
+    /// - `EINVAL` if no such event exists, or if it cannot be enabled.
     /// - `EBUSY` if the event is being removed, or if it is in a module that is still being
-    ///   initialised: if that fails the module goes, whatever its references are. Also if there are
-    ///   too many references to the event, as some were leaked.
-    /// - `ENODEV` if there is no top instance yet.
+    ///   initialised: if that fails the module is freed, whatever its references are. Also if the
+    ///   event has too many references, as some were leaked.
+    /// - `ENODEV` if the top instance does not exist yet.
     pub fn get(instance: Option<&CStr>, system: &CStr, event: &CStr) -> Result<Self> {
         let instance = InstanceRef::find(instance)?;
         let guard = event_mutex::lock();
@@ -127,7 +127,7 @@ impl Drop for Owned {
     fn drop(&mut self) {
         let _guard = event_mutex::lock();
 
-        // SAFETY: By the type invariant there is a reference, which is dropped here. The one to the
+        // SAFETY: By the type invariant a reference exists, which is dropped here. The one to the
         // instance is dropped after that.
         unsafe { raw::trace_event_put_ref(self.event.as_ptr()) };
     }

@@ -54,7 +54,7 @@ mod references {
             EventFile::get(Some(NAME), c"timer", c"timer_start").err(),
             Some(EINVAL)
         );
-        // And stays as long as there is a reference.
+        // And stays as long as it is referenced.
         assert_eq!(made.destroy(), Err(EBUSY));
         found.destroy()
     }
@@ -195,7 +195,7 @@ mod references {
         let top = EventFile::get(None, c"sched", c"sched_switch")?;
         let top = top.file(event_mutex::lock().held()).instance().pin()?;
 
-        // Not to where everybody looks.
+        // Not to the top instance, which all users share.
         assert_eq!(top.init_printk(), Err(EINVAL));
         assert_eq!(top.print(fmt!("nobody sees this")), 0);
 
@@ -226,7 +226,7 @@ mod references {
             };
             assert!(text == c"1 and two");
 
-            // That it has not got there is not told.
+            // The loss of the record is not reported.
             //
             // SAFETY: The instance has a buffer.
             unsafe { bindings::ring_buffer_record_off((*(*file.as_raw()).tr).array_buffer.buffer) };

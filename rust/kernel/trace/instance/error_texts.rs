@@ -3,7 +3,7 @@
 //! The messages that `error_log` has.
 //!
 //! C keeps a pointer to a table of them, which it follows when the log is read. A table in a module
-//! can be gone then, so a copy is used in place of it.
+//! can be freed by then, so a copy is used in place of it.
 
 #[cfg(CONFIG_MODULES)]
 use crate::trace::raw;

@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// As for [`InstanceRef::set_event`]; `ENODEV` if there is no top instance.
+/// As for [`InstanceRef::set_event`]; `ENODEV` if the top instance does not exist.
 ///
 /// [`InstanceRef::set_event`]: super::InstanceRef::set_event
 pub fn set_event(system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Result {
@@ -35,33 +35,33 @@ pub fn set_event(system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Resul
 /// Enables the buffers of the top instance again after [`tracing_off`], as the file `tracing_on`
 /// does. Any context.
 pub fn tracing_on() {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     unsafe { bindings::tracing_on() };
 }
 
 /// Disables the buffers of the top instance, which keep their records and refuse new ones. Any
 /// context.
 ///
-/// What makes records goes on, and is refused.
+/// Code that writes records continues, and is refused.
 pub fn tracing_off() {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     unsafe { bindings::tracing_off() };
 }
 
 /// Returns `true` if the top instance accepts records. A hint: it can change at any time.
 pub fn is_on() -> bool {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     unsafe { bindings::tracing_is_on() != 0 }
 }
 
 /// Takes a snapshot of the top instance by swapping its buffers with those that the file
 /// `snapshot` shows. Any context; in an NMI it takes none, but writes a message to the trace.
 ///
-/// There have to be buffers to change with: [`alloc_snapshot`] makes them, as writing to that file
-/// does. Without them tracing goes off, so that nothing of it is lost.
+/// There have to be buffers to change with: [`alloc_snapshot`] allocates them, as writing to that
+/// file does. Without them tracing is turned off, so that nothing of it is lost.
 #[cfg(CONFIG_TRACER_SNAPSHOT)]
 pub fn snapshot() {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     unsafe { bindings::tracing_snapshot() };
 }
 
@@ -73,7 +73,7 @@ pub fn snapshot() {
 /// `ENOMEM`; C warns then.
 #[cfg(CONFIG_TRACER_SNAPSHOT)]
 pub fn alloc_snapshot() -> Result {
-    // SAFETY: There are no requirements but a context that can sleep.
+    // SAFETY: The function only requires a context that can sleep.
     to_result(unsafe { raw::tracing_alloc_snapshot() })
 }
 
@@ -81,6 +81,6 @@ pub fn alloc_snapshot() -> Result {
 /// no snapshot is taken, and C warns.
 #[cfg(CONFIG_TRACER_SNAPSHOT)]
 pub fn snapshot_alloc() {
-    // SAFETY: There are no requirements but a context that can sleep.
+    // SAFETY: The function only requires a context that can sleep.
     unsafe { bindings::tracing_snapshot_alloc() };
 }

@@ -77,16 +77,16 @@ impl ModuleTracepoints<'_> {
 /// counts as loading of the present modules, and dropping it as their unloading.
 ///
 /// A [`Registration`](super::Registration) keeps the module that its tracepoint is in, and can only
-/// be made once that is initialised. So code that attaches a probe as soon as there is something to
-/// attach it to is told here, and does it from a work item.
+/// be created once that is initialised. So code that attaches a probe as soon as the module is
+/// loaded is notified here, and attaches it from a work item.
 ///
-/// The closure is called in a task, and can sleep. A lock is held, inside of `event_mutex`, that is
-/// taken to look for tracepoints as well, and to make and drop watches. So neither this nor a
-/// [`Registration`](super::Registration) must be made or dropped there, nor anything be done that
-/// takes `event_mutex`: with events, instances, triggers and their files. That is a deadlock. A
-/// work item can do all of it.
+/// The closure is called in a task, and can sleep. The closure is called with a lock held, inside
+/// of `event_mutex`, that is also taken to look for tracepoints, and to create and drop watches. So
+/// neither this nor a [`Registration`](super::Registration) must be created or dropped there, nor
+/// anything be done that takes `event_mutex`: with events, instances, triggers and their files.
+/// That is a deadlock. A work item can do all of it.
 ///
-/// There is none without `CONFIG_MODULES`.
+/// No module is loaded without `CONFIG_MODULES`.
 ///
 /// Modules that C does not trust to have tracepoints are left out, such as those that were loaded
 /// by force.
@@ -124,7 +124,7 @@ pub struct ModuleWatch<F> {
 // SAFETY: The closure is dropped and called by other threads, which its own traits allow. The rest
 // is only used by C, which locks.
 unsafe impl<F: Send + Sync> Send for ModuleWatch<F> {}
-// SAFETY: There is nothing that a reference could be used for.
+// SAFETY: A shared reference has no methods.
 unsafe impl<F: Sync> Sync for ModuleWatch<F> {}
 
 impl<F> ModuleWatch<F>
@@ -140,8 +140,8 @@ where
                 next: core::ptr::null_mut(),
                 priority: 0,
             }),
-            // INVARIANT: It is registered if this succeeds. It comes last, as the closure is called
-            // from then on.
+            // INVARIANT: It is registered if this succeeds. It is the last field, as the closure is
+            // called from then on.
             _: {
                 // SAFETY: The closure and the notifier were initialised. The notifier is pinned,
                 // and is unregistered before it is dropped.

@@ -108,7 +108,7 @@ macro_rules! __tracepoint_check {
 #[macro_export]
 macro_rules! __tracepoint_used {
     ($name:literal) => {
-        // SAFETY: There is no instruction.
+        // SAFETY: The statement has no instruction.
         unsafe {
             ::core::arch::asm!(
                 $crate::__tracepoint_check!($name),

@@ -2,8 +2,8 @@
 
 //! Events on tracepoints that are defined elsewhere.
 //!
-//! Until it is bound such an event has a name, and then the tracepoint in its place. What reads
-//! either does so with `event_mutex` held, or for a record, which there is none of before.
+//! Until it is bound such an event has a name, and then the tracepoint in its place. Its readers
+//! hold `event_mutex`, or read it for a record, which cannot exist before.
 //!
 //! C header:
 //! [`include/trace/trace_custom_events.h`](srctree/include/trace/trace_custom_events.h).
@@ -35,8 +35,8 @@ impl Call {
     ///
     /// # Safety
     ///
-    /// `name` must be the name that this was made with. The class must have been made as `custom`,
-    /// and the probes of the class have the prototype of the tracepoint.
+    /// `name` must be the name that this was created with. The class must have been created as
+    /// `custom`, and the probes of the class have the prototype of the tracepoint.
     pub unsafe fn bind(&'static self, name: &CStr) -> Result {
         let tracepoint = probe::find_built_in(name)?;
         let call = self.0.get();
@@ -55,9 +55,9 @@ impl Call {
 
 /// Attaches or detaches the probe of ftrace or that of perf.
 ///
-/// The tracepoint stays when the module of the event goes, and C may leave the probe of an event
-/// that has a trigger. So a probe that is attached keeps the module, and one that was detached does
-/// not run any more when this returns.
+/// The tracepoint stays when the module of the event is unloaded, and C may leave the probe of an
+/// event that has a trigger. So a probe that is attached keeps the module, and one that was
+/// detached does not run any more when this returns.
 ///
 /// # Safety
 ///
@@ -75,7 +75,7 @@ pub(super) unsafe extern "C" fn register(
         bindings::trace_reg::TRACE_REG_PERF_REGISTER => true,
         #[cfg(CONFIG_PERF_EVENTS)]
         bindings::trace_reg::TRACE_REG_PERF_UNREGISTER => false,
-        // There is nothing to do for the others.
+        // The others need no action.
         _ => return 0,
     };
     // SAFETY: By the safety requirements, the call is that of an event with this module, and

@@ -14,7 +14,7 @@ use crate::sync::atomic::{
 /// Returns `true` if the current CPU is online; otherwise no probe is called.
 #[inline(always)]
 pub fn cpu_is_online() -> bool {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     unsafe { bindings::tracepoint_cpu_online() }
 }
 
@@ -29,7 +29,7 @@ pub fn might_fault() {
         let at = core::panic::Location::caller();
         let file = crate::file_from_location(at);
 
-        // SAFETY: The string is there for good, and C only prints it.
+        // SAFETY: The string is static, and C only prints it.
         unsafe { bindings::__might_fault(file.as_char_ptr(), at.line() as crate::ffi::c_int) };
     }
 }
@@ -41,7 +41,7 @@ pub fn might_fault() {
 #[cold]
 #[inline(never)]
 pub fn check_rcu(warned: &Atomic<bool>) {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     if !unsafe { bindings::rcu_is_watching() } && !warned.load(Relaxed) {
         warned.store(true, Relaxed);
         crate::warn_on!(true);

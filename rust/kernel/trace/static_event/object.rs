@@ -2,8 +2,8 @@
 
 //! The static objects that C knows an event by.
 //!
-//! They are what the C macros make in their last stages. C links them to each other, and changes
-//! them, when it finds them by the sections they are in.
+//! They are the objects that the C macros define in their last stages. C links them to each other,
+//! and changes them, when it finds them by the sections they are in.
 //!
 //! C headers: [`include/linux/trace_events.h`](srctree/include/linux/trace_events.h),
 //! [`include/trace/trace_events.h`](srctree/include/trace/trace_events.h).
@@ -273,7 +273,7 @@ pub type Permission =
 ///
 /// # Safety
 ///
-/// `event` must be a perf event that is being opened, and not go during `'a`.
+/// `event` must be a perf event that is being opened, and be valid during `'a`.
 #[cfg(CONFIG_PERF_EVENTS)]
 pub unsafe fn perf_event<'a>(event: *mut bindings::perf_event) -> &'a perf::Event {
     // SAFETY: By the safety requirements, `event` is a perf event that exists during `'a`; perf has
@@ -338,7 +338,7 @@ impl<T> Pointer<T> {
 #[repr(transparent)]
 pub struct StaticCall(Opaque<bindings::static_call_key>);
 
-// SAFETY: Only C accesses it after it was made.
+// SAFETY: Only C accesses it after its creation.
 unsafe impl Sync for StaticCall {}
 
 impl StaticCall {
@@ -347,7 +347,7 @@ impl StaticCall {
         let mut key: bindings::static_call_key = pin_init::zeroed();
 
         key.func = target.cast_mut().cast();
-        // There are no call sites yet.
+        // It has no call sites yet.
         #[cfg(CONFIG_HAVE_STATIC_CALL_INLINE)]
         {
             key.__bindgen_anon_1.type_ = 1;

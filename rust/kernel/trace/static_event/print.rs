@@ -2,9 +2,9 @@
 
 //! Printing a record of a static event.
 //!
-//! The output is made by the `printk` of C, with the format that is in the `format` file, so both
-//! tell the same. What a conversion takes is checked by the traits here when the event is compiled.
-//! Records are read with all bounds checked: they may come from a buffer that survived a boot.
+//! The output is written by the `printk` of C, with the format of the `format` file, so both agree.
+//! What a conversion takes is checked by the traits here when the event is compiled. Records are
+//! read with all bounds checked: they may be in a buffer that survived a boot.
 //!
 //! C header:
 //! [`stage3_trace_output.h`](srctree/include/trace/stages/stage3_trace_output.h).
@@ -178,7 +178,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
     ///
     /// # Errors
     ///
-    /// What C wants to know if that is all there is to print.
+    /// The value that C expects if nothing else is to be printed.
     ///
     /// # Safety
     ///
@@ -251,7 +251,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         if offset.checked_add(len)? > self.len {
             return None;
         }
-        // SAFETY: By the type invariant there are as many bytes, which are not written to.
+        // SAFETY: By the type invariant the record has as many bytes, which are not written to.
         Some(unsafe { slice::from_raw_parts(self.entry.add(offset), len) })
     }
 
@@ -268,7 +268,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
     #[inline(always)]
     pub fn get<T: Scalar>(&self, offset: usize) -> T::Shown {
         build_assert!(offset + size_of::<T::Bits>() <= END);
-        // SAFETY: By the type invariant there is a record, which has these bytes as just checked.
+        // SAFETY: By the type invariant the record is valid, and has these bytes as just checked.
         // All of them are a value by the safety requirements of the trait.
         T::shown(unsafe { self.entry.add(offset).cast::<T::Bits>().read_unaligned() })
     }
@@ -346,7 +346,8 @@ impl<'a, const END: usize> PrintLine<'a, END> {
 
     /// Returns the text of numbers of `size` bytes, which must be 1, 2, 4 or 8, in hexadecimal.
     pub fn numbers(&self, bytes: &[u8], size: usize) -> *const c_char {
-        // SAFETY: By the type invariant the buffer is valid and ours. There are as many numbers.
+        // SAFETY: By the type invariant the buffer is valid and ours. The array has as many
+        // numbers.
         unsafe {
             bindings::trace_print_array_seq(
                 self.scratch(),
@@ -384,7 +385,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
 
     /// Returns `true` if the instance prints bits as a list.
     ///
-    /// With `tp_printk` there is none, where C would look for its options.
+    /// With `tp_printk` the instance, where C would look for its options, is null.
     fn bits_in_a_list(&self) -> bool {
         const LIST: u64 = 1 << bindings::trace_iterator_bits_TRACE_ITER_BITMASK_LIST_BIT;
 
@@ -409,7 +410,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
         // initialised it, so what is written next is at `len`, or at the end if it is full. C only
         // reads the words.
         unsafe {
-            // At the end there is a NUL, as `new` has written one.
+            // The text ends with a NUL, as `new` has written one.
             let used = (*to).seq.len.min((*to).seq.size);
             let text = (*to).seq.buffer.add(used);
             if self.bits_in_a_list() {
@@ -427,7 +428,7 @@ impl<'a, const END: usize> PrintLine<'a, END> {
 #[repr(transparent)]
 pub struct Functions(Opaque<bindings::trace_event_functions>);
 
-// SAFETY: Rust code never accesses it after it was made.
+// SAFETY: Rust code never accesses it after its creation.
 unsafe impl Sync for Functions {}
 
 impl Functions {

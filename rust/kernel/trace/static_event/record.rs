@@ -2,8 +2,8 @@
 
 //! Writing the record of a static event.
 //!
-//! The size of what has no fixed size is summed up in a [`Layout`], then the record is reserved
-//! where it goes to, and its fields are written there.
+//! The sizes of the fields without a fixed size are added up in a [`Layout`], then the record is
+//! reserved in its buffer, and its fields are written there.
 //!
 //! C headers: [`include/trace/trace_events.h`](srctree/include/trace/trace_events.h),
 //! [`include/trace/perf.h`](srctree/include/trace/perf.h).
@@ -109,7 +109,7 @@ impl<'g> FileSink<'g> {
     #[inline(always)]
     pub unsafe fn new(data: *mut c_void, _guard: &'g ProbeGuard) -> Option<Self> {
         // SAFETY: By the safety requirements, `data` is a file, which C keeps until its readers are
-        // gone; the tracepoint is one and the guard has preemption disabled.
+        // done; the tracepoint is one and the guard has preemption disabled.
         let file = unsafe { EventFile::from_probe(data.cast()) };
 
         // INVARIANT: By the safety requirements, `data` is the `trace_event_file` of the probe, and
@@ -136,7 +136,7 @@ unsafe impl<'g> Sink for FileSink<'g> {
     }
 }
 
-// SAFETY: By the invariant of `Reservation` there are as many bytes at the entry.
+// SAFETY: By the invariant of `Reservation` the entry has as many bytes.
 unsafe impl Room for Reservation<'_> {
     #[inline(always)]
     fn base(&mut self) -> *mut u8 {
@@ -219,7 +219,7 @@ unsafe impl<'g> Sink for PerfSink<'g> {
 pub struct PerfReservation<'g>(perf::Reservation<'g>);
 
 #[cfg(CONFIG_PERF_EVENTS)]
-// SAFETY: By the invariant of `Reservation` there are `len` bytes at the record.
+// SAFETY: By the invariant of `Reservation` the record has `len` bytes.
 unsafe impl Room for PerfReservation<'_> {
     #[inline(always)]
     fn base(&mut self) -> *mut u8 {
@@ -301,7 +301,7 @@ impl<R> Layout<R> {
         }
         let mut room = target.reserve(len, slot)?;
 
-        // INVARIANT: There are as many bytes as just asked for.
+        // INVARIANT: The entry has as many bytes as just asked for.
         Some(ReservedRecord {
             base: room.base(),
             len,
@@ -331,7 +331,7 @@ impl<R, M: Room> ReservedRecord<R, M> {
         // A record of nothing but a header may be no larger than its alignment.
         let end = self.len.wrapping_sub(align_of::<R>()).max(header);
 
-        // SAFETY: By the type invariant there are as many bytes, and a record has a header.
+        // SAFETY: By the type invariant the record has as many bytes, and a record has a header.
         unsafe {
             ptr::write_bytes(self.base.add(header), 0, size_of::<R>() - header);
             // The bytes after the last part of variable size.
@@ -441,7 +441,7 @@ impl<R, M: Room> ReservedRecord<R, M> {
         let data = unsafe { self.base.add(span.start) };
 
         for (i, word) in bits.words().enumerate() {
-            // SAFETY: As there are `span.len` bytes at `data`.
+            // SAFETY: As `span.len` bytes at `data` are valid.
             unsafe { data.cast::<usize>().add(i).write_unaligned(word) };
         }
     }
@@ -454,7 +454,7 @@ impl<R, M: Room> ReservedRecord<R, M> {
     #[inline(always)]
     pub unsafe fn put_text(&mut self, span: Span, text: fmt::Arguments<'_>) {
         // SAFETY: By the type invariant and the safety requirements, this is in the record. It is
-        // initialised before there is a reference.
+        // initialised before a reference to it exists.
         let room = unsafe {
             let data = self.base.add(span.start);
             ptr::write_bytes(data, 0, span.len);

@@ -8,10 +8,10 @@
 ///
 /// # Safety
 ///
-/// Every bit pattern is a value of [`Bits`](Self::Bits), which has no padding. If there are
-/// [arrays](Self::IN_ARRAYS) of this type, it has the layout of `Bits`. [`NAME`](Self::NAME) does
-/// not make C take the field for something else: it has no `[`, no `char` if there are arrays, and
-/// is a pointer only if `Bits` has its size.
+/// Every bit pattern is a value of [`Bits`](Self::Bits), which has no padding. If
+/// [arrays](Self::IN_ARRAYS) of this type exist, it has the layout of `Bits`. [`NAME`](Self::NAME)
+/// is not the name of another kind of field for C: it has no `[`, no `char` if arrays exist, and is
+/// a pointer only if `Bits` has its size.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a field",
     note = "a field has an integer, `bool`, a raw pointer, or a `struct` that has no padding",

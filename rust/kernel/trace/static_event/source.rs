@@ -134,7 +134,7 @@ impl<'a> Bits<'a> {
     /// Returns the size in bytes.
     #[inline(always)]
     pub fn size(self) -> usize {
-        // Cannot overflow, as there is memory of this size.
+        // Cannot overflow, as memory of this size exists.
         self.count.wrapping_mul(size_of::<usize>())
     }
 
@@ -162,7 +162,7 @@ pub trait BitmaskSource<'a> {
 impl<'a> BitmaskSource<'a> for &'a [usize] {
     #[inline(always)]
     fn bits(self) -> Bits<'a> {
-        // SAFETY: A slice is not written to while there is a shared reference to it.
+        // SAFETY: A slice is not written to while a shared reference to it exists.
         unsafe { Bits::new(self.as_ptr(), self.len()) }
     }
 }
@@ -179,8 +179,8 @@ impl<'a> BitmaskSource<'a> for &'a Bitmap {
     fn bits(self) -> Bits<'a> {
         let count = self.len().div_ceil(usize::BITS as usize);
 
-        // SAFETY: A bitmap has full words, which are changed by atomics while there is a shared
-        // reference to it.
+        // SAFETY: A bitmap has full words, which are changed by atomics while a shared reference to
+        // it exists.
         unsafe { Bits::new(self.as_ptr(), count) }
     }
 }

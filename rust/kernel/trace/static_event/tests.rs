@@ -123,7 +123,7 @@ trace_event! {
 /// Memory, as the target of a probe.
 struct Memory<'a>(&'a mut [u8]);
 
-// SAFETY: There is room only if the memory is as large as the record.
+// SAFETY: The record has room only if the memory is as large as it.
 unsafe impl Sink for Memory<'_> {
     type Room<'s>
         = Self
@@ -178,7 +178,7 @@ unsafe fn printed(
         (*(*iter).ent).type_ = (*call).event.type_ as u16;
         output(iter, 0, (&raw const (*call).event).cast_mut());
     }
-    // SAFETY: It came from `into_raw()`.
+    // SAFETY: It is the result of `into_raw()`.
     let iter = unsafe { KBox::from_raw(iter) };
     let text = iter.seq.buffer.get(..iter.seq.seq.len).ok_or(EINVAL)?;
     let mut out = KVec::new();
@@ -204,7 +204,7 @@ fn detach() {
 }
 
 declare_trace! {
-    // SAFETY: There is none.
+    // SAFETY: None exists.
     #[by_name(unchecked)]
     unsafe fn rust_kunit_nowhere(number: u32);
 }
@@ -344,8 +344,7 @@ mod suite {
         };
         assert_eq!(&*short, b"rust_kunit_hit: (broken)\n");
 
-        // A string that ends behind the record.
-        // SAFETY: As above.
+        // A string that ends after the record. SAFETY: As above.
         let cut = unsafe {
             printed(
                 __output_rust_kunit_hit,
@@ -465,7 +464,7 @@ mod suite {
     fn context() -> (i32, i32) {
         let task = crate::current!().as_ptr();
 
-        // SAFETY: The current task changes this itself. There are no requirements for the function.
+        // SAFETY: The current task changes this itself. The function has no safety requirements.
         unsafe {
             (
                 (*task).trc_reader_nesting,

@@ -3,8 +3,8 @@
 //! Texts that are concatenated at compile time.
 //!
 //! The types and the print format of an event are C strings in which the values of constants have
-//! to appear: the length of an array, the number of a flag. A constant has no spelling that a macro
-//! could know, so the macro leaves pieces, and the compiler makes the string.
+//! to appear: the length of an array, the number of a flag. A macro does not know the spelling of a
+//! constant, so it leaves pieces, and the compiler assembles the string.
 
 use super::names::NamedValue;
 use crate::ffi::c_char;
@@ -140,7 +140,7 @@ pub const fn size(pieces: &[Piece]) -> usize {
 #[repr(transparent)]
 pub struct Text<const N: usize>(UnsafeCell<[u8; N]>);
 
-// SAFETY: Rust code never reads or writes it after it was made.
+// SAFETY: Rust code never reads or writes it after its creation.
 unsafe impl<const N: usize> Sync for Text<N> {}
 
 impl<const N: usize> Text<N> {
@@ -162,7 +162,7 @@ impl<const N: usize> Text<N> {
         }
         assert!(writer.at + 1 == N);
 
-        // INVARIANT: There is one byte more than was put.
+        // INVARIANT: The array has one byte more than was written.
         Self(UnsafeCell::new(writer.text))
     }
 

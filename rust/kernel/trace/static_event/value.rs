@@ -31,7 +31,7 @@ macro_rules! value {
         }
 
         $(#[$attr])*
-        // SAFETY: `Bits` is an integer, and there are no arrays.
+        // SAFETY: `Bits` is an integer, and no arrays exist.
         unsafe impl $($generics)* Scalar for $ty {
             type Bits = $bits;
             type Shown = $bits;

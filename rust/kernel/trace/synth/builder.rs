@@ -82,9 +82,8 @@ pub enum Type {
     String(u16),
     /// `char[]`: a string that takes as much of the record as it has to.
     DynString,
-    /// `unsigned long[]`: a stack trace. Only triggers can give it a value, so there is no
-    /// [`Tracer`] of an event that has one, and [`Event::emit`] is an error if the event has a
-    /// listener.
+    /// `unsigned long[]`: a stack trace. Only triggers can set its value, so an event that has one
+    /// has no [`Tracer`], and [`Event::emit`] is an error if the event has a listener.
     Stack,
     /// `long[]`: a stack trace as well.
     SignedStack,
@@ -124,7 +123,7 @@ impl Type {
 
 /// A builder of a synthetic event.
 ///
-/// All methods take it by value: when one has failed there is nothing left that could be created.
+/// All methods take it by value: after one has failed, nothing is left that could be created.
 ///
 /// In C: `synth_event_gen_cmd_start()`, `synth_event_add_field()`, `synth_event_gen_cmd_end()`.
 ///
@@ -180,8 +179,8 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     ///
-    /// - `EINVAL` if `name` is no name, the size of a string is not one of those there are, or
-    ///   there are [`MAX_FIELDS`](super::MAX_FIELDS) fields.
+    /// - `EINVAL` if `name` is no name, the size of a string is not supported, or the event has
+    ///   [`MAX_FIELDS`](super::MAX_FIELDS) fields.
     /// - `E2BIG` if the command gets too long.
     /// - `ENOMEM`.
     pub fn field(mut self, ty: Type, name: &CStr) -> Result<Self> {
@@ -213,7 +212,7 @@ impl<'a> Builder<'a> {
     /// # Errors
     ///
     /// - `EINVAL` if it has no fields.
-    /// - `EEXIST` if there is a synthetic event of this name.
+    /// - `EEXIST` if a synthetic event has this name.
     /// - `ENOENT` if it was deleted concurrently.
     /// - `ENOMEM`.
     pub fn create(self) -> Result<Event> {
@@ -233,7 +232,7 @@ impl<'a> Builder<'a> {
             // SAFETY: It is in the list of events.
             let event = unsafe { EventRef::new(raw, held) }.ok_or(EBUSY)?;
 
-            // Enabling it has counted a reference to the module if there is one. In the unlikely
+            // Enabling it has counted a reference to its module, if it has one. In the unlikely
             // case that it is enabled by now, disabling must not drop a reference that was not
             // taken.
             if !event.tracepoint().is_some_and(|tp| tp.is_enabled()) {
@@ -256,9 +255,9 @@ impl<'a> Builder<'a> {
 /// A synthetic event that this code has created.
 ///
 /// It is deleted when this and all [`Tracer`]s of it are dropped. If it is enabled in the top
-/// instance it is disabled before; if something else is in the way, such as a trigger that makes
-/// it, it stays, and a message in the kernel log says so. It then has no reference to its creator.
-/// When an event of a module is deleted, buffers that may have records of it are cleared.
+/// instance it is disabled before; if another user remains, such as a trigger that generates it, it
+/// stays, and a message in the kernel log says so. It then has no reference to its creator. When an
+/// event of a module is deleted, buffers that may have records of it are cleared.
 ///
 /// A module cannot be unloaded as long as its event is enabled, but for what [`Builder::new`] says;
 /// nor ever, if the event was enabled in another instance when it was dropped.
@@ -293,16 +292,16 @@ impl Event {
     /// Generates the event: each listener receives a record, in all instances and in perf. Any
     /// context.
     ///
-    /// There is no such function in C, where only triggers can do this.
+    /// C has no such function: only triggers can do this.
     ///
     /// # Errors
     ///
     /// If the event has a listener:
     ///
-    /// - `EINVAL` if there are not as many values as fields, or one is not of the kind of its field
-    ///   or does not fit it.
+    /// - `EINVAL` if the number of values is not that of the fields, or one is not of the kind of
+    ///   its field or does not fit it.
     /// - `E2BIG` if the record gets longer than perf can take, which is 8 KiB.
-    /// - `EBUSY` if three records of kernel code are being made on this CPU, as this is called by
+    /// - `EBUSY` if kernel code is writing three records on this CPU already, as this is called by
     ///   what a record has caused.
     pub fn emit(&self, args: &[Arg<'_>]) -> Result {
         match self.0.event.tracepoint() {
@@ -362,8 +361,8 @@ pub struct NotDeleted {
 ///
 /// # Errors
 ///
-/// - `ENOENT` if there is no such event.
-/// - `EBUSY` if it is in use, or there is an [`Event`] of it.
+/// - `ENOENT` if no such event exists.
+/// - `EBUSY` if it is in use, or an [`Event`] of it exists.
 pub fn delete(name: &CStr) -> Result {
     // SAFETY: C only compares the string.
     to_result(unsafe { bindings::synth_event_delete(name.as_char_ptr()) })
@@ -383,8 +382,8 @@ pub(super) struct Made {
 
 impl Made {
     fn name(&self) -> &CStr {
-        // SAFETY: By the invariant of `EventRef` the event is there as long as it was not
-        // released, which is only done when there is no more use for it; its name does not change.
+        // SAFETY: By the invariant of `EventRef` the event is valid as long as it was not released,
+        // which is only done after its last use; its name does not change.
         unsafe { CStr::from_char_ptr((*self.event.event.as_ptr()).name) }
     }
 
@@ -395,7 +394,7 @@ impl Made {
         unsafe { remove(&self.event) }?;
         drop(guard);
         if !self.module.as_ptr().is_null() {
-            // SAFETY: There are no requirements.
+            // SAFETY: The function has no safety requirements.
             unsafe { raw::tracing_reset_all_online_cpus() };
         }
         Ok(())
@@ -408,7 +407,7 @@ impl Made {
 
         if self.event.state.load(Relaxed) != RELEASED {
             self.event.release(guard.held());
-            // The module may go without it.
+            // The module may be unloaded without it.
             //
             // SAFETY: The event cannot be removed as long as `event_mutex` is held. So is it for
             // all accesses to this field.
@@ -422,7 +421,7 @@ impl Drop for Made {
         if self.event.state.load(Relaxed) == RELEASED {
             return;
         }
-        // That it cannot be disabled comes to light below.
+        // A failure to disable it shows below.
         let _ = top::set_event(Some(SYSTEM), Some(self.name()), false);
         if let Err(e) = self.delete() {
             let (name, e) = (self.name(), e.to_errno());

@@ -231,7 +231,7 @@ fn has_fields(event: &EventRef, declared: &[(Type, &CStr)], held: Held<'_>) -> R
     }
     for (i, (ty, name)) in declared.iter().enumerate() {
         let field = event.field(i, held).ok_or(EINVAL)?;
-        // C puts this in front of a type whose length is not fixed.
+        // C writes this before a type whose length is not fixed.
         let found = field.ty().to_bytes();
         let found = found.strip_prefix(b"__data_loc ").unwrap_or(found);
 

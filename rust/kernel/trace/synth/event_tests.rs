@@ -269,7 +269,7 @@ mod events {
             Event::create(c"rust_test_once", &FIELDS, module()).err(),
             Some(EEXIST)
         );
-        // Not by its name as long as there is an owner.
+        // Not by its name as long as it has an owner.
         assert_eq!(super::super::delete(c"rust_test_once"), Err(EBUSY));
         drop(event);
         assert_eq!(super::super::delete(c"rust_test_once"), Err(ENOENT));
@@ -285,7 +285,7 @@ mod events {
         let failed = event.delete().err().ok_or(EINVAL)?;
         assert_eq!(failed.error, EBUSY);
 
-        // The tracer keeps the event, which goes with the last of the two.
+        // The tracer keeps the event, which is deleted with the last of the two.
         drop(failed.event);
         let again = Tracer::open(None, c"rust_test_used")?;
         drop(again);

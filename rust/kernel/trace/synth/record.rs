@@ -175,7 +175,7 @@ fn copy_string(to: &mut [u8], from: &[u64; TEXT_WORDS]) {
         // The highest bit of every byte that is zero; above the first there may be wrong ones.
         let zeros = word.wrapping_sub(ONES) & !word & HIGH;
         let lowest = zeros & zeros.wrapping_neg();
-        // All bits below it; all there are if there is none.
+        // All bits below it; all bits if no byte is zero.
         let word = word & lowest.wrapping_sub(1);
 
         to.copy_from_slice(&word.to_le_bytes());
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(&ended[16..], [1; 8]);
         assert_eq!(&copied(b"\0ame of ")[..9], b"\0\0\0\0\0\0\0\0\x01");
         assert_eq!(&copied(b"seven..\0eight..\0")[..9], b"seven..\0\x01");
-        // Without an end: all there is room for.
+        // Without an end: Without an end: up to the size of the buffer.
         assert_eq!(copied(b"sixteen bytes...")[..16], *b"sixteen bytes...");
         assert_eq!(copied(b"sixteen bytes...")[16..], [7; 8]);
     }

@@ -52,7 +52,7 @@ mod values {
         text[TEXT_WORDS - 1] = u64::from_ne_bytes(*b"xxxxxxx\0");
         assert_eq!(Value::String(&text).word(ValueKind::String), address(&text));
 
-        // A NUL elsewhere is not enough to know that there is one.
+        // A NUL elsewhere is not enough to know that the text has one.
         text[0] = 0;
         text[TEXT_WORDS - 1] = u64::from_ne_bytes(*b"\0xxxxxxx");
         assert_eq!(Value::String(&text).word(ValueKind::String), nothing());
@@ -62,7 +62,7 @@ mod values {
     fn a_stack_ends_where_it_says() {
         let mut text = [1; TEXT_WORDS];
 
-        // C finds the end of its own accord if there is no room for one.
+        // C finds the end of its own accord if the field has no room for a NUL.
         for n in [STACK_DEPTH - 1, STACK_DEPTH] {
             text[0] = n;
             assert!(stack(&text));

@@ -41,7 +41,7 @@ use core::ptr::NonNull;
 /// The longest record that perf takes without a warning.
 const MAX_EMITTED: usize = bindings::PERF_MAX_TRACE_SIZE as usize;
 
-/// The longest record whose strings can be found: there are 16 bits for their offsets.
+/// The longest record whose strings can be found: their offsets have 16 bits.
 const MAX_TRACED: usize = u16::MAX as usize;
 
 /// The longest string whose length is not fixed, with its NUL. C copies no more, even if it has
@@ -167,8 +167,8 @@ impl Shape {
 ///
 /// # Invariants
 ///
-/// There are as many as the event has fields, in their order; `n_words` is how many words of a
-/// record they take.
+/// It has as many as the event has fields, in their order; `n_words` is how many words of a record
+/// they take.
 pub(super) struct Shapes {
     fields: [Shape; MAX_FIELDS],
     n_fields: usize,
@@ -200,7 +200,7 @@ impl Shapes {
                 size: field.size(),
             };
         }
-        // INVARIANT: C does not make events with more fields than there is room for.
+        // INVARIANT: C does not create events with more fields than fit.
         Self {
             fields: shapes,
             n_fields: fields.len().min(MAX_FIELDS),
@@ -346,12 +346,13 @@ impl Tracer {
     ///
     /// If it is enabled:
     ///
-    /// - `EINVAL` if there are not as many values as fields, or one is not of the kind of its field
-    ///   or does not fit it; nothing is recorded then, while C would have a record of no meaning.
+    /// - `EINVAL` if the number of values is not that of the fields, or one is not of the kind of
+    ///   its field or does not fit it; nothing is recorded then, while C would have a record of no
+    ///   meaning.
     /// - `EINVAL` if a string whose length is not fixed has more than 4095 bytes: C would copy no
-    ///   more of it into the room that it has made for all.
-    /// - `EINVAL` if there is no room in the buffer, or tracing is off.
-    /// - `EBUSY` if three records of kernel code are being made on this CPU, as this is called by
+    ///   more of it into the room that it has reserved for all.
+    /// - `EINVAL` if the buffer has no room, or tracing is off.
+    /// - `EBUSY` if kernel code is writing three records on this CPU already, as this is called by
     ///   what a record has caused.
     pub fn trace(&self, args: &[Arg<'_>]) -> Result {
         if !self.file.is_enabled() {
@@ -400,8 +401,8 @@ impl Tracer {
     /// If the event is enabled:
     ///
     /// - `ENOTSUPP` if it has a string whose length is not fixed.
-    /// - `EINVAL` if there is no room in the buffer, or tracing is off.
-    /// - `EBUSY` if there are three records on this CPU already, of this or of other events.
+    /// - `EINVAL` if the buffer has no room, or tracing is off.
+    /// - `EBUSY` if three records are open on this CPU already, of this or of other events.
     pub fn in_order(&self) -> Result<InOrder<'_>> {
         Ok(InOrder {
             record: Record::new(self)?,
@@ -479,7 +480,7 @@ impl<'t> Record<'t> {
             Some(state)
         };
 
-        // INVARIANT: It was just reserved; C does not do so if there are such strings.
+        // INVARIANT: It was just reserved; C does not do so if the event has such strings.
         Ok(Self {
             tracer,
             state,
@@ -502,8 +503,8 @@ impl Drop for Record<'_> {
 ///
 /// It is committed by the drop, even if values are missing; these are 0 or empty. Until then
 /// nothing may sleep, and the record cannot be handed to another thread. If the event was off all
-/// values are taken, and there is no record. There can be three at once on a CPU: each takes one of
-/// the few levels that the ring buffer can be nested in.
+/// values are taken, and no record is written. There can be three at once on a CPU: each takes one
+/// of the few levels that the ring buffer can be nested in.
 ///
 /// # Examples
 ///
@@ -525,7 +526,7 @@ impl Drop for Record<'_> {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The other way of giving values is another type, so the two cannot be mixed. A record cannot be
+/// The other way of setting values is another type, so the two cannot be mixed. A record cannot be
 /// moved to another thread.
 #[must_use = "the record is committed if this is dropped"]
 pub struct InOrder<'t> {
@@ -538,8 +539,8 @@ impl InOrder<'_> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there are no more fields, or the value does not fit, in which case the field is
-    /// still the next one.
+    /// `EINVAL` if all fields are set, or the value does not fit, in which case the field is still
+    /// the next one.
     pub fn add<'v>(&mut self, value: impl Into<Arg<'v>>) -> Result {
         let Some(state) = &mut self.record.state else {
             return Ok(());
@@ -567,7 +568,7 @@ impl ByName<'_> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is no such field, or the value does not fit.
+    /// `EINVAL` if no such field exists, or the value does not fit.
     pub fn set<'v>(&mut self, name: &CStr, value: impl Into<Arg<'v>>) -> Result {
         let tracer = self.record.tracer;
         let Some(state) = &mut self.record.state else {

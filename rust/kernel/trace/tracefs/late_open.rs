@@ -54,7 +54,7 @@ static FILES: Files = Files {
 ///
 /// # Invariants
 ///
-/// The current task has locked it for this instance, of which there is one at a time.
+/// The current task has locked it for this instance; only one instance is locked at a time.
 struct Locked;
 
 impl Locked {
@@ -86,7 +86,7 @@ impl Drop for Locked {
     }
 }
 
-/// A file that can be opened, until this is dropped. Who has it open goes on using it.
+/// A file that can be opened, until this is dropped. Tasks that have it open continue to use it.
 pub(super) struct Openable {
     id: usize,
 }
@@ -150,7 +150,7 @@ impl FileOperations {
 ///
 /// # Safety
 ///
-/// `file` must be one that is being opened, and `inode` be made for [`Openable::data`].
+/// `file` must be one that is being opened, and `inode` be created for [`Openable::data`].
 unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
     // SAFETY: By the safety requirements, `inode` was created for the data of an `Openable`. The
     // field is set once.
@@ -172,7 +172,7 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
     // fails.
     mem::forget(module);
     // SAFETY: The file is the opener's; the operations it has had so far have no owner. The new
-    // ones are there as long as there is a reference to their owner.
+    // ones are valid as long as their owner is referenced.
     unsafe {
         (*file).f_op = entry.fops;
         match (*entry.fops).open {

@@ -124,7 +124,7 @@ impl<T: Show> SeqVTable<T> {
         let ret = unsafe { bindings::single_open(file, Some(Self::show), core::ptr::null_mut()) };
 
         if ret == 0 {
-            // SAFETY: That has made a `seq_file`.
+            // SAFETY: That has created a `seq_file`.
             unsafe { Self::take_note((*file).private_data.cast()) };
         }
         ret
@@ -165,8 +165,8 @@ impl<T: Show> SeqVTable<T> {
         file: *mut bindings::file,
         wait: *mut bindings::poll_table,
     ) -> bindings::__poll_t {
-        // SAFETY: By the safety requirements, `open` has made a `seq_file`, which is there as long
-        // as the file.
+        // SAFETY: By the safety requirements, `open` has created a `seq_file`, which is valid as
+        // long as the file.
         let noted = unsafe { Self::noted((*file).private_data.cast()) };
         let mut events = bindings::DEFAULT_POLLMASK;
 

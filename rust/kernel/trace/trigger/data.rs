@@ -68,7 +68,7 @@ impl EventRef {
 ///   `raw.count` with atomic operations only.
 /// - `raw.filter_str` is null or a string; it changes only while the trigger is a [`NewTrigger`].
 /// - `source` and `module` are accessed with `event_mutex` held only.
-/// - `instance` is that of the file it was made for.
+/// - `instance` is that of the file it was created for.
 #[repr(C)]
 pub struct Trigger<T: Command> {
     raw: Opaque<bindings::event_trigger_data>,
@@ -302,7 +302,7 @@ pub(super) unsafe fn retire<T: Command>(
 ///
 /// # Invariants
 ///
-/// `trigger` was made for `file`, and is in no list.
+/// `trigger` was created for `file`, and is in no list.
 pub struct NewTrigger<'h, T: Command> {
     trigger: ManuallyDrop<KBox<Trigger<T>>>,
     file: EventFile<Locked<'h>>,
@@ -339,9 +339,8 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         if T::ops().is_hist() && !module.as_ptr().is_null() {
             return Err(EOPNOTSUPP);
         }
-        // INVARIANT: All that C's `trigger_data_alloc()` sets; zeroes mean that there is no filter
-        // and that it is not paused. `KBox` allocates what `kfree()` takes, and `repr(C)` has `raw`
-        // first.
+        // INVARIANT: All that C's `trigger_data_alloc()` sets; zeroes mean no filter and that it is
+        // not paused. `KBox` allocates what `kfree()` takes, and `repr(C)` has `raw` first.
         let owner = Owner {
             detached: CommandOps::<T>::detached,
             drop_data: Trigger::<T>::drop_data,
@@ -363,14 +362,14 @@ impl<'h, T: Command> NewTrigger<'h, T> {
 
         // SAFETY: It is initialised, with zeroes, and ours alone.
         unsafe {
-            // There is no limit for how often it is hit.
+            // The number of hits is not limited.
             (*raw).count = c_ulong::MAX;
             (*raw).cmd_ops = T::ops().as_raw();
             (*raw).private_data_free = Some(free_data);
             bindings::INIT_LIST_HEAD(&raw mut (*raw).list);
             bindings::INIT_LIST_HEAD(&raw mut (*raw).named_list);
         }
-        // INVARIANT: It was made for `file`, and is in no list.
+        // INVARIANT: It was created for `file`, and is in no list.
         Ok(Self {
             trigger: ManuallyDrop::new(trigger),
             file,
@@ -386,7 +385,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the filter was made for another event or instance.
+    /// `EINVAL` if the filter was created for another event or instance.
     pub fn set_filter(&mut self, filter: Filter<'h>) -> Result {
         if filter.file() != self.file {
             return Err(EINVAL);
@@ -465,10 +464,10 @@ impl<'h, T: Command> NewTrigger<'h, T> {
             return Ok(());
         };
 
-        // SAFETY: It was put there, and the list is not being walked.
+        // SAFETY: It was stored there, and the list is not being walked.
         unsafe { list::unlink(file, raw.cast()) };
         synchronize();
-        // SAFETY: It came from a box, and it is no longer shared.
+        // SAFETY: It is the memory of a box, and no longer shared.
         let mut trigger = unsafe { KBox::from_raw(raw) };
         if let Some(source) = trigger.source.get_mut().take() {
             source.release_unused(held);

@@ -54,7 +54,7 @@ impl EventFile<Locked<'_>> {
     ///
     /// # Errors
     ///
-    /// Those of the command; `EINVAL` if there is none of this name, `ENOMEM`.
+    /// Those of the command; `EINVAL` if no command has this name, `ENOMEM`.
     pub fn execute(self, line: &CStr, how: Execution, lists: &mut TriggersMut<'_>) -> Result {
         let text = line.to_bytes_with_nul();
         let mut copy = KVec::with_capacity(text.len().saturating_add(1), GFP_KERNEL)?;
@@ -67,8 +67,8 @@ impl EventFile<Locked<'_>> {
         let before = list::ends(self, lists);
         let _muted = how.quiet.then(|| Muted::new(lists.held()));
         // SAFETY: By the type invariant the file is there, and `event_mutex` is held. As the lists
-        // of triggers are borrowed exclusively, there is no reference to one that the command
-        // detaches. The copy is a string, which C takes apart in place and does not keep.
+        // of triggers are borrowed exclusively, no reference to one that the command detaches
+        // exists. The copy is a string, which C takes apart in place and does not keep.
         to_result(unsafe { raw::trigger_process_regex(self.as_raw(), copy.as_mut_ptr().cast()) })?;
         if !how.remove {
             list::mark_new(self, line, before, lists);
@@ -82,7 +82,7 @@ struct Muted<'h>(Held<'h>);
 
 impl<'h> Muted<'h> {
     fn new(held: Held<'h>) -> Self {
-        // SAFETY: There are no requirements.
+        // SAFETY: The function has no safety requirements.
         raw::mute_error_log(unsafe { bindings::get_current() }, held);
         Self(held)
     }

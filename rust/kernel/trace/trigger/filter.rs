@@ -18,7 +18,8 @@ use crate::{
 ///
 /// # Invariants
 ///
-/// - `raw` is zero but for `filter` and `filter_str`, which belong to it and were made for `file`.
+/// - `raw` is zero but for `filter` and `filter_str`, which belong to it and were created for
+///   `file`.
 /// - `raw.filter_str` is a string.
 pub struct Filter<'h> {
     raw: KBox<Opaque<bindings::event_trigger_data>>,
@@ -30,8 +31,8 @@ impl<'h> Filter<'h> {
     ///
     /// # Errors
     ///
-    /// - `EINVAL` if there is something wrong with the text. What that is gets added to the
-    ///   `error_log` of the instance, unless it is about the `if`.
+    /// - `EINVAL` if the text is wrong. What that is gets added to the `error_log` of the instance,
+    ///   unless it is about the `if`.
     /// - `ENOMEM`.
     pub fn new(file: EventFile<Locked<'h>>, text: &CStr) -> Result<Self> {
         // C cuts the string in pieces.

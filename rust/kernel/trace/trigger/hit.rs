@@ -29,7 +29,7 @@ const WORD: usize = size_of::<u32>();
 /// During `'a`:
 ///
 /// - `event` is null, or a complete record that was reserved in `buffer` by this CPU, or by it in
-///   the page that C puts records in which may be thrown away. It is not written to.
+///   the page of C for records that may be discarded. It is not written to.
 /// - `instance` is there.
 /// - Preemption is disabled, and this CPU is in a section that tracepoints, events and triggers are
 ///   kept for.
@@ -65,8 +65,8 @@ impl<'a> Hit<'a> {
     /// Returns the record: its header, which offsets of fields count from, and all that follows.
     ///
     /// The length is that of the record in the buffer, which rounds it up. So a few bytes may
-    /// follow that mean nothing. It is empty if there is no record, which is so for triggers of
-    /// some [kinds](super::CommandKind) only.
+    /// follow that mean nothing. It is empty without a record, which is so for triggers of some
+    /// [kinds](super::CommandKind) only.
     #[inline]
     pub fn record(&self) -> &'a [u8] {
         if self.event.is_null() {
@@ -77,7 +77,7 @@ impl<'a> Hit<'a> {
         let mut kind = unsafe { kind(event) };
 
         if kind >= TIME_EXTEND {
-            // SAFETY: A time stamp, of two words, comes before the header of the record itself.
+            // SAFETY: A time stamp, of two words, precedes the header of the record itself.
             unsafe {
                 event = event.byte_add(2 * WORD);
                 kind = self::kind(event);
@@ -158,7 +158,8 @@ impl<'a> Hit<'a> {
     /// Returns the number of this CPU.
     #[inline]
     pub fn cpu(&self) -> u32 {
-        // SAFETY: There are no requirements. As preemption is disabled it stays the same.
+        // SAFETY: The function has no safety requirements. As preemption is disabled it stays the
+        // same.
         unsafe { bindings::raw_smp_processor_id() }
     }
 }

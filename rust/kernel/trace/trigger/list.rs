@@ -41,7 +41,7 @@ use core::{
 ///
 /// # Invariants
 ///
-/// `event_mutex` is held during `'h`, and there is no other one.
+/// `event_mutex` is held during `'h`, and this is the only value.
 pub struct TriggersMut<'h> {
     held: Held<'h>,
 }
@@ -78,9 +78,9 @@ impl EventFile<Locked<'_>> {
     /// Detaches the first trigger of a command for which `pred` returns `true`, and frees it
     /// later.
     ///
-    /// Returns whether there is one. `gone` is called with its data when it is in the list no more;
-    /// it may still be hit, until [`synchronize`](super::synchronize) has been called. It is freed
-    /// after `gone` has returned. Sleeps.
+    /// Returns `true` if the list had one. `gone` is called with its data when it is in the list no
+    /// more; it may still be hit, until [`synchronize`](super::synchronize) has been called. It is
+    /// freed after `gone` has returned. Sleeps.
     pub fn detach<T: Command>(
         self,
         lists: &mut TriggersMut<'_>,
@@ -100,7 +100,7 @@ impl EventFile<Locked<'_>> {
         };
 
         // SAFETY: The trigger is in the list of this file, and as `lists` is borrowed exclusively
-        // there is no reference to it, but for those in hits. The list gives it up here.
+        // no reference to it exists, but for those in hits. The list releases it here.
         unsafe {
             unlink(self, trigger);
             data::retire::<T>(trigger, held, gone);
@@ -138,7 +138,7 @@ impl EventFile<Locked<'_>> {
 /// Two lines of the same hash, which is one pair in 16 million, are taken for one another if they
 /// are about the same event and the command refuses the second of them.
 fn mark(line: &CStr) -> c_int {
-    // FNV-1a, folded to the bits there are.
+    // FNV-1a, folded to the number of bits.
     let hash = line.to_bytes().iter().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
     });

@@ -16,9 +16,9 @@ use crate::{
 
 /// A command that trigger files understand, until this is dropped.
 ///
-/// The triggers that it has made stay, and keep its module; only new ones cannot be made, and these
-/// not be removed by a line. So a module drops this when it is unloaded, which it cannot be as long
-/// as there are triggers.
+/// The triggers that it has created stay, and keep its module; only new ones cannot be created, and
+/// these not be removed by a line. So a module drops this when it is unloaded, which it cannot be
+/// as long as such triggers exist.
 ///
 /// The drop sleeps: it takes `event_mutex`, which must not be held, and so waits for a line that is
 /// being executed.
@@ -33,7 +33,7 @@ pub struct Registration {
 
 // SAFETY: It can be unregistered by any thread.
 unsafe impl Send for Registration {}
-// SAFETY: There is nothing to do with a shared reference.
+// SAFETY: A shared reference has no methods.
 unsafe impl Sync for Registration {}
 
 impl<T: Command> CommandOps<T> {
@@ -42,10 +42,10 @@ impl<T: Command> CommandOps<T> {
     ///
     /// # Errors
     ///
-    /// `EBUSY` if there is a command of this name.
+    /// `EBUSY` if a command has this name.
     pub fn register(&'static self) -> Result<Registration> {
         // SAFETY: It is complete, and there as long as the code of the module that it is in. That
-        // drops what is returned before it goes: a module must not leak it.
+        // drops what is returned before it is unloaded: a module must not leak it.
         unsafe { register(self.as_raw()) }
     }
 }

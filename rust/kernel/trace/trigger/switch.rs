@@ -72,7 +72,7 @@ impl Switch {
 ///
 /// # Safety
 ///
-/// `data` must be that of a trigger which C has made for a [`Switch`] and which is not freed
+/// `data` must be that of a trigger which C has created for a [`Switch`] and which is not freed
 /// concurrently. This CPU must be in a section that events and triggers are kept for.
 unsafe extern "C" fn hit(
     data: *mut bindings::event_trigger_data,
@@ -104,7 +104,7 @@ unsafe extern "C" fn hit(
         let trigger = unsafe { container_of!(entry, bindings::event_trigger_data, list) };
 
         // SAFETY: The trigger is valid as long as the section lasts, and it was complete when it
-        // was put in the list. `paused` is accessed in one piece by all.
+        // was added to the list. `paused` is accessed in one piece by all.
         unsafe {
             if (*(*trigger).cmd_ops).trigger_type == HIST {
                 Atomic::<bool>::from_ptr(&raw mut (*trigger).paused).store(paused, Relaxed);

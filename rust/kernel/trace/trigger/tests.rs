@@ -162,7 +162,7 @@ macro_rules! counting {
             }
 
             fn hit(counts: &Counts, hit: &Hit<'_>) {
-                // There is a time in any case.
+                // The time is set in any case.
                 counts.hits.add((hit.timestamp() != 0).into(), Relaxed);
                 if !hit.record().is_empty() {
                     counts.records.add(1, Relaxed);
@@ -194,7 +194,7 @@ static PREEMPT_COUNT: Atomic<i32> = Atomic::new(-1);
 
 #[cfg(CONFIG_PREEMPTION)]
 fn fixed(_hit: &Hit<'_>) {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     PREEMPT_COUNT.store(unsafe { bindings::tracepoint_preempt_count() }, Relaxed);
 }
 
@@ -258,7 +258,7 @@ fn inside(hit: &Hit<'_>) {
 /// and the remaining hits.
 fn counts<T: Command<Data = Counts>>(file: &EventFile<Owned>) -> Result<(u32, u32, Option<usize>)> {
     let guard = event_mutex::lock();
-    // SAFETY: There is no other one.
+    // SAFETY: No other one exists.
     let lists = unsafe { TriggersMut::new(guard.held()) };
     let trigger = file
         .file(guard.held())
@@ -303,7 +303,7 @@ mod commands {
         tracer.emit(&[1u32.into()])?;
         assert_eq!(HITS.load(Relaxed), before + 1);
 
-        // The command goes, and the trigger stays.
+        // The command is unregistered, and the trigger stays.
         drop(command);
         assert_eq!(obey(file, c"!rust_test_word"), Err(EINVAL));
         tracer.emit(&[1u32.into()])?;
@@ -344,7 +344,7 @@ mod commands {
         tracer.emit(&[1u32.into()])?;
         file.set_enabled(false)?;
         assert_eq!(counts::<Always>(file)?, (2, 0, None));
-        // But there is if another trigger looks at it.
+        // But it has one if another trigger looks at it.
         obey(file, c"rust_test_word")?;
         tracer.emit(&[1u32.into()])?;
         assert_eq!(counts::<Always>(file)?, (3, 1, None));
@@ -377,9 +377,9 @@ mod commands {
             let _rcu = crate::sync::rcu::read_lock();
             let _guard = CallGuard::new();
 
-            // SAFETY: There are no requirements.
+            // SAFETY: The function has no safety requirements.
             assert_eq!(unsafe { bindings::tracepoint_preempt_count() }, 0);
-            // SAFETY: The file is kept, triggers are by the guards, and there is no record.
+            // SAFETY: The file is kept, triggers are by the guards, and the record is null.
             unsafe {
                 bindings::event_triggers_call(file.as_raw(), null_mut(), null_mut(), null_mut())
             };
@@ -485,7 +485,7 @@ mod commands {
         let file = EventFile::get(None, c"sched", c"sched_switch")?;
         {
             let guard = event_mutex::lock();
-            // SAFETY: There is no other one.
+            // SAFETY: No other one exists.
             let mut lists = unsafe { TriggersMut::new(guard.held()) };
             // As C calls `parse`.
             let _permission = UnregisterScope::none(guard.held());
@@ -521,7 +521,8 @@ mod commands {
 
         HOW.store((&raw mut how).cast(), Relaxed);
         file.set_enabled(true)?;
-        // With a filter, the first record is put aside: it nests without being in the buffer.
+        // With a filter, the first record is in a separate buffer: it nests without being in the
+        // buffer.
         for filter in [c"0", c"number < 9"] {
             set_filter(file, filter)?;
             obey(file, c"rust_test_again")?;
@@ -529,7 +530,7 @@ mod commands {
                 let one = tracer.in_order()?;
                 let two = tracer.in_order()?;
 
-                // The third makes three more, of which the last one shares the level of the one
+                // The third generates three more, of which the last one shares the level of the one
                 // before, and a fourth one, which is refused there. Each is hit four times.
                 drop(tracer.in_order()?);
                 drop(two);

@@ -76,7 +76,8 @@ impl Condition {
             .as_ref()
             .map(|condition| quote_spanned!(condition.span()=> (#condition)));
 
-        // As in C, what may fault is not called where a CPU comes or goes, and need not look.
+        // As in C, a tracepoint that may fault is not called while a CPU is brought up or down, and
+        // need not look.
         if options.faultable {
             return Self {
                 watched: condition.clone().unwrap_or_else(|| quote!(true)),
@@ -242,7 +243,7 @@ impl<'a> Parts<'a> {
             #hidden
             #iterator_symbol
             unsafe extern "C" fn #iterator(_: *mut #root::c_void, #declared_c) -> #root::c_int {
-                // SAFETY: Who hits the tracepoint keeps its probes.
+                // SAFETY: The code that hits the tracepoint keeps its probes.
                 for #probe in unsafe { #tracepoint.probes_unguarded() } {
                     // SAFETY: All probes of this tracepoint are such functions.
                     let #callee = unsafe {
@@ -285,7 +286,7 @@ impl<'a> Parts<'a> {
             );
 
             quote! {
-                // As C does: who hits it may be in C only, where that leaves no name here.
+                // As C does: its callers may be in C only, where that leaves no name here.
                 #[cfg(CONFIG_EVENT_TRACING)]
                 #root::__tracepoint_used_by_others!(#text);
                 #[cfg(CONFIG_EVENT_TRACING)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Functions of the declaration that C calls: when the first probe of a tracepoint comes and the
-//! last one goes, and when perf opens an event.
+//! Functions of the declaration that C calls: when the first probe of a tracepoint is added and the
+//! last one removed, and when perf opens an event.
 //!
 //! Each is taken as a pointer to a safe function, so an `unsafe` one is an error, and in a safe
 //! function, so that nothing `unsafe` is done to get it, whatever lints the declaration allows.

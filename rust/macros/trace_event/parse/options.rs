@@ -75,7 +75,7 @@ fn unchecked(input: ParseStream<'_>) -> Result<bool> {
     } else {
         Err(Error::new(
             word.span(),
-            "there are `custom` and `custom(unchecked)`",
+            "expected `custom` or `custom(unchecked)`",
         ))
     }
 }
@@ -141,7 +141,7 @@ impl Options {
 
 pub(super) fn twice(at: Span, there: bool) -> Result<()> {
     if there {
-        Err(Error::new(at, "this is there already"))
+        Err(Error::new(at, "this is specified twice"))
     } else {
         Ok(())
     }

@@ -146,7 +146,7 @@ impl<'a> Printer<'a> {
         let root = root();
         let (value, code) = self.number(count)?;
 
-        // CAST: What is negative or too large is more than there is, of which all is printed.
+        // CAST: A negative or too large number exceeds the array, of which all is printed.
         Ok((
             value.text,
             quote!(#root::part(#bytes, (#code) as usize, #size)),
@@ -511,7 +511,7 @@ fn wanted(helper: &str) -> String {
         "ns_to_secs" | "ns_without_secs" => format!("this is `{helper}(number)`"),
         "in_hardirq" | "in_softirq" | "in_irq" => format!("this is `{helper}()`"),
         "hex_dump" => "this is `hex_dump(field, \"prefix\", none, 16, 1, false)`".into(),
-        "len" => "there is no `len`: `size(field)` is the size in bytes".into(),
+        "len" => "`len` does not exist: `size(field)` is the size in bytes".into(),
         _ => "a print format can call `flags`, `symbolic`, `hex`, `hex_str`, `array`, \
               `hex_dump`, `size`, `ns_to_secs`, `ns_without_secs`, `in_hardirq`, \
               `in_softirq`, `in_irq` and `as_c`"

@@ -26,7 +26,7 @@ pub(super) fn quoted(literal: &LitStr) -> Result<Piece> {
             c if c.is_control() => {
                 return Err(Error::new(
                     literal.span(),
-                    "of control characters there can be `\\t` and `\\n`",
+                    "the only control characters allowed are `\\t` and `\\n`",
                 ))
             }
             c => text.push(c),

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The trace events of the binder driver, whichever it is: all there are, all happen while
-# client.c goes through its steps, and tools can print them.
+# The trace events of the binder driver, whichever it is: all of them exist, all are
+# traced while client.c runs its steps, and tools can print them.
 #
 # usage: binder_trace_test.sh [FOLDER]
 #
@@ -71,7 +71,7 @@ all_happen() {
 	return $rc
 }
 
-# The text of the kernel and the one that libtraceevent makes of the format.
+# The text of the kernel and the one that libtraceevent prints by the format.
 dev_binder_names__tools() {
 	trace-cmd record -q -o "$tmp/trace.dat" -e binder:binder_command -e binder:binder_return -e binder:binder_transaction \
 		"$client" "$fs" >"$tmp/out" 2>"$tmp/log" </dev/null || return

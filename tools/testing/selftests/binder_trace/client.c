@@ -5,10 +5,10 @@
  *
  * usage: client BINDERFS [DEVICE]
  *
- * A DEVICE other than "binder" is created if there is none.
+ * A DEVICE other than "binder" is created if it does not exist.
  *
  * Three processes talk to each other: a context manager and two clients. A fourth one tells them
- * when to do what, and waits until it is done: at any time one process runs, nobody sleeps in the
+ * when to do what, and waits until it is done: at any time one process runs, none sleeps in the
  * driver, and the events are in the same order each time. The output has a line "process NAME PID"
  * for each process and a line "step NAME" for each step.
  */
@@ -325,7 +325,7 @@ static void calls(void)
 	want(!read_in());
 }
 
-/* A thread that waits for a reply cannot make another call, whose receiver is not reported. */
+/* A thread that waits for a reply cannot start another call, whose receiver is not reported. */
 static void calls_twice(void)
 {
 	calls();
@@ -406,7 +406,7 @@ static void alice_gets_own_object(void)
 {
 	struct flat_binder_object object;
 
-	/* References to the object may come in a reading of their own. */
+	/* References to the object may be read separately. */
 	do {
 		want(read_in());
 	} while (!got.replies);
@@ -541,7 +541,7 @@ static void main_thaws(void)
 	want(!ioctl(fd, BINDER_FREEZE, &info));
 }
 
-/* The first one is pending, the second one waits behind it, the third one replaces that. */
+/* The first one is pending, the second one waits for it, the third one replaces that. */
 static void tells_frozen_alice(void)
 {
 	for (int i = 0; i < 3; i++) {
@@ -578,7 +578,7 @@ static void tells_server_pages(void)
 	}
 }
 
-/* In the place of both: the first page is gone, the second one is in the list of the shrinker. */
+/* In the place of both: the first page is freed, the second one is in the list of the shrinker. */
 static void tells_server_both_pages(void)
 {
 	call(0, 14, TF_ONE_WAY, 2 * PAGE);
@@ -639,7 +639,7 @@ static void server_gets_no_file(void)
 	want(read_in() && got.completes == 1);
 }
 
-/* The call with the file fails, and there is no other work. */
+/* The call with the file fails, and no other work is queued. */
 static void server_gets_nothing(void)
 {
 	want(!read_in_without_files());
@@ -749,7 +749,7 @@ static void sends_spam(void)
 	}
 }
 
-/* The last two bytes are the beginning of another command, whose rest is behind the end. */
+/* The last two bytes are the beginning of another command, whose rest is beyond the end. */
 static void writes_part_of_command(void)
 {
 	put_command(BC_ENTER_LOOPER);
@@ -811,7 +811,7 @@ static void calls_alice_with_page(void)
 	call(alice_handle, 19, 0, PAGE);
 }
 
-/* There is room for BR_NOOP. The call cannot be written behind it. */
+/* The buffer has room for BR_NOOP. The call cannot be written after it. */
 static void alice_reads_to_edge(void)
 {
 	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -828,7 +828,7 @@ static void alice_leaves(void)
 	exit(0);
 }
 
-/* The file is released by a work item. One that is queued behind it, on each CPU, has ended. */
+/* The file is released by a work item. One that is queued after it, on each CPU, has ended. */
 static void main_waits_for_release(void)
 {
 	int file = open("/proc/sys/vm/stat_refresh", O_WRONLY);
@@ -845,7 +845,7 @@ static void server_sees_death(void)
 	want(read_in() && got.completes == 1 && got.dead_replies == 1);
 	want(poll(&poll_fd, 1, 30000) == 1);
 	want(read_in() && got.dead == 1 && got.cookie == DEATH_COOKIE);
-	/* The call has nobody to reach. */
+	/* The call has no receiver. */
 	call(alice_handle, 16, 0, 8);
 	want(read_in() && got.dead_replies == 1);
 	put_command(BC_DEAD_BINDER_DONE);
@@ -1026,7 +1026,7 @@ static void listen_to_reports(void)
 	n = recv(sock, &m, sizeof(m), 0);
 	want(n > (ssize_t)NLMSG_LENGTH(GENL_HDRLEN) && m.head.nlmsg_type == GENL_ID_CTRL);
 
-	/* There is one group. Its id is an attribute in an attribute in an attribute. */
+	/* Only one group exists. Its id is an attribute in an attribute in an attribute. */
 	end = m.bytes + n;
 	for (a = (void *)(genl + 1); (uint8_t *)a < end; a = (void *)((uint8_t *)a + NLA_ALIGN(a->nla_len))) {
 		struct nlattr *item, *part;

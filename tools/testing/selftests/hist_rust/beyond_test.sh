@@ -302,7 +302,7 @@ raw_is_taken() {
 	same "$(taken $E/num)" $'id\thitcount\ttotal\ttotal.max\n2\t1\t1\t4' && same "$(totals $E/num)" '4 2 0 '
 }
 
-# An average can be put together from what was taken.
+# An average can be computed from what was taken.
 raw_is_taken_of_averages() {
 	need_rust 'it has no hist_raw' || return
 	fresh && ok num hist:keys=id:vals=total.avg && q num 1 0 5 a 1 0 4 a || return
@@ -311,8 +311,8 @@ raw_is_taken_of_averages() {
 		same "$(taken $E/num)" $'id\thitcount\ttotal.sum\n1\t1\t8'
 }
 
-# Writers of one element on all processors, and two readers that take what they have counted. The
-# writers go on until both have taken something.
+# Writers of one element on all processors, and two readers that take what they have
+# counted. The writers continue until both have taken something.
 hot_key_is() { # TRIGGER HITS SUM: of a record
 	local sc=events/syscalls/sys_enter_write c=$1 cpu pids=() n=30000 reader rounds
 	need_rust 'it has no hist_raw' || return

@@ -8,8 +8,8 @@
 #   trace_instance=boot_hist trace_event=initcall:initcall_level ftrace_boot_snapshot
 #
 # with initcall_level.hist:keys=level for each X, of which the second is refused
-# (fields that all events have, such as common_pid, are not there yet at that time), or
-# with the file bootconfig behind its initrd. Without these the cases are skipped.
+# (fields that all events have, such as common_pid, do not exist yet at that time), or
+# with the file bootconfig after its initrd. Without these the cases are skipped.
 #
 # usage: boot_test.sh [cmdline|bootconfig]    only the cases of the one
 # shellcheck disable=SC2016 # $variables of histograms
@@ -38,7 +38,8 @@ boot_other_trigger() {
 	booted_so && same "$(cat events/sched/sched_process_fork/trigger)" stacktrace:unlimited
 }
 
-# One whose keys are strings, and another one that goes again before interrupts were ever enabled.
+# One whose keys are strings, and another one that is removed before interrupts were
+# ever enabled.
 boot_trigger_twice() {
 	booted_so || return
 	grep -q ',initcall_level.hist:keys=level,initcall_level.hist:keys=level' /proc/cmdline ||
@@ -208,8 +209,8 @@ bootconfig_mapped_instance() {
 	on $e "!$c" && echo 0 >$e/enable
 }
 
-# One with a copy of that buffer, which shows records and has no file to enable or trigger
-# anything with. This holds for events that come later, too.
+# One with a copy of that buffer, which shows records and has no file to enable or
+# trigger anything with. This holds for later events, too.
 bootconfig_read_only_instance() {
 	local i=instances/boot_backup
 	configured_so || return
@@ -224,7 +225,7 @@ id' || return
 	same "$(put dynamic_events '-:boot_user u32 id')" ok && [ ! -e $i/events/user_events ] || return
 	# Of what the configuration asks for nothing was recorded.
 	same "$(sed '/^#/d' $i/trace)" '' && same "$(put $i/current_tracer function)" 'Permission denied' || return
-	# It goes when it is emptied.
+	# It is removed when it is emptied.
 	: >$i/trace
 	eventually [ ! -e $i ]
 }

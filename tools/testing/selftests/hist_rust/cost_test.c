@@ -27,7 +27,7 @@ static long hit(int fd, uint64_t number)
 	return ue_writev(fd, 0, &r, sizeof(r));
 }
 
-/* Memory that nobody uses, or that can be had at once, in KiB. */
+/* Memory that is unused, or that can be freed at once, in KiB. */
 static long available(void)
 {
 	char *text = ue_slurp("/proc/meminfo");
@@ -54,7 +54,7 @@ TEST_F(dev, hist_memory__a_large_map)
 	EXPECT_LT(used, 12 * 1024);
 	EXPECT_LT(1024, used);
 	ASSERT_EQ(0, ue_put(COST "/trigger", "!hist:keys=id:size=131072"));
-	/* All of it comes back. */
+	/* All of it is freed. */
 	EXPECT_TRUE(ue_poll(before - available() < 2 * 1024)) {
 		TH_LOG("%ld KiB are missing", before - available());
 	}
@@ -82,7 +82,7 @@ static unsigned int done_within(uint64_t ns)
 	return n;
 }
 
-/* hist-read: others go on while a large table is read. */
+/* hist-read: others continue while a large table is read. */
 TEST_F_TIMEOUT(dev, hist_read__others_do_not_wait, 280)
 {
 	unsigned int meanwhile = 0, alone;
@@ -192,14 +192,14 @@ TEST_F(dev, hist_hash__keys_that_collide)
 	       (unsigned long long)usual / LATE);
 }
 
-/* Some with a filter, which goes with the trigger. */
+/* Some with a filter, which is freed with the trigger. */
 static const char *numbered(const char *mark, int n)
 {
 	return ue_path("%shist:keys=number.buckets=%d:size=128%s", mark, n + 2,
 		       n % 2 ? " if id == 3" : "");
 }
 
-/* hist-free: nobody waits for all processors when a trigger is removed. */
+/* hist-free: the removal of a trigger does not wait for all processors. */
 TEST_F(dev, hist_free__without_waiting)
 {
 	uint64_t start, waits, removals;
@@ -249,9 +249,8 @@ static void *read_all_the_time(void *arg)
 }
 
 /*
- * hist-free: what is removed and not freed yet has a bound, however fast it is made, and others
- * wait for a grace period at most meanwhile.
- * For 3 seconds, or HIST_FREE_SECONDS.
+ * hist-free: what is removed and not freed yet has a bound, however fast it is created, and
+ * others wait for a grace period at most. For 3 seconds, or HIST_FREE_SECONDS.
  */
 TEST_F_TIMEOUT(dev, hist_free__bounded, 120)
 {

@@ -106,7 +106,7 @@ dev_no_addresses__save_of_a_stack() {
 		same "$(grep -vE '^ {9}[a-zA-Z_0-9.]+\+0x[0-9a-f]+/0x[0-9a-f]+( \[[a-zA-Z_0-9]+\])?$' "$tmp/log")" ''
 }
 
-# Behind the outermost function there is nothing left over from a deeper stack.
+# After the outermost function nothing is left over from a deeper stack.
 dev_no_addresses__save_of_a_shorter_stack() {
 	local e=events/sched/sched_switch n last h='hist:keys=common_pid:x1=common_timestamp:onmax($x1).save(common_stacktrace)'
 	fresh && on $e "$h" || return
@@ -363,7 +363,8 @@ dev_long_qualified__shown() {
 	refused_clean num "hist:keys=id:yy=total-user_events.$long.\$x1" 'Argument list too long'
 }
 
-# References to what is in microseconds: what is shown removes it and makes it again.
+# References to what is in microseconds: what is shown removes it and creates it
+# again.
 dev_usecs_read_back__as_written() {
 	local x clock line rc=0
 	fresh && ok num hist:keys=id:ts0=common_timestamp.usecs && ok text hist:keys=id:ts1=common_timestamp.usecs || return
@@ -593,11 +594,11 @@ dev_losses_counted__deep_chain() {
 		hits+=$(sed -n 's/^    \(Hits\|Dropped\): //p' "events/synthetic/n$i/hist" | awk '{ n += $1 } END { print n }')
 	done
 	for i in 5 4 3 2 1; do : >"events/synthetic/n$i/trigger"; done
-	# The fifth histogram has counted a drop, and made no event.
+	# The fifth histogram has counted a drop, and generated no event.
 	same "$hits" 11110
 }
 
-# A map of megabytes belongs to the cgroup of the task that has made it.
+# A map of megabytes belongs to the cgroup of the task that has created it.
 dev_hist_cgroup__accounted() {
 	local g=/sys/fs/cgroup/dev_hist before after rc=0
 	fresh || return
@@ -613,7 +614,7 @@ dev_hist_cgroup__accounted() {
 	return $rc
 }
 
-# The event of the first of two sharers goes.
+# The event of the first of two sharers is removed.
 dev_named_event_gone__the_other_stays() {
 	need_rust 'a pointer to freed memory is used' || return
 	fresh && made 'u:goes u32 id; u32 part; u64 total' && ok goes hist:name=foo:keys=id:x1=total && ok pair hist:name=foo:keys=id:x1=total || return

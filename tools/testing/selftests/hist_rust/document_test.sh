@@ -3,8 +3,9 @@
 #
 # The examples of the kernel's "Histogram Design Notes"
 # (Documentation/trace/histogram-design.rst), in their order, with what hist_debug
-# shows of each. Addresses are numbered as they come; 7.3 also shows the function
-# of each field, and sizes that have changed since the document was written.
+# shows of each. Addresses are numbered in their order; 7.3 also shows the
+# function of each field, and sizes that have changed since the document was
+# written.
 #
 #   Basic histograms                               basic
 #   Basic histogram test                           compound
@@ -46,13 +47,13 @@ clear_all() {
 	: >synthetic_events
 }
 
-# Everything that was made can be removed by the commands of the document.
+# Everything that was created can be removed by the commands of the document.
 removed() {
 	grep -v '^#' $waking/trigger $switch/trigger
 	[ "$(cat $waking/trigger $switch/trigger | grep -vc '^#')" = 0 ]
 }
 
-# Wakes somebody up: sleeps are long enough to be seen.
+# Wakes a task up: sleeps are long enough to be seen.
 sleepers() {
 	for _ in 1 2 3; do sleep 0.05; done
 }
@@ -172,7 +173,8 @@ alias() {
 	sleepers
 	debug_is alias $waking $switch || return
 	grep -qE ': wakeup_latency: lat=[0-9]+ pid=[0-9]+ comm=sleep$' trace || return
-	# The document removes another trigger than it made; that is no error, and does nothing.
+	# The document removes another trigger than it created; that is no error, and does
+	# nothing.
 	on $switch "!$c" && on $waking "!$ts0" && same "$(grep -c . $waking/trigger)" 1 && on $waking "!$w" && removed
 }
 

@@ -33,7 +33,7 @@ adds_up() { # FILE [MOST [DROPPED]]
 	return 1
 }
 
-# Puts a histogram on an event in the top instance and in another one.
+# Adds a histogram to an event in the top instance and in another one.
 counted() { # EVENTDIR COMMAND WORK...
 	local e=$1 c=$2 rc=0
 	shift 2
@@ -114,7 +114,7 @@ like_libraries() {
 }
 
 # The commands of rtla for "-e sched:sched_switch --trigger hist:...": in its
-# instance, each time opening the file with truncation, with a newline behind the
+# instance, each time opening the file with truncation, with a newline after the
 # text. It saves hist when it stops, and removes the trigger with its own text.
 like_rtla() {
 	local dir=instances/timerlat_hist t='hist:keys=next_comm,next_prio:vals=hitcount:sort=hitcount.descending:size=4096 if next_pid != 0' rc=0
@@ -131,8 +131,9 @@ like_rtla() {
 	return $rc
 }
 
-# rtla itself, with a histogram on an event of its tracer and on one of the scheduler:
-# it puts them into its instance, saves what they show when it ends, and leaves nothing.
+# rtla itself, with a histogram on an event of its tracer and on one of the
+# scheduler: it adds them to its instance, saves what they show when it ends, and
+# leaves nothing.
 rtla_events() {
 	local t='hist:keys=next_comm:vals=hitcount:sort=hitcount.descending' rc=0 f
 	grep -qw timerlat available_tracers || skip 'no timerlat tracer' || return
@@ -152,10 +153,10 @@ rtla_events() {
 	return $rc
 }
 
-# The same on all processors while a user event happens, with a histogram on that in both
-# instances, and on the noise that the tracer measures. No hit is lost in the top instance;
-# in the other one those count that came while rtla had its trigger there. rtla saves its
-# tables while all these events go on.
+# The same on all processors while a user event happens, with a histogram on that in
+# both instances, and on the noise that the tracer measures. No hit is lost in the
+# top instance; in the other one those count that happened while rtla had its
+# trigger there. rtla saves its tables while all these events continue.
 rtla_under_load() {
 	local rc=0 n=0 f rtla hits drops
 	grep -qw timerlat available_tracers || skip 'no timerlat tracer' || return
@@ -176,7 +177,7 @@ rtla_under_load() {
 	for f in user_events_num osnoise_irq_noise osnoise_thread_noise osnoise_timerlat_sample; do
 		hits=$(sed -n 's/^    Hits: //p' "$tmp/${f}_hist.txt")
 		drops=0
-		# A hit gives onmax() up when another processor has the element for too long, as one
+		# A hit skips onmax() when another processor has the element for too long, as one
 		# does whose emulation has to wait.
 		if [ $f = osnoise_thread_noise ]; then drops=$((hits / 10 + 1)); fi
 		# The reader may have to wait for its processor between the rows and the total.
@@ -184,7 +185,7 @@ rtla_under_load() {
 	done
 	hits=$(sed -n 's/^    Hits: //p' "$tmp/user_events_num_hist.txt")
 	[ "$hits" -gt 0 ] && [ "$hits" -le $((2 * n)) ] || same "hits in the instance of rtla: $hits" "1 to $((2 * n))" || rc=1
-	# There are both, and the thread of each processor.
+	# Both exist, and the thread of each processor.
 	same "$(grep -o '^{ context: *[01]' "$tmp/osnoise_timerlat_sample_hist.txt" | sort -u | wc -l)" 2 || rc=1
 	same "$(ls instances)" '' || rc=1
 	drop num
@@ -261,7 +262,7 @@ libtracefs() {
 	python3 -c 'import ctypes; ctypes.CDLL("libtracefs.so.1")' 2>/dev/null || skip 'there is no libtracefs'
 }
 
-# The library makes a histogram, and the actions of a SQL statement.
+# The library creates a histogram, and the actions of a SQL statement.
 libtracefs_hist() {
 	libtracefs || return
 	fresh || return
@@ -297,7 +298,7 @@ trace_cmd() {
 	trigger_is num 'num: no trigger'
 }
 
-# The same until it is told to stop, with the histogram read meanwhile.
+# The same until it is told to stop, with the histogram read during that time.
 trace_cmd_start() {
 	fresh && trace-cmd start -e user_events:num -R hist:keys=id:vals=total >"$tmp/log" 2>&1 || return
 	q num 1 0 5 a 1 0 6 a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every allocation on the way of each operation on histograms fails once: the
- * operation fails with ENOMEM or goes through, nothing is left half done, and the
+ * operation fails with ENOMEM or succeeds, nothing is left half done, and the
  * next one works. Leaks are for kmemleak to find.
  */
 #define _GNU_SOURCE
@@ -199,7 +199,7 @@ TEST_F_TIMEOUT(fail, enable_hist, 280)
 /*
  * Opening and reading a file of an event with a histogram: @mark is in it, or there
  * is an error, or, if it is not @always there, less. After a first read that fails
- * poll() still tells that there is something, if it does for this file.
+ * poll() still reports news, if it does for this file.
  */
 static void sweep_reading(struct __test_metadata *_metadata, const char *file, const char *mark,
 			  bool always, bool polled)
@@ -284,8 +284,8 @@ static unsigned long raw_hits(const char *text)
 
 /*
  * Hits that are taken out of a histogram are in one reading each. What a read() that
- * fails has taken can be lost, so only those that go through are compared; but what
- * an open() that fails, or a table without memory, would take stays.
+ * fails has taken can be lost, so only successful ones are compared; but what an
+ * open() that fails, or a table without memory, would take stays.
  */
 TEST_F_TIMEOUT(fail, taking, 280)
 {
@@ -391,7 +391,7 @@ TEST_F_TIMEOUT(fail, open_in_an_instance, 280)
 	EXPECT_LT(0, hits);
 }
 
-/* A synthetic event, which is made by the same code in both kernels. */
+/* A synthetic event, which is created by the same code in both kernels. */
 TEST_F_TIMEOUT(fail, synthetic_event, 280)
 {
 	int nth, ret, hits = 0;

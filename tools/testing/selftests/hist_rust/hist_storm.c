@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Everything at once with histograms, for a kernel that looks for races: they are
- * made, paused, cleared, read and removed while their events happen on all
+ * created, paused, cleared, read and removed while their events happen on all
  * processors, refer to each other, share names, and lose their events and their
  * instances.
  *
@@ -10,8 +10,8 @@
  * One histogram is left alone, except that its hits are taken out by hist_raw while
  * they are counted: each has to be in one of the readings.
  *
- * At the end all of it is gone, what is left works, and each kind of operation has
- * succeeded at least once.
+ * At the end all of it is removed, what is left works, and each kind of operation
+ * has succeeded at least once.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -104,7 +104,7 @@ static void write_records(unsigned int seed)
 	CPU_SET(seed % sysconf(_SC_NPROCESSORS_ONLN), &cpu);
 	sched_setaffinity(0, sizeof(cpu), &cpu);
 	while (storm_going()) {
-		/* The events come and go: this keeps them for a while. */
+		/* The events are created and removed: this keeps them for a while. */
 		for (int i = 0; i < EVENTS; i++)
 			ue_reg(fd, &w[i], 0, event(i));
 		for (int n = 0; n < 3000 && storm_going(); n++) {
@@ -252,7 +252,7 @@ static void take(unsigned int seed)
 	}
 }
 
-/* Makes and removes the events, the instance, and the synthetic events. */
+/* Creates and removes the events, the instance, and the synthetic events. */
 static void come_and_go(unsigned int seed)
 {
 	static const char * const synth[] = {

@@ -136,7 +136,7 @@ kept_hist_names__are_global() {
 kept_hist_poll__same_number_of_hits() {
 	fresh && ok pair hist:keys=id && q pair 1 0 0 2 0 0 || return
 	mkfifo "$tmp/go" "$tmp/polled"
-	# Held open both ways, so that nobody waits for who has failed.
+	# Held open both ways, so that no process waits for one that has failed.
 	exec 6<>"$tmp/go"
 	perl -e '
 		alarm 60;

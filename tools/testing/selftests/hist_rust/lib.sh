@@ -36,7 +36,7 @@ need_perf() {
 	command -v perf >/dev/null && [ -e /proc/sys/kernel/perf_event_paranoid ] || skip 'there is no perf'
 }
 
-# Everything gone, and the three events there.
+# Everything removed, and the three events created.
 fresh() {
 	"$UEDRIVE" --reset >"$tmp/log" && make_events >>"$tmp/log" && [ ! -s "$tmp/log" ]
 }

@@ -23,7 +23,7 @@ unload() {
 	for m in trace-events-sample synth_event_gen_test kprobe_event_gen_test; do rmmod $m; done
 } 2>/dev/null
 
-# The interface that makes synthetic events and records of them: the module does so
+# The interface that creates synthetic events and their records: the module does so
 # as it is loaded.
 synthetic_api() {
 	local same_fields='pid_t next_pid_field; char[16] next_comm_field; u64 ts_ns;' e=events/synthetic/gen_synth_test
@@ -101,13 +101,14 @@ foo_with_template_simple' || return
 	[ "$(sum_of $e/foo_with_template_cond)" -lt "$(sum_of $e/foo_bar)" ] || return
 	same "$(body | grep -o 'foo_rel_loc Hello __rel_loc, 7, .*')" 'foo_rel_loc Hello __rel_loc, 7, 0-1, 0-1' || return
 	echo 0 >options/bitmask-list
-	# It may go while it is traced, but has to have no triggers (see module-stays).
+	# It may be unloaded while it is traced, but has to have no triggers (see
+	# module-stays).
 	for f in $e/foo_*/trigger; do : >"$f"; done
 	echo 1 >$e/enable
 	rmmod trace-events-sample && [ ! -e $e ]
 }
 
-# Variables of a module's events, while the module comes and goes.
+# Variables of a module's events, while the module is loaded and unloaded.
 sample_variables() {
 	local e=events/sample-trace
 	load trace-events-sample && made_synth 'silly int bar; char[] foo' || return

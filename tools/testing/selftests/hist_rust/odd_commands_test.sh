@@ -69,7 +69,7 @@ dev_module_stays__while_there_is_a_histogram() {
 	same "$(rmmod trace-events-sample 2>/dev/null && echo gone)" '' || return
 	put instances/of_module/$dir/trigger '!hist:name=of_module:keys=bar' | q grep ok || return
 	same "$(rmmod trace-events-sample 2>/dev/null && echo gone)" '' || return
-	# It may go with the instance as well.
+	# It may be removed with the instance as well.
 	rmdir instances/of_module || return
 	# A failed attachment keeps no reference.
 	put $dir/trigger hist:keys=nosuch | q grep Invalid || return

@@ -25,7 +25,7 @@ named_shared() {
 	trigger_is pair 'hist:name=foo:keys=id:vals=hitcount,total:sort=hitcount:size=2048 [active]' || return
 	refused text hist:name=foo:keys=msg 'Invalid argument' \
 		"$(entry text "Named hist trigger doesn't match existing named trigger (includes variables)" hist:name=foo:keys=msg name=foo:keys=msg)" || return
-	# The data stays as long as somebody has it.
+	# The data stays as long as a process has it.
 	ok num '!hist:name=foo:keys=id:vals=total' && trigger_is num 'num: no trigger' && rows_are pair "$table" || return
 	ok pair '!hist:keys=id:vals=total' && rows_are pair "$table" && ok pair '!hist:name=foo:keys=id:vals=total' &&
 		trigger_is pair 'pair: no trigger'
@@ -368,7 +368,8 @@ run_paused_and_cleared() {
 			"$(entry pair "Can't clear or continue a nonexistent hist trigger" hist:keys=id:cont '')"
 }
 
-# Of several of these clauses pause comes before cont, and cont before clear.
+# Of several of these clauses pause takes precedence over cont, and cont over
+# clear.
 run_several_of_pause_cont_clear() {
 	local c missing='No such file or directory' plain=hist:keys=id state
 	fresh || return
@@ -485,7 +486,7 @@ log_form() {
 	n=$(cat error_log)
 	same "$(put error_log nonsense)" ok && same "$(cat error_log)" "$n" || return
 	same "$(new error_log nonsense)" ok && same "$(cat error_log)" '' || return
-	# There is room for 127 bytes in front of the message.
+	# The line has room for 127 bytes before the message.
 	for n in 101 102 105 120; do
 		to="hist:user_events:$(printf 'n%.0s' $(seq "$n")): error: "
 		same "$(log_line "$n")" "${to:0:127}Couldn't find field" || return
@@ -540,8 +541,8 @@ params_of_odd_fields() {
 	ok even hist:keys=id && ok odd 'hist:keys=id:onmatch(user_events.even).trace(syn,raw)'
 }
 
-# A variable that is made for a field has no sign: it fits a parameter of the same type, or
-# an unsigned one of the same size.
+# A variable that is generated for a field has no sign: it fits a parameter of the
+# same type, or an unsigned one of the same size.
 params_of_field_variables() {
 	local c='hist:keys=id:x1=total:onmax($x1).trace' e=events/sched/sched_process_exit t
 	fresh && synth 'same s32 val' 'other int val' 'unsig u32 val' 'long s64 val' 'tpid pid_t pid' 'tint int pid' 'tuint unsigned int pid' |

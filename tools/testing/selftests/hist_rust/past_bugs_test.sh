@@ -82,12 +82,12 @@ remove_and_make() {
 	done 2>/dev/null
 }
 
-# hist opened while its event or its instance goes.
+# hist opened while its event or its instance is removed.
 open_while_removed() {
 	fresh && rm -f "$tmp"/worked-* && beside open_hist remove_and_make && all_worked event instance
 }
 
-# hist read and polled after its event went.
+# hist read and polled after its event was removed.
 read_after_removal() {
 	fresh && made 'u:goes u32 id' && ok goes hist:keys=id || return
 	same "$(perl -e '
@@ -103,7 +103,7 @@ read_after_removal() {
 
 delete_goes() { put dynamic_events '-:goes u32 id' | q grep ok; }
 
-# A reading that has begun comes to its end when the event is gone.
+# A reading that has begun finishes after the event was removed.
 read_on_after_removal() {
 	fresh && made 'u:goes u32 id' && ok goes hist:keys=id || return
 	{
@@ -122,7 +122,7 @@ read_on_after_removal() {
 	same "$(tail -n 1 "$tmp/read")" '    Dropped: 0' && cmp "$tmp/whole" "$tmp/read"
 }
 
-# Long names are put together for printing.
+# Long names are assembled for printing.
 long_names() {
 	local n i long want
 	n=$(printf 'n%.0s' $(seq 120))
@@ -140,7 +140,7 @@ modifier_of_nothing() {
 	for m in log2 buckets=4; do refused_clean odd "hist:keys=raw.$m" 'Cannot allocate memory' || return; done
 }
 
-# More parameters than there is room for.
+# More parameters than fit.
 many_parameters() {
 	fresh && made_synth 'syn u64 lat' || return
 	refused_clean num "hist:keys=id:x1=total:onmax(\$x1).trace(syn$(printf ',$x1%.0s' $(seq 65)))" 'Invalid argument' \
@@ -239,14 +239,14 @@ malformed() {
 	local i c bad='Invalid argument'
 	fresh && made_synth 'syn u64 lat' && ok pair hist:name=foo:keys=id:t1=common_timestamp || return
 	for i in $(seq 20); do
-		# The clock is set when all of it has been made, also for a name that is there.
+		# The clock is set when all of it has been created, also for an existing name.
 		same "$(put $E/num/trigger hist:name=foo:keys=id:t1=common_timestamp:clock=none)" "$bad" || return
 		for c in ts0=,x1= ts0=total,x1 'x1=total:onmax($x1).trace(syn,)' \
 			'x1=total:onmax($x1).trace(,)' 'x1=total:onmax($x1).save(,)' \
 			'keys=id:keys=id:vals=total:vals=x:sort=id:sort=id:name=a:name=b:clock=c:clock=d:nosuch'; do
 			same "$c: $(put $E/num/trigger "hist:keys=id:$c")" "$c: $bad" || return
 		done
-		# Behind the last parameter nobody looks for a parenthesis.
+		# After the last parameter no code looks for a parenthesis.
 		ok num 'hist:keys=id:x1=total:onmax($x1).trace(syn,$x1' && drop num || return
 	done
 	trigger_is num 'num: no trigger' && drop pair
@@ -352,9 +352,9 @@ last_hits() { # EVENTDIR
 	sed -n 's/^    Hits: //p' "$1/hist" | tail -n 1
 }
 
-# Interrupts, and NMIs where there are any, hit the keys that a task inserts: events of
-# all three write to one map. No row is twice, and nobody waits for ever. NMIs alone hit a
-# map of their own.
+# Interrupts, and NMIs on machines that have them, hit the keys that a task inserts:
+# events of all three write to one map. No row is twice, and no process waits for
+# ever. NMIs alone hit a map of their own.
 interrupted_insertion() {
 	local c=hist:name=interrupted:keys=common_pid:vals=hitcount:size=128 loop='sleep 60' i e log nmis own=hist:keys=handled
 	local in='kmem/kmem_cache_alloc irq/softirq_entry timer/timer_expire_entry nmi/nmi_handler'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The shortest time between two wake-ups of those who poll hist or hist_raw:
- * HIST_IOCSPOLLINTERVAL. Pollers are woken less often than there are hits, and see
+ * The shortest time between two wake-ups of tasks that poll hist or hist_raw:
+ * HIST_IOCSPOLLINTERVAL. Pollers are woken less often than hits happen, and see
  * the last one.
  *
  * In C the command does not exist, so its cases fail there, except for those that do not
@@ -92,7 +92,7 @@ static unsigned long read_hits(int hist)
 	return at ? strtoul(at + strlen("Hits: "), NULL, 10) : ~0ul;
 }
 
-/* Waits for events of the file. Returns them, or 0 if there were none for so long. */
+/* Waits for events of the file. Returns them, or 0 if none happened for so long. */
 static int wait_for(int hist, int events, int ms)
 {
 	struct pollfd pfd = { .fd = hist, .events = events };
@@ -115,7 +115,7 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-/* Reads whenever there is something, until all hits were read. Returns how often. */
+/* Reads whenever the file is readable, until all hits were read. Returns how often. */
 static unsigned int follow(struct __test_metadata *_metadata, FIXTURE_DATA(poll_limit) *self)
 {
 	struct writer w = { .fd = self->fd, .index = self->index };
@@ -186,7 +186,7 @@ TEST_F(poll_limit, last_hit)
 			ASSERT_NE(0, wait_for(self->hist, asked[i], 10000));
 			EXPECT_LE(INTERVAL - 2, now_ms() - start);
 			read_hits(self->hist);
-			/* The next one is not: nobody was told about anything for long enough. */
+			/* The next one is not: no poller was woken for long enough. */
 			usleep((INTERVAL + 20) * 1000);
 			EXPECT_EQ(0, wait_for(self->hist, asked[i], 0));
 		}
@@ -260,7 +260,7 @@ static int new_set(int hist, int events)
 	return set;
 }
 
-/* Who is told of changes only does not poll before the next one. */
+/* A poller of changes only does not poll before the next one. */
 TEST_F(poll_limit, edge_triggered)
 {
 	int set;
@@ -326,7 +326,7 @@ TEST_F(poll_limit, other_poller)
 	}
 }
 
-/* All are told that there is something to read, and as long as there is. */
+/* All pollers see that the file is readable, and as long as it is. */
 TEST_F(poll_limit, all_pollers)
 {
 	struct sleeper s[4];
@@ -361,7 +361,7 @@ TEST_F(poll_limit, level_triggered)
 	ASSERT_LE(0, set);
 	EXPECT_EQ(0, wait_for_set(set, 0));
 	for (int i = 0; i < 3; i++) {
-		/* Another one, who is told at once. */
+		/* Another one, which is woken at once. */
 		EXPECT_EQ(POLLIN, wait_for(self->hist, POLLIN, 0));
 		usleep(2 * INTERVAL * 1000);
 		ASSERT_LT(0, hit(self->fd, self->index));
@@ -370,7 +370,7 @@ TEST_F(poll_limit, level_triggered)
 	close(set);
 }
 
-/* Edge-triggered, and with others who poll: as few wake-ups. */
+/* Edge-triggered, and with other pollers: as few wake-ups. */
 TEST_F_TIMEOUT(poll_limit, wakeups_of_many, 300)
 {
 	struct writer w = { .fd = self->fd, .index = self->index };
@@ -501,10 +501,10 @@ static void remove_event(struct __test_metadata *_metadata, FIXTURE_DATA(poll_li
 	ASSERT_LT(0, hit(self->fd, self->index));
 	EXPECT_NE(0, wait_for(self->hist, POLLIN | POLLPRI, 10000));
 	ASSERT_EQ(0, ue_trunc(EVENT "/trigger"));
-	/* That the hit is gone is news as well. */
+	/* The loss of the hit is news as well. */
 	read_hits(self->hist);
 	EXPECT_EQ(0, wait_for(self->hist, POLLIN | POLLPRI, 2 * INTERVAL));
-	/* The event goes with the file, which is its last user then. */
+	/* The event is removed with the file, which is its last user then. */
 	ASSERT_EQ(0, ue_unreg(users, &self->word, 0));
 	self->fd = open("/dev/null", O_RDONLY);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, close_later, &users));

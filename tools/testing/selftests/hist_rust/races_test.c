@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Histograms that several processors write to at once, that are cleared and read
- * meanwhile. What comes out has to be what went in.
+ * Histograms that several processors write to at once, and that are cleared and
+ * read in between. The result has to be the input.
  *
  * Cases of the fixture "sure" hold for the C implementation as well. Those of
  * "dev" show a row of Documentation/trace/rust/deviations.rst; as in C these fail
@@ -173,7 +173,7 @@ TEST_F(sure, new_keys_from_everywhere)
 	}
 }
 
-/* More keys than there is room for: what is not counted as a hit is as lost. */
+/* More keys than fit: what is not counted as a hit is as lost. */
 TEST_F(sure, more_keys_than_room)
 {
 	struct writer like = { .count = 1000, .keys = 200 };
@@ -209,7 +209,7 @@ TEST_F_TIMEOUT(dev, no_hidden_keys__at_the_last_free_entry, 280)
 		ASSERT_EQ(128, after.rows);
 		ASSERT_FALSE(after.duplicate);
 		ASSERT_EQ(after.hits, after.sum);
-		/* Every row goes on counting: 4 hits in each writer. */
+		/* Every row continues to count: 4 hits in each writer. */
 		for (unsigned long i = 0; i < after.rows; i++) {
 			for (unsigned long j = 0; j < before.rows; j++) {
 				if (before.id[j] == after.id[i]) {
@@ -234,7 +234,7 @@ struct clearing {
 	int done;
 };
 
-/* Each clear but the first takes hits of this round away, and some come after the last one. */
+/* Each clear but the first removes hits of this round, and some happen after the last one. */
 static void clear_often(void *arg)
 {
 	struct clearing *c = arg;
@@ -245,7 +245,10 @@ static void clear_often(void *arg)
 	}
 }
 
-/* clear-under-load: what is counted after a clear is what is shown, and what came meanwhile is lost. */
+/*
+ * clear-under-load: what is counted after a clear is what is shown, and hits during the
+ * clear are lost.
+ */
 TEST_F_TIMEOUT(dev, clear_under_load__sums_and_hits, 280)
 {
 	struct writer like = { .keys = 100 };

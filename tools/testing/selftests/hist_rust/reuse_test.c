@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Histograms whose elements are used again for other keys: "reuse". Pairs of
- * events with the same key, of many more keys than a map has elements, make a
+ * events with the same key, of many more keys than a map has elements, generate a
  * synthetic event with the difference of two numbers of theirs, which is the same
  * for each pair. So each pair has to be matched, and none with another's number.
  *
@@ -197,7 +197,7 @@ TEST_F_TIMEOUT(reuse, many_keys, 3000)
 	EXPECT_GE(first.entries, 2040);
 }
 
-/* If all wait, the room goes to the newest, and each key that has lost it is counted. */
+/* If all wait, the newest get the elements, and each key that has lost one is counted. */
 TEST_F(reuse, all_wait)
 {
 	struct writer w = { .fd = self->fd, .first = self->first, .second = self->second,
@@ -285,7 +285,7 @@ TEST_F_TIMEOUT(reuse, many_keys_from_everywhere, 600)
 	EXPECT_GE(matched(), all - all / 1000);
 	/* Each pair that is not matched is counted. */
 	EXPECT_LE(all - matched(), first.lost + first.dropped + second.dropped);
-	/* A key that is gone may still be in its bucket, and is not counted as reused then. */
+	/* A retired key may still be in its bucket, and is not counted as reused then. */
 	EXPECT_LE(first.entries + first.reused, first.hits);
 	EXPECT_LE(second.entries + second.reused, second.hits);
 	EXPECT_LE(first.entries, 2048);

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# tools/tracing/hist on a running kernel: what it counts, what it leaves behind, what it
-# says when something is wrong. On the C implementation it does without .log2=K and hist_raw.
+# tools/tracing/hist on a running kernel: what it counts, what it leaves, what it
+# says when something is wrong. On the C implementation it does without .log2=K and
+# hist_raw.
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 # shellcheck source=lib.sh
@@ -155,7 +156,7 @@ ends_when_the_time_is_up() {
 	[ "$(of "$f" 'sum(row[1][0] for row in rows)')" -gt 0 ] && ! pgrep -f 'sleep 1000' && nothing_is_left
 }
 
-# The log of errors of the top instance is everybody's.
+# The log of errors of the top instance is shared by all.
 leaves_the_error_log() {
 	local before
 	echo 'hist:keys=nofield' 2>/dev/null >>events/sched/sched_switch/trigger && return 1

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Synthetic and kprobe events, trigger commands and tracefs files that modules in
-# Rust make, next to the modules in C that do the same: what tracefs and perf show
-# of them, that filters, histograms and triggers work on them, and that modules come
-# and go while all of this is in use. The modules are samples/rust/rust_*.rs.
+# Rust create, next to the modules in C that do the same: what tracefs and perf show
+# of them, that filters, histograms and triggers work on them, and that modules are
+# loaded and unloaded while all of this is in use. The modules are
+# samples/rust/rust_*.rs.
 #
 # RUST_TRACE_SECONDS is how long each of the races takes (default 5).
 # shellcheck disable=SC2016 # $variables of histograms
@@ -52,7 +53,7 @@ fails() { # TEXT COMMAND...
 	return 1
 }
 
-# Not truncating, which removes what there is.
+# Not truncating, which removes the existing ones.
 put() { # FILE TEXT
 	printf '%s\n' "$2" >>"$1"
 }
@@ -67,7 +68,7 @@ format() { sed '/^ID:/d; s/^name: .*/name: EVENT/' "$SYN/$1/format"; }
 # The Rust names for those of C.
 as_rust() { sed 's/\b\(gen\|empty\|create\)_synth_test\b/rust_\1_synth/'; }
 
-# A module that has come and gone in races can be used, and unloaded.
+# A module that was loaded and unloaded in races can be used, and unloaded.
 calm() { # MODULE
 	eventually sh -c "! grep -q '^$1 ' /proc/modules || rmmod $1 2>/dev/null" && load "$1" && rmmod "$1"
 }
@@ -93,7 +94,7 @@ synth_same_as_c() {
 		same "$(cat "$tmp/rust.format")" "$(cat "$tmp/c.format")" && rmmod rust_synth_event
 }
 
-# The module goes, and with it its events and the records of them.
+# The module is unloaded, and with it its events and the records of them.
 synth_unload() {
 	reset
 	load rust_synth_event && [ "$(records | wc -l)" = 5 ] && rmmod rust_synth_event || return
@@ -102,7 +103,7 @@ synth_unload() {
 	! grep -q 'Unknown type' trace && grep -q '^# entries-in-buffer/entries-written: 0/0 ' trace
 }
 
-# The module stays as long as anybody listens, or has its file open.
+# The module stays as long as a process listens, or has its file open.
 synth_busy() {
 	reset
 	load rust_synth_event || return
@@ -112,7 +113,7 @@ synth_busy() {
 	exec 3>rust_synth_emit
 	fails 'in use' rmmod rust_synth_event || return
 	exec 3>&-
-	# User space cannot delete what the module has made.
+	# User space cannot delete what the module has created.
 	fails 'busy' put dynamic_events '-:synthetic/rust_declared_synth' &&
 		fails 'busy' put synthetic_events '!rust_gen_synth u64 a' && rmmod rust_synth_event
 }
@@ -164,8 +165,8 @@ odd 2' || return
 	put $e/trigger '!hist:keys=what:sort=what' && rmmod rust_synth_event
 }
 
-# A trigger makes an event of the module, which then can go; the event stays, as it is
-# referred to, and nobody's it can be deleted later.
+# A trigger generates an event of the module, which then can be unloaded; the event
+# stays, as it is referred to, and without an owner it can be deleted later.
 synth_action() {
 	local h='hist:keys=common_pid:p=common_pid,k=comm,w=comm,x1=prio:onchange($x1).trace(rust_declared_synth,$p,$k,$w)' rc=0
 	reset
@@ -173,7 +174,8 @@ synth_action() {
 	put events/sched/sched_wakeup/trigger "$h" || return
 	rmmod rust_synth_event || return
 	[ -d $SYN/rust_declared_synth ] && [ ! -e $SYN/rust_gen_synth ] || return
-	# It can be enabled, and does not look for the module. Who polls wakes up others.
+	# It can be enabled, and does not look for the module. A process that polls wakes
+	# up others.
 	echo 1 >$SYN/rust_declared_synth/enable || return
 	eventually grep -q ': rust_declared_synth: pid=[0-9]* kind=.* what=.' trace || rc=1
 	echo 0 >$SYN/rust_declared_synth/enable
@@ -181,7 +183,8 @@ synth_action() {
 	load rust_synth_event && rmmod rust_synth_event && return $rc
 }
 
-# An event of the same name is in the way: nothing is left of those made before it.
+# An event of the same name is in the way: nothing is left of those created before
+# it.
 synth_name_taken() {
 	reset
 	put synthetic_events 'rust_create_synth u64 mine' || return
@@ -353,7 +356,7 @@ trigger_errors_stay() {
 		same "$(grep -c '^  Command: rust_count$' error_log)" 2 && : >error_log
 }
 
-# Triggers go in all the ways that triggers can.
+# Triggers are removed in all possible ways.
 trigger_removal() {
 	reset
 	load rust_event_trigger || return
@@ -468,8 +471,9 @@ static_same_as_c() {
 	same "$(grep -c '^print fmt: ' "$tmp/c")" 8 && same "$(cat "$tmp/rust")" "$(cat "$tmp/c")"
 }
 
-# Their records with the numbers from 3 to 10, and with one text for all. Of those that
-# have masks it is the start: C overwrites what is behind (see event-bitmask-text).
+# Their records with the numbers from 3 to 10, and with one text for all. Of those
+# that have masks it is the start: C overwrites what follows (see
+# event-bitmask-text).
 static_records() {
 	records | sed -E 's/HELLO|Hello __rel_loc|Some times print|prints other times/hello/
 		s/I have to be different|Look at me( too)?/hello/
@@ -478,7 +482,7 @@ static_records() {
 		grep -E ' ([3-9]|10)$' | sort
 }
 
-# In C there is one a second, by two tasks.
+# In C one happens each second, by two tasks.
 static_records_as_c() {
 	reset
 	load trace-events-sample || return

@@ -77,7 +77,8 @@ class Object:
                     table[at // ENTRY][at % ENTRY] = to
                 elif section.startswith('.rodata'):
                     self.pointed_at.add(to)
-        # The place of a branch, with the name of its key and where it goes if that is on.
+        # The place of a branch, with the name of its key and its target if that is
+        # on.
         self.branches = {entry[0]: (self.static(*entry[8]), entry[4]) for entry in table.values()}
 
     def static(self, base, offset):

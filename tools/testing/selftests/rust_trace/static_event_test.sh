@@ -45,11 +45,11 @@ fresh() {
 fire_rust() { echo "$1" >$DEBUG/fire; }
 fire_c() { echo "$1" >$PARAM/fire_c; }
 
-# The records of the buffer: what is behind the time stamp, with neither the
+# The records of the buffer: the part after the time stamp, with neither the
 # prefix of the names nor the id.
 records() { sed -n 's/^.*: [rc]_\([a-z_]*: .*\)$/\1/p' trace; }
 
-# In C a mask overwrites what else is made for the same line.
+# In C a mask overwrites what else is printed for the same line.
 without_masks() { sed -E 's/^(arrays|relative): .*/\1/'; }
 
 # The same records for both, as the command has them?
@@ -98,7 +98,7 @@ masks() { # NUMBER
 	records
 }
 
-# All texts that are made for a line, masks among them.
+# All texts that are printed for a line, masks among them.
 event_bitmask_text__in_a_line() {
 	local zeroes=00000000,00000 got
 	fresh || return
@@ -190,7 +190,7 @@ filter_types_of() { # EVENT'S-DIR FILE-TO-FIRE
 	same "$got $(records | wc -l)" '3 6 6'
 }
 
-# Up to what size there are records, of 12 bytes and these.
+# The largest size of records, of 12 bytes and these.
 recorded() { # BYTES
 	echo >trace
 	echo "$1" >$DEBUG/big
@@ -222,8 +222,8 @@ event_perf_size__of_a_record() {
 	same "$(perf_samples 8 8176 8177 9000)" 'len=8 len=8176 '
 }
 
-# Until the kernel has random numbers, %p prints no address. In an idle guest that takes minutes,
-# so this says that there are enough: RNDADDTOENTCNT.
+# Until the kernel has random numbers, %p prints no address. In an idle guest that
+# takes minutes, so this adds entropy: RNDADDTOENTCNT.
 have_random_numbers() {
 	python3 -c 'import fcntl, struct; fcntl.ioctl(open("/dev/random", "wb"), 0x40045201, struct.pack("i", 256))'
 }
@@ -253,8 +253,8 @@ tp_printk() {
 	same "$(cat "$tmp/got")" "$(records)"
 }
 
-# A record that somebody made up is printed to the console as it is read: what it
-# says that it has, but has not, is not looked for.
+# An artificial record is printed to the console as it is read: what it says that
+# it has, but has not, is not looked for.
 tp_printk_injected() {
 	local switch=/proc/sys/kernel/tracepoint_printk
 	fresh || return
@@ -344,7 +344,7 @@ pair_first: left=1 right=2'
 }
 
 # A hit takes as long as a probe on it sleeps, 20 ms. (That counts ticks, which an
-# emulator makes up for in a burst when it was late: by the clock it can be 18.)
+# emulator delivers in a burst when it was late: by the clock it can be 18.)
 slept() {
 	local ms
 	ms=$(cat $DEBUG/sleep)
@@ -624,7 +624,7 @@ counted_in_nmi() {
 }
 
 # True if perf opens an event for the current task, with the records of the
-# event (1024) or without (0). The words behind run it as somebody else.
+# event (1024) or without (0). The words after it run it as another user.
 perf_open() { # EVENT PERIOD SAMPLE-TYPE [COMMAND...]
 	local id period=$2 type=$3
 	id=$(cat "$R/$1/id") || return
@@ -688,7 +688,7 @@ bpf_bare() {
 	bpf 'rawtracepoint:r_bare { @n[arg0] = count(); }' '@n\[3\]: 1' && ! grep -q '@n\[2\]' "$tmp/log"
 }
 
-# The names that "make UT=1" looks for are there of what is used.
+# The names that "make UT=1" looks for are those in use.
 used_only() {
 	local ko
 	ko=$(find "/usr/lib/modules/$(uname -r)" -name rust_event_test.ko) || return
@@ -708,7 +708,8 @@ unload_with_records() {
 	echo 1 >$R/enable
 	fire_rust 5
 	[ -n "$(records)" ] || return
-	# As for C: an event that is on does not keep the module, and the records go.
+	# As for C: an event that is on does not keep the module, and the records are
+	# removed.
 	unload || return
 	[ ! -d $R ] && same "$(grep -c r_ trace)" 0 || return
 	load && fresh && echo 1 >$R/enable && fire_rust 2 && records | grep -q 'hooked: n=1'
@@ -739,7 +740,7 @@ reload() {
 	fresh && unload && load
 }
 
-# It comes and goes while its events are fired, switched and read.
+# It is loaded and unloaded while its events are fired, switched and read.
 race_unload() { modprobe rust_event_test && sleep 0.1 && rmmod rust_event_test; }
 race_fire() { echo 100 >$DEBUG/fire; }
 race_switch() {
@@ -751,7 +752,7 @@ race_switch() {
 	return $rc
 }
 race_trace() { cat trace; }
-# Some of them may go meanwhile.
+# Some of them may be removed in between.
 race_formats() {
 	cat events/rust_probe/*/format
 	cat $R/*/format | grep '^print fmt: '
@@ -798,13 +799,13 @@ trigger_refused() {
 probes_of_modules() {
 	local rc=0
 	fresh || return
-	# Before there is the module there are no tracepoints.
+	# Before the module is loaded no tracepoints exist.
 	unload && ! modprobe rust_module_test 2>/dev/null && load && sample rust_module_test || return
 	same "$(cat /sys/kernel/debug/rust_module_test/probed)" '0 0' || rc=1
 	fire_rust 5
 	fire_c 3
 	same "$(cat /sys/kernel/debug/rust_module_test/probed)" '3 5' || rc=1
-	# It cannot go from under them.
+	# It cannot be unloaded while it is used.
 	! rmmod rust_event_test 2>/dev/null || rc=1
 	rmmod rust_module_test && fire_rust 5 && fire_c 3 && unload && [ $rc = 0 ]
 }
@@ -819,13 +820,14 @@ module_watch() {
 	sample rust_trace_event && rmmod rust_trace_event || rc=1
 	rmmod rust_module_test || rc=1
 	told $mark >"$tmp/told"
-	# Those that are there, one that comes and goes, and those that stay when the watch ends.
+	# The loaded ones, one that is loaded and unloaded, and those that stay when the
+	# watch ends.
 	same "$(sed 's/with [1-9][0-9]* trace/with some trace/' "$tmp/told")" \
 		'rust_event_test comes with some tracepoints, has r_pair_first
 rust_trace_event comes with some tracepoints, no r_pair_first
 rust_trace_event goes with some tracepoints, no r_pair_first
 rust_event_test goes with some tracepoints, has r_pair_first' || rc=1
-	# Nobody is told any more.
+	# The watch is not called any more.
 	sample rust_trace_event && rmmod rust_trace_event || rc=1
 	same "$(told $mark | wc -l)" 4 || rc=1
 	unload && [ $rc = 0 ]

@@ -42,7 +42,8 @@ if [ "${1:-}" = --formats ]; then
 	exit 0
 fi
 
-# The formats are those of C, byte for byte, as is that of the event itself where there is one.
+# The formats are those of C, byte for byte, as is that of the event itself if the
+# kernel has one.
 formats() {
 	local of option name wanted rc=0
 	load || return
@@ -135,7 +136,7 @@ perf_trace() {
 	local field
 	fresh && workload || return
 	# shellcheck disable=SC2046
-	# There are many switches: with PREEMPT_RT the thread of irq_work wakes perf.
+	# The switches are many: with PREEMPT_RT the thread of irq_work wakes perf.
 	perf trace --no-syscalls -m 8M -e "$(printf 'event_test_tree:%s,' $FIRED)event_test_tree:sched_switch" -a -o "$tmp/out" -- sh "$tmp/work" >"$tmp/log" 2>&1 || return
 	cat "$tmp/out" >>"$tmp/log"
 	for field in 'block_rq_complete(.*sector: 1000' 'net_dev_xmit(.*len: 61' 'drm_vblank_event(.*seq: 1' \
@@ -180,8 +181,8 @@ bpf() {
 	same "$(sed -n 's/^@rust\[/[/p' "$tmp/log" | unreaped | sort)" "$(sed -n 's/^@c\[/[/p' "$tmp/log" | unreaped | sort)" && grep -q '^@rust\[' "$tmp/log"
 }
 
-# An event that is off is one instruction that does nothing: there is no other in a function that
-# hits it, but for the frame of the function.
+# An event that is off is one instruction that does nothing: a function that hits it
+# has no other, but for the frame of the function.
 off_is_a_nop() {
 	local ko
 	[ "$(uname -m)" = x86_64 ] || skip 'it is about the instructions of x86_64' || return

@@ -304,7 +304,7 @@ TEST_F(dev, batch__unreadable)
 	ue_batch_add_u32(&end, index, 1);
 	ASSERT_EQ(hole, page_at(hole, PROT_NONE));
 	EXPECT_EQ(-EFAULT, ue_batch(self->fd, &end));
-	/* A record that ends at the hole, in a batch that claims to go on. */
+	/* A record that ends at the hole, in a batch that claims to continue. */
 	end = (struct ue_batch){ .buf = hole - 16 };
 	ue_batch_add_u32(&end, index, 1);
 	EXPECT_EQ(1, ue_batch_at(self->fd, end.buf, 4096));
@@ -342,7 +342,7 @@ TEST_F(dev, batch__absent_pages)
 	free(b.buf);
 }
 
-/* A record that nobody listens to counts, unless there are no others. */
+/* A record without a listener counts, unless the batch has no others. */
 TEST_F(dev, batch__nobody_listens)
 {
 	struct ue_batch b = batch_new();
@@ -401,7 +401,7 @@ static void nothing(int signal)
 TEST_F(dev, batch__signal)
 {
 	static const size_t size = 512 << 20;
-	/* Again and again, if it comes too soon. */
+	/* Again and again, if it arrives too soon. */
 	struct itimerval soon = { { 0, 20000 }, { 0, 20000 } }, off = {};
 	struct sigaction act = { .sa_handler = nothing, .sa_flags = SA_RESTART }, old;
 	struct ue_batch b;

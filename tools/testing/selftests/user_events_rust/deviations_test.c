@@ -200,7 +200,7 @@ TEST_F_TIMEOUT(dev, fork_in_sync__toggle_during_fork, 120)
 
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "fis u32 a"));
 	ASSERT_EQ(0, pthread_create(&t, NULL, toggle_once, &tog));
-	/* A network namespace of its own makes the fork last. */
+	/* A network namespace of its own prolongs the fork. */
 	start = ue_now();
 	pid = syscall(__NR_clone, CLONE_NEWNET | SIGCHLD, 0, 0, 0, 0);
 	if (!pid)
@@ -208,7 +208,7 @@ TEST_F_TIMEOUT(dev, fork_in_sync__toggle_during_fork, 120)
 	took = (ue_now() - start) / 1000;
 	ASSERT_LT(0, pid);
 	waitpid(pid, &status, 0);
-	/* One is enough; and if there is none it takes a while to be sure. */
+	/* One is enough; and without one it takes a while to be sure. */
 	for (int i = 0; i < 200 && !stale && ue_now() - start < 60000000000ull; i++) {
 		int pipes[2];
 		char c = 0;
@@ -375,7 +375,7 @@ TEST_F(dev, size_newline__no_part)
 	EXPECT_TRUE(ue_exists("sn4"));
 }
 
-/* same-text: a description means the event that was made of it. */
+/* same-text: a description means the event that was created from it. */
 
 TEST_F(dev, same_text__registered_twice)
 {
@@ -404,7 +404,7 @@ TEST_F(dev, ascii_blanks__no_match)
 	EXPECT_TRUE(ue_exists("ab2"));
 }
 
-/* array-suffix: nothing comes after the ] of an array. */
+/* array-suffix: nothing follows the ] of an array. */
 
 TEST_F(dev, array_suffix__rejected)
 {
@@ -502,7 +502,7 @@ TEST_F(dev, write_index_fault__nothing_registered)
 	EXPECT_EQ(-ENOENT, ue_write_u32(self->fd, 0, 1));
 	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "wif_next u32 a"));
 
-	/* The same for an event that is there, and that somebody listens to. */
+	/* The same for an existing event that has a listener. */
 	EXPECT_EQ(0, ue_enable("wif_next", true));
 	EXPECT_EQ(1, self->w[0]);
 	reg->enable_bit = 1;
@@ -559,7 +559,7 @@ TEST_F(dev, oversize_record__ftrace)
 
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "or1 u32 a"));
 	ASSERT_EQ(0, ue_enable("or1", true));
-	/* With a filter, which all of them pass, a record is first made elsewhere. */
+	/* With a filter, which all of them pass, a record is first assembled elsewhere. */
 	for (int filter = 0; filter < 2; filter++) {
 		int taken = 0, refused = 0;
 
@@ -639,7 +639,7 @@ TEST_F(dev, oversize_record__one_listener_takes_it)
 	free(raw);
 }
 
-/* oversize-record: memory that nobody could record is not read. */
+/* oversize-record: memory that no listener could record is not read. */
 TEST_F(dev, oversize_record__not_read)
 {
 	const size_t size = 64 << 20;
@@ -687,7 +687,7 @@ static bool wait_fault(int uffd)
 
 static char fill[UE_PAGE] __attribute__((aligned(UE_PAGE)));
 
-/* Makes a page present, with one letter all over. */
+/* Faults a page in, with one letter all over. */
 static int fill_page(int uffd, char *page, char letter)
 {
 	struct uffdio_copy copy = {
@@ -700,7 +700,7 @@ static int fill_page(int uffd, char *page, char letter)
 
 /*
  * The kernel sees to it that the whole payload is present, and copies it after
- * that. While it waits for the last page, one that it has seen goes away.
+ * that. While it waits for the last page, one that it has seen is removed.
  */
 static void *lose_a_page(void *arg)
 {
@@ -711,7 +711,7 @@ static void *lose_a_page(void *arg)
 	madvise(f->lose, UE_PAGE, MADV_DONTNEED);
 	if (fill_page(f->uffd, f->block, 'C'))
 		return NULL;
-	/* It comes back, with something else in it, for who asks again. */
+	/* It is faulted in again, with something else in it, for the reader that asks again. */
 	if (!wait_fault(f->uffd))
 		return NULL;
 	fill_page(f->uffd, f->lose, 'X');
@@ -784,7 +784,7 @@ static void lose_a_page_of(struct __test_metadata *_metadata, FIXTURE_DATA(dev) 
 		EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/instances/ue_aon/trace"), shown));
 	}
 	EXPECT_EQ(-ENOENT, ue_perf_next(&perf, raw, sizeof(raw)));
-	/* The helper waits still if nobody has asked. */
+	/* The helper waits still if no reader has asked. */
 	*(volatile char *)f.lose;
 	pthread_join(t, NULL);
 	ue_perf_close(&perf);
@@ -817,7 +817,7 @@ TEST_F(dev, position__pwrite)
 	EXPECT_EQ(3, ue_records("pos"));
 }
 
-/* zero-size-string: without a byte there is no NUL at the end. */
+/* zero-size-string: without a byte the text has no NUL at the end. */
 
 TEST_F(dev, zero_size_string__always_refused)
 {
@@ -852,7 +852,7 @@ TEST_F(dev, delete_all_formats__all_or_none)
 	unsigned int id = 0;
 	char *list;
 
-	/* The older one is in use, so that the newer one would go first. */
+	/* The older one is in use, so that the newer one would be removed first. */
 	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0,
 				  USER_EVENT_REG_MULTI_FORMAT | USER_EVENT_REG_PERSIST, "daf u32 a"));
 	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 1,
@@ -865,7 +865,7 @@ TEST_F(dev, delete_all_formats__all_or_none)
 	close(self->fd);
 	self->fd = ue_open();
 	for (int round = 0; round < 2; round++) {
-		/* Each of them in turn, for it is not said which comes first. */
+		/* Each of them in turn, for the order is not defined. */
 		const char *desc = round ? "daf u64 a" : "daf u32 a";
 
 		ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_MULTI_FORMAT, desc));
@@ -881,7 +881,7 @@ TEST_F(dev, delete_all_formats__all_or_none)
 	close(fd);
 }
 
-/* delete-unused: an event that nobody uses any more is not busy. */
+/* delete-unused: an unused event is not busy. */
 
 TEST_F(dev, delete_unused__right_after_the_last_close)
 {
@@ -904,8 +904,8 @@ TEST_F(dev, delete_unused__right_after_the_last_close)
 }
 
 /*
- * An event whose removal has failed once, after its last use, can be deleted as soon as what it
- * failed for is gone, and is removed if nobody does.
+ * An event whose removal has failed once, after its last use, can be deleted as soon as the
+ * cause of the failure is removed, and is removed if no process deletes it.
  */
 TEST_F(dev, delete_unused__after_a_failed_removal)
 {
@@ -964,7 +964,7 @@ TEST_F(dev, eprobe_busy__auto_delete)
 	self->fd = ue_open();
 	usleep(300000);
 	EXPECT_TRUE(ue_exists("eb2"));
-	/* It still works, for who comes back. */
+	/* It still works, for a task that registers again. */
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "eb2 u32 a"));
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/events/ueb/ep2/enable", "1"));
 	EXPECT_EQ(1, self->w[0]);
@@ -982,7 +982,7 @@ TEST_F(dev, eprobe_busy__auto_delete)
 	EXPECT_TRUE(ue_gone("eb2"));
 }
 
-/* persist-upgrade: who asks for a persistent event gets one. */
+/* persist-upgrade: a task that asks for a persistent event gets one. */
 
 TEST_F(dev, persist_upgrade__existing_event)
 {
@@ -1199,7 +1199,7 @@ TEST_F(dev, fault_warning__limited)
 	ASSERT_LE(0, before);
 	for (int i = 0; i < 60; i++) {
 		ASSERT_EQ(0, ue_enable("fw", i % 2 == 0));
-		/* The other word is written, and the attempt at this one made. */
+		/* The other word is written, and this one was tried. */
 		EXPECT_EQ(i % 2 == 0, self->w[0]);
 		usleep(10000);
 	}
@@ -1238,7 +1238,7 @@ TEST_F(dev, status_order__by_name)
 	EXPECT_EQ(32, lines);
 }
 
-/* stuck-memory: whoever waits for memory of its own holds up nobody else. */
+/* stuck-memory: a task that waits for memory of its own delays no other one. */
 
 /* Registers in a process of its own; the result, or -EAGAIN when it hangs. */
 static int register_elsewhere(const char *event)
@@ -1330,7 +1330,7 @@ static void stuck_case(struct __test_metadata *_metadata, int fd, volatile uint3
 	}
 	EXPECT_FALSE(s.done);
 
-	/* The page comes: all goes on. */
+	/* The page is faulted in: all continue. */
 	ASSERT_EQ(0, ioctl(s.uffd, UFFDIO_COPY, &copy));
 	pthread_join(t, NULL);
 	EXPECT_EQ(0, s.ret);
@@ -1352,8 +1352,8 @@ TEST_F(dev, stuck_memory__enable_word)
 }
 
 /*
- * The other registrations by the same file go on, and the index is stored when the bit is enabled.
- * An index that is not used in the end is given to the next event.
+ * The other registrations by the same file continue, and the index is stored when the bit is
+ * enabled. An index that is not used in the end is given to the next event.
  */
 
 struct stuck_reg {
@@ -1428,12 +1428,12 @@ TEST_F(dev, stuck_memory__same_file_without_the_page)
 }
 
 /*
- * More words whose pages do not come than a queue of the system runs work items at a time: those of
- * other processes are written, and the work of others goes on. An event without uses is removed by
- * a work item of the queue that C's schedule_work() uses.
+ * More words whose pages are not faulted in than a queue of the system runs work items at a time:
+ * those of other processes are written, and the work of others continues. An event without uses is
+ * removed by a work item of the queue that C's schedule_work() uses.
  *
  * Each wait takes a thread of the kernel, so not all are waited for at a time. Those of another
- * user are, and those of the same one when others have come to an end.
+ * user are, and those of the same one when others have finished.
  */
 
 #define STUCK_WORDS	1100
@@ -1444,7 +1444,7 @@ struct stuck_words {
 	volatile char is_stuck[STUCK_WORDS];
 };
 
-/* Has the page of a word of an event come by a userfaultfd. Returns that, or less than 0. */
+/* Registers a userfaultfd for the page of a word of an event. Returns that, or less than 0. */
 static int word_by_uffd(int fd, char *m, const char *desc, volatile int *ready)
 {
 	int uffd;
@@ -1476,7 +1476,7 @@ static int stuck_child(int fd, const int going[2], struct stuck_words *words, in
 	return 0;
 }
 
-/* A process of another user, which has its page come. */
+/* A process of another user, whose page is faulted in by it. */
 static int other_users_child(int fd, const int going[2], struct stuck_words *words)
 {
 	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = going[0] } };
@@ -1620,7 +1620,7 @@ TEST_F(dev, update_never_lost__more_words_than_are_listed)
 		SKIP(return, "no userfaultfd");
 	ASSERT_EQ(0, ue_enable("unl", true));
 	ASSERT_TRUE(wait_fault(uffd));
-	/* From now on all pages come. */
+	/* From now on all pages are faulted in. */
 	close(uffd);
 	EXPECT_TRUE(ue_poll(count_many(m) == MANY_WORDS)) {
 		TH_LOG("%d words are written", count_many(m));
@@ -1632,10 +1632,13 @@ TEST_F(dev, update_never_lost__more_words_than_are_listed)
 	munmap(m, size);
 }
 
-/* late-word-memory: what a killed process had stays until the page of its word comes. */
+/*
+ * late-word-memory: the memory of a killed process stays until the page of its word is
+ * faulted in.
+ */
 TEST_F(dev, late_word_memory__until_the_page_comes)
 {
-	/* Nobody can seal it while somebody can write to it. */
+	/* No process can seal it while another can write to it. */
 	int memfd = memfd_create("late", MFD_ALLOW_SEALING | MFD_CLOEXEC), pidfd, uffd, status;
 	volatile int *shared = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
 				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -1685,7 +1688,7 @@ TEST_F(dev, late_word_memory__until_the_page_comes)
 	munmap((void *)shared, UE_PAGE);
 }
 
-/* Events without a user are in the way of nobody, even if the work item has not come to them. */
+/* Events without a user conflict with no other, even if the work item has not visited them. */
 TEST_F(dev, unused_events__make_way)
 {
 	const char *max = "/proc/sys/kernel/user_events_max";

@@ -34,10 +34,10 @@ static int first_value(const char *desc, int flags, uint32_t value)
 	ret = ue_reg_flags(fd, w, 3, flags, desc);
 	if (!ret)
 		ret = *w == 1 << 3 ? ue_write_u32(fd, 0, value) : 0;
-	/* Disabled meanwhile, by another thread. */
+	/* Disabled during that time, by another thread. */
 	if (ret == -EBADF)
 		ret = 0;
-	/* The bit is the address space's, so it does not go with the file. */
+	/* The bit is the address space's, so it is not removed with the file. */
 	ue_unreg(fd, w, 3);
 	close(fd);
 	munmap((void *)w, UE_PAGE);
@@ -205,7 +205,7 @@ TEST_F(dev, set_user_event__triggers)
 		     ue_slurp(SET));
 	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/error_log"), "hist:user_events:early_other"));
 
-	/* Nothing was added to that one, so there is nothing to remove. */
+	/* Nothing was added to that one, so nothing has to be removed. */
 	EXPECT_EQ(0, ue_put(SET, "!early_* hist:keys=a"));
 	EXPECT_STREQ("", ue_slurp(SET));
 	EXPECT_EQ(0, self->w[0]);
@@ -220,7 +220,7 @@ static int triggers_of(const char *event)
 	return ue_count(text, "\n") - ue_count(text, "#");
 }
 
-/* A trigger that is in the way is a failure, and stays when the line that failed goes. */
+/* A trigger that conflicts is a failure, and stays when the line that failed is removed. */
 TEST_F(dev, set_user_event__same_kind)
 {
 	static const char off[] = "traceoff:unlimited if a == 3\n";
@@ -428,7 +428,7 @@ TEST_F(dev, set_user_event__bound)
 	EXPECT_TRUE(ue_gone("early_none"));
 	ASSERT_EQ(0, ue_put(kept, "4096"));
 
-	/* Kept ones make way if there are as many events as there may be. */
+	/* Kept ones are removed if as many events exist as allowed. */
 	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 12\n")));
 	ASSERT_EQ(0, ue_put(max, "15"));
 	for (int i = 0; i < 10; i++) {
@@ -502,7 +502,7 @@ TEST_F(dev, set_user_event__bound_lowered)
 	ASSERT_EQ(0, ue_put(kept, "4096"));
 }
 
-/* Kept events that somebody listens to since are passed over, until that ends. */
+/* Kept events that have a listener since are passed over, until that ends. */
 TEST_F(dev, set_user_event__bound_passes_over)
 {
 	const char *kept = "/proc/sys/kernel/user_events_kept_max";
@@ -525,7 +525,7 @@ TEST_F(dev, set_user_event__bound_passes_over)
 		snprintf(desc, sizeof(desc), "early_%d", i);
 		EXPECT_TRUE(enabled(desc)) TH_LOG("%s", desc);
 	}
-	/* The oldest of them is the first that goes then. */
+	/* The oldest of them is the first that is removed then. */
 	for (int i = 0; i < 3; i++) {
 		ASSERT_EQ(0, ue_trunc(ue_path(UE_EVENTS "/early_%d/trigger", i)));
 	}
@@ -588,7 +588,7 @@ TEST_F(dev, set_user_event__error_log)
 	EXPECT_EQ(1, ue_count(ue_slurp(log), "Command: hist:keys=again"));
 }
 
-/* The table of a histogram is charged to the task that has it made. */
+/* The table of a histogram is charged to the task that causes its creation. */
 TEST_F(dev, set_user_event__charged)
 {
 	const char *dir = "/tmp/early-cgroup", *group = "/tmp/early-cgroup/early";
@@ -612,11 +612,11 @@ TEST_F(dev, set_user_event__charged)
 	}
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	/* The process is gone, its event is kept. */
+	/* The process has exited, its event is kept. */
 	after = atol(ue_slurp(ue_path("%s/memory.current", group)));
 	EXPECT_TRUE(ue_exists("early"));
 	EXPECT_LT(131072 * 2 * 8, after - before);
-	/* And goes with its event. */
+	/* And is removed with its event. */
 	ASSERT_EQ(0, ue_trunc(SET));
 	EXPECT_TRUE(ue_gone("early"));
 	EXPECT_TRUE(ue_poll(atol(ue_slurp(ue_path("%s/memory.current", group))) <
@@ -641,7 +641,7 @@ TEST_F(dev, set_user_event__instances)
 	EXPECT_EQ(0, ue_records("early"));
 	EXPECT_FALSE(enabled("early"));
 
-	/* An open file keeps the instance; without one, its lines go with it. */
+	/* An open file keeps the instance; without one, its lines are removed with it. */
 	fd = open(INSTANCE_SET, O_RDONLY);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-EBUSY, ue_err(rmdir(INSTANCE)));
@@ -730,7 +730,7 @@ TEST_F_TIMEOUT(dev, set_user_event__thousand_programs, 280)
 	EXPECT_STREQ("early_*\n", ue_slurp(SET));
 }
 
-/* Registrations beside lines, and instances, that come and go. */
+/* Registrations beside lines, and instances, that are created and removed. */
 
 static volatile bool stop;
 
@@ -841,7 +841,7 @@ TEST_F_TIMEOUT(dev, set_user_event__failed_allocations, 280)
 	close(nth);
 }
 
-/* status-poll: pollers of user_events_status are told of events that come and go. */
+/* status-poll: pollers of user_events_status are told of events that are created and removed. */
 
 static int poll_status(int fd, int ms)
 {
@@ -926,7 +926,7 @@ TEST_F(dev, status_poll__wakes)
 	EXPECT_LT(100000000ull, ue_now() - start);
 	pthread_join(thread, &ret);
 	EXPECT_EQ(NULL, ret);
-	/* And when it goes. */
+	/* And when it is removed. */
 	ASSERT_TRUE(ue_gone("early_late"));
 	read_status(fd, "");
 	EXPECT_EQ(0, epoll_wait(ep, &ev, 1, 0));

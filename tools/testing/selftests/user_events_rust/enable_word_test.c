@@ -16,8 +16,8 @@
 UE_FIXTURE(dev)
 
 /*
- * late-word: whoever switches an event does not wait for a process that holds
- * its mmap_lock. The word is written soon after.
+ * late-word: a task that switches an event does not wait for a process that
+ * holds its mmap_lock. The word is written soon after.
  */
 
 struct holder {
@@ -79,7 +79,7 @@ TEST_F(dev, late_word__busy_mmap_lock)
 	EXPECT_GT(limit, shortest);
 	munmap(h.m, h.len);
 
-	/* Nobody is in the way any more: at once again. */
+	/* No task holds the lock any more: at once again. */
 	ASSERT_EQ(0, ue_enable("lw", true));
 	EXPECT_EQ(1, self->w[0]);
 	ASSERT_EQ(0, ue_enable("lw", false));
@@ -120,7 +120,7 @@ TEST_F(dev, copied_word__since_a_fork)
 	EXPECT_GT(3, late) TH_LOG("%d words were late", late);
 }
 
-/* unchanged-words: a further listener, or one that goes, has no word written. */
+/* unchanged-words: a further listener, or one that is detached, has no word written. */
 TEST_F(dev, unchanged_words__second_listener)
 {
 	const char *enable = UE_TRACEFS "/instances/ue_uw/events/user_events/uw/enable";
@@ -145,7 +145,7 @@ TEST_F(dev, unchanged_words__second_listener)
 	EXPECT_EQ(0, rmdir(UE_TRACEFS "/instances/ue_uw"));
 }
 
-/* stuck-memory: nobody waits for who holds the lock of the folio of a word. */
+/* stuck-memory: no task waits for the holder of the lock of the folio of a word. */
 TEST_F(dev, stuck_memory__locked_folio)
 {
 	volatile uint32_t *w = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -186,7 +186,7 @@ TEST_F(dev, stuck_memory__locked_folio)
 	EXPECT_TRUE(ended) {
 		TH_LOG("enable or dynamic_events hang");
 	}
-	/* Nor does the process itself, which maps memory meanwhile. */
+	/* Nor does the process itself, which maps memory during that time. */
 	munmap(mmap(NULL, UE_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), UE_PAGE);
 	close(go[1]);
 	close(go[0]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation on the way of each operation fails once: the operation
- * fails with ENOMEM or goes through, nothing is left half done, and the next
- * one works. Leaks are for kmemleak to find.
+ * Every allocation on the way of each operation fails once: the operation fails
+ * with ENOMEM or succeeds, nothing is left half done, and the next one works.
+ * Leaks are for kmemleak to find.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -61,7 +61,7 @@ static void sweep_register(struct __test_metadata *_metadata, volatile uint32_t 
 			ASSERT_EQ(-ENOENT, ue_unreg(own, &w[0], 0)) TH_LOG("n %d", n);
 		} else {
 			done++;
-			/* Tracing makes do without a directory if it has to. */
+			/* Tracing works without a directory if it has to. */
 			if (!(flags & USER_EVENT_REG_MULTI_FORMAT) && ue_exists(name)) {
 				ASSERT_EQ(0, ue_enable(name, true));
 				ASSERT_EQ(1, w[0]);
@@ -205,7 +205,7 @@ TEST_F_TIMEOUT(fail, dynamic_events, 280)
 		hits += fault_done(nth);
 		ASSERT_TRUE(ret == 0 || ret == -ENOMEM) TH_LOG("n %d: %d", n, ret);
 		ASSERT_EQ(ret == 0, *ue_status("f_dyn") != 0);
-		/* Tracing in C makes do without a directory if it has to. */
+		/* Tracing in C works without a directory if it has to. */
 		if (ue_is_rust()) {
 			ASSERT_EQ(ret == 0, ue_exists("f_dyn")) TH_LOG("n %d", n);
 		}
@@ -271,7 +271,7 @@ static int logged(const char *what)
 
 /*
  * The worker that removes an event after its last use has no memory for that. The event can be
- * deleted, and is removed later if nobody deletes it.
+ * deleted, and is removed later if no process deletes it.
  */
 TEST_F_TIMEOUT(dev, delete_unused__no_memory_in_the_worker, 280)
 {
@@ -334,7 +334,7 @@ TEST_F_TIMEOUT(fail, status, 60)
 	EXPECT_LT(0, hits);
 }
 
-/* fork-enomem: a child has its bits, or there is no child. */
+/* fork-enomem: a child has its bits, or the fork fails. */
 
 TEST_F_TIMEOUT(dev, fork_enomem__bits_or_no_child, 280)
 {
@@ -376,7 +376,7 @@ TEST_F_TIMEOUT(dev, fork_enomem__bits_or_no_child, 280)
 /*
  * Unregistering does not fail for want of memory, in a child that shares its bits either: a program
  * that was refused could not use the memory of the word for something else. If the page of the word
- * does not come it is EFAULT, and the bit is gone.
+ * cannot be faulted in it is EFAULT, and the bit is removed.
  */
 
 TEST_F_TIMEOUT(fail, unregister_in_a_child, 280)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Makes the n-th allocation of the calling thread fail. */
+/* Lets the n-th allocation of the calling thread fail. */
 #ifndef _USER_EVENTS_RUST_FAULT_H
 #define _USER_EVENTS_RUST_FAULT_H
 
-/* kselftest_harness.h comes before this. */
+/* kselftest_harness.h must be included before this. */
 #include "ue.h"
 
 #define FAULT_DEBUGFS "/sys/kernel/debug"
@@ -38,7 +38,7 @@ static inline void fault_arm(int fd, int n)
 {
 	char buf[16];
 
-	/* Opened before, so that the write itself is all that comes first. */
+	/* Opened before, so that the write itself is the first operation. */
 	if (pwrite(fd, buf, snprintf(buf, sizeof(buf), "%d", n), 0) < 0)
 		abort();
 }
@@ -56,7 +56,7 @@ static inline bool fault_hit(int fd)
 
 /*
  * Enabling the first event of all also starts the recording of command names,
- * which is not undone right if there is no memory for it: another event that is
+ * which is not rolled back right if an allocation fails: another event that is
  * enabled before keeps that out of it.
  */
 static inline int fault_keep_cmdlines(int fd, const volatile void *word)
@@ -83,7 +83,7 @@ static inline bool fault_more(struct __test_metadata *_metadata, bool hit, int n
 	return n < max;
 }
 
-/* A sweep ends when an operation goes through with nothing left to fail. */
+/* A sweep ends when an operation succeeds with nothing left to fail. */
 #define fault_sweep(fd, n, max)							\
 	for (int n = 1, __hit = 1; fault_more(_metadata, __hit, n, max); n++)
 #define fault_done(fd)		(__hit = fault_hit(fd))

@@ -174,7 +174,7 @@ TEST_F(user, registration_is_validated)
 			.name_args = (uintptr_t)c->name, .write_index = 0x1234,
 		};
 		EXPECT_EQ(c->ret, ue_err(ioctl(self->fd, DIAG_IOCSREG, &arg))) TH_LOG("%s", c->what);
-		/* A failure leaves the output alone, and nothing behind. */
+		/* A failure leaves the output alone, and no event. */
 		EXPECT_EQ(0x1234, arg.reg.write_index) TH_LOG("%s", c->what);
 	}
 	EXPECT_FALSE(ue_exists("checked"));
@@ -286,7 +286,7 @@ TEST_F(user, event_names)
 	EXPECT_STREQ("", ue_format_fields("name_none"));
 }
 
-/* Whatever a name is made of, all files show it as it is and find it again. */
+/* All files show any name as it is and find it again. */
 TEST_F(user, unusual_event_names)
 {
 	static const char * const names[] = {
@@ -323,7 +323,7 @@ TEST_F(user, unusual_event_names)
 
 		snprintf(text, sizeof(text), "u:%s u32 a\n", name);
 		EXPECT_EQ(1, ue_count(ue_slurp(UE_DYN), text)) TH_LOG("[%s]", name);
-		/* The same text makes it, but for what follows a #, which is a comment. */
+		/* The same text creates it, but for what follows a #, which is a comment. */
 		if (strchr(name, '#'))
 			continue;
 		EXPECT_EQ(0, ue_put(UE_DYN, text)) TH_LOG("[%s]", name);
@@ -334,7 +334,7 @@ TEST_F(user, unusual_event_names)
 	self->fd = ue_open();
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		int ret = ue_del_wait(self->fd, names[i]);
-		/* C does not make an existing event persistent, so it is removed: persist-upgrade. */
+		/* C does not upgrade an existing event, so it is removed: persist-upgrade. */
 		bool goes_itself = !ue_is_rust() || strchr(names[i], '#');
 
 		EXPECT_TRUE(ret == 0 || (goes_itself && ret == -ENOENT)) TH_LOG("[%s] %d", names[i], ret);
@@ -625,7 +625,7 @@ TEST_F(user, errors_in_order)
 	EXPECT_EQ(-EINVAL, ue_write(self->fd, INT_MIN, &rec, 0));
 	EXPECT_EQ(-ENOENT, ue_write(self->fd, 1, &rec, 0));
 	EXPECT_EQ(-ENOENT, ue_write(self->fd, INT_MAX, &rec, 8));
-	/* The size comes before the question of a listener. */
+	/* The size is checked before the listeners. */
 	EXPECT_EQ(-EINVAL, ue_write(self->fd, 0, &rec, 7));
 	EXPECT_EQ(-EBADF, ue_write(self->fd, 0, &rec, 8));
 	EXPECT_EQ(-EBADF, ue_writev(self->fd, 0, &rec, 8));
@@ -801,7 +801,7 @@ TEST_F(user, page_that_is_not_there)
 
 TEST_F(user, file_travels)
 {
-	/* Whoever holds the file may write: another process, a copy. */
+	/* Any holder of the file may write: another process, a copy. */
 	int copy, status;
 	pid_t pid;
 
@@ -1052,7 +1052,7 @@ TEST_F(user, auto_delete)
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	EXPECT_TRUE(ue_gone("unused"));
 
-	/* Taken up again before it is gone. */
+	/* Registered again before it is removed. */
 	for (int i = 0; i < 50; i++) {
 		int fd = ue_open();
 
@@ -1202,7 +1202,7 @@ TEST_F(user, enable_bits_after_fork)
 	EXPECT_EQ(0, ue_enable("forked", false));
 	EXPECT_TRUE(ue_poll(self->w[0] == 0));
 
-	/* Both see a change that neither of them makes. */
+	/* Both see a change that another task caused. */
 	pid = fork();
 	if (!pid) {
 		while (!self->w[0])
@@ -1492,7 +1492,7 @@ static int perf_unprivileged(int fd, volatile uint32_t *w, const char *event)
 		if (ret < 0) {
 			if (strcmp(event, ue_status(event)) || *w)
 				_exit(254);
-			/* Nobody listens. */
+			/* The event has no listener. */
 			if (ue_write_u32(fd, 0, 5) != -EBADF)
 				_exit(251);
 			_exit(-ret);
@@ -1626,7 +1626,7 @@ TEST_F(user, index_belongs_to_the_open_file)
 
 /*
  * Triggers of two instances run in the order in which the instances listen, whatever the length of
- * the record. Each makes a synthetic event.
+ * the record. Each generates a synthetic event.
  */
 
 #define ORDER_TRIGGER(made)	"hist:keys=value:mark=value:onmax($mark).trace(" made ",$mark)"

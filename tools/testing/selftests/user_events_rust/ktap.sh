@@ -30,9 +30,9 @@ all_worked() { # FUNCTION...
 	for f; do [ -e "$tmp/worked-$f" ] || return; done
 }
 
-# Runs functions in the background, again and again, for some seconds. Each has to do
-# what it is for once at least, for which there is a minute more: all of them may fail
-# at times, as the others are in the way, but one that always fails takes part in no
+# Runs functions in the background, again and again, for some seconds. Each has to
+# succeed once at least, for which it has a minute more: all of them may fail at
+# times, as the others are in the way, but one that always fails takes part in no
 # race.
 race() { # SECONDS FUNCTION...
 	local f end=$((SECONDS + $1)) pids=() rc=0
@@ -56,7 +56,7 @@ race() { # SECONDS FUNCTION...
 	return $rc
 }
 
-# Gives a test up: skip "why" || return.
+# Aborts a test: skip "why" || return.
 skip() {
 	skipped=$*
 	return 4
@@ -76,7 +76,7 @@ ktap_arguments() {
 }
 ktap_arguments "$@"
 
-# Runs functions; "function:program" is skipped where there is no such program.
+# Runs functions; "function:program" is skipped if the program does not exist.
 # dev_ROW__WHAT shows row ROW of deviations.rst, and is called dev.ROW__WHAT.
 run_tests() {
 	local t n=0 need failed=0 rc wanted=()

@@ -109,7 +109,7 @@ static long write_dotnet(int fd, int index, int locations, const char *extension
 	uint32_t extension_len = strlen(extension), payload_len = strlen(payload);
 	uint8_t version = 1;
 	uint16_t event_id = 80;
-	/* From behind the location: the other locations, and the data before. */
+	/* After the location: the other locations, and the data before. */
 	uint32_t at[3] = {
 		extension_len << 16 | (locations - 1) * 4,
 		payload_len << 16 | ((locations - 2) * 4 + extension_len),

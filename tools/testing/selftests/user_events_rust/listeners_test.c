@@ -13,8 +13,8 @@ UE_FIXTURE(dev)
 
 /*
  * perf-last: a trigger runs when the record of the trace instance is committed.
- * It makes a synthetic event, and perf writes the records of both events to one
- * buffer: the order there is the order of the commit and of perf.
+ * It generates a synthetic event, and perf writes the records of both events to
+ * one buffer: their order is the order of the commit and of perf.
  */
 
 #define MADE	"pl_made"
@@ -147,7 +147,7 @@ TEST_F(dev, foreign_probes__not_called)
 	EXPECT_EQ(1, ue_records("fp"));
 	EXPECT_EQ(0, calls());
 
-	/* It alone is nobody: the bit is clear, and a write says that nothing was recorded. */
+	/* Alone it is no listener: the bit is clear, and a write says that nothing was recorded. */
 	EXPECT_EQ(0, ue_enable("fp", false));
 	EXPECT_STREQ("fp # Used by other", ue_status("fp"));
 	EXPECT_EQ(0, self->w[0]);
@@ -172,7 +172,7 @@ TEST_F(dev, foreign_probes__not_called)
 		return;
 	}
 
-	/* The event stays while somebody is attached, and all is as before after that. */
+	/* The event stays while a probe is attached, and all is as before after that. */
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();

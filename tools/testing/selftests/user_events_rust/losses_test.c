@@ -126,7 +126,8 @@ static int ring_open(struct ring *r, const char *event, int pid, int cpu, int pa
 
 /*
  * Returns the length of the next sample, which is copied to @out, of 64 KiB, without
- * its header; -ENOENT if there is none, -EBADMSG for something that is no record.
+ * its header; -ENOENT if the buffer is empty, -EBADMSG for something that is no
+ * record.
  */
 static int ring_next(struct ring *r, unsigned char *out)
 {
@@ -163,7 +164,7 @@ static int ring_next(struct ring *r, unsigned char *out)
 	return -ENOENT;
 }
 
-/* As many samples as there are. */
+/* As many samples as the buffer has. */
 static long ring_drain(struct ring *r)
 {
 	unsigned char *out = malloc(65536);
@@ -365,7 +366,7 @@ TEST_F_TIMEOUT(dev, losses__ftrace, 600)
 	EXPECT_EQ(n, c.written);
 	EXPECT_EQ(n, c.ftrace);
 	EXPECT_EQ(0, ftrace_lost(&c) + c.failed + c.perf + perf_lost(&c));
-	/* Of a sub-buffer of the usual size there are some that are too long. */
+	/* Of a sub-buffer of the usual size some are too long. */
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/events/user_events/lo_ftrace/enable", "0"));
 	ASSERT_EQ(0, ue_enable("lo_ftrace", true));
 	for (int i = 0; i < n; i++) {
@@ -752,7 +753,7 @@ TEST_F(dev, losses__ftrace_off)
 		EXPECT_EQ(c.ftrace_off, ftrace_lost(&c));
 		EXPECT_EQ(i + 1, ue_records("lo_off"));
 	}
-	/* A long record, which is put together in the buffer of the first listener. */
+	/* A long record, which is assembled in the buffer of the first listener. */
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/tracing_on", "0"));
 	for (int k = 0; k < 10; k++) {
 		char payload[1000] = { 1 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One case for each defect of user_events that was found and fixed upstream,
- * so that it does not come back.
+ * One case for each defect of user_events that was found and fixed upstream, to
+ * detect regressions.
  *
- * The races run for a second or two here. UE_SECONDS makes that more, for a
+ * The races run for a second or two here. UE_SECONDS increases that, for a
  * kernel with sanitizers, where a hit is sure to be seen.
  */
 #define _GNU_SOURCE
@@ -33,7 +33,7 @@ static bool go_on(uint64_t end, bool all_took_part)
 	return now < end || (!all_took_part && now < end + 15 * 1000000000ull);
 }
 
-/* Unreclaimable slab memory, in KiB: what a leak makes grow. */
+/* Unreclaimable slab memory, in KiB: memory that a leak increases. */
 static long slab_kib(void)
 {
 	glob_t caches;
@@ -95,7 +95,7 @@ TEST_F(past, unregister_against_fork)
 	pthread_t t;
 	pid_t pid;
 
-	/* Others around it, so that there is something to walk over. */
+	/* Others around it, so that a list has to be walked. */
 	for (int i = 1; i < 32; i++)
 		ASSERT_EQ(0, ue_reg(self->fd, self->w, i, "other u32 a"));
 	ASSERT_EQ(0, pthread_create(&t, NULL, register_loop, &s));
@@ -166,7 +166,7 @@ TEST_F(past, failed_fork_leaves_the_parent_alone)
 	close(fd);
 }
 
-/* print_fmt leaked when the registration failed after it was made. */
+/* print_fmt leaked when the registration failed after its allocation. */
 TEST_F(past, failed_registration_leaks_nothing)
 {
 	char desc[512];
@@ -218,7 +218,7 @@ TEST_F(past, blank_after_semicolon)
 	}
 }
 
-/* A write that nobody listened to looked like a success. */
+/* A write without a listener looked like a success. */
 TEST_F(past, write_without_listener)
 {
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "unheard u32 a"));
@@ -311,7 +311,7 @@ static void *status_loop(void *arg)
 	return NULL;
 }
 
-/* dynamic_events, the ioctls and user_events_status went for the same lists. */
+/* dynamic_events, the ioctls and user_events_status raced for the same lists. */
 TEST_F(past, dynamic_events_against_ioctls)
 {
 	struct storm s = { self->fd, self->w, "listed u32 a" }, readers = { };
@@ -478,7 +478,7 @@ static void *unmap_loop(void *arg)
 	return NULL;
 }
 
-/* The words of a page that may be gone: it is in order that they cannot be written. */
+/* The words of a page that may be unmapped: it is in order that they cannot be written. */
 static void *register_on_page_loop(void *arg)
 {
 	struct storm *s = arg;
@@ -520,8 +520,8 @@ static long kworker_ticks(void)
 }
 
 /*
- * A page that keeps going away kept a worker busy for ever. The same worker frees
- * what is unregistered meanwhile, while others look for it.
+ * A page that is unmapped again and again kept a worker busy for ever. The same
+ * worker frees what is unregistered in between, while others look for it.
  */
 TEST_F(past, page_that_keeps_going_away)
 {
@@ -547,7 +547,7 @@ TEST_F(past, page_that_keeps_going_away)
 	EXPECT_EQ(0, users.bad);
 	EXPECT_LT(1, toggles);
 
-	/* Gone for good: it is tried and given up. */
+	/* Unmapped permanently: it is tried and given up. */
 	ASSERT_EQ(0, munmap((void *)s.w, UE_PAGE));
 	for (int i = 0; i < 10; i++) {
 		ASSERT_EQ(0, ue_enable("unmapped", i % 2 == 0));
@@ -657,7 +657,7 @@ TEST_F(past, failed_enabling_is_undone)
 	}
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/options/record-cmd", "1"));
 	EXPECT_LT(0, hits);
-	/* No reference is left: it goes with its users. */
+	/* No reference is left: it is removed with its users. */
 	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();

@@ -5,10 +5,10 @@
  * usage: soak [SECONDS]	(default 60)
  *
  * Two threads write records of one event, which an instance records and counts in a
- * histogram. Other processes register, fork, exit and are killed with bits
- * of that event; the top instance switches it, sets, clears and removes histograms
- * of it; perf opens it; instances come and go; a reader takes the records out. CPU 1 goes
- * offline and comes back. Two processes write pairs of records, for each of which a
+ * histogram. Other processes register, fork, exit and are killed with bits of that event;
+ * the top instance switches it, sets, clears and removes histograms of it; perf opens it;
+ * instances are created and removed; a reader takes the records out. CPU 1 is taken
+ * offline and online again. Two processes write pairs of records, for each of which a
  * histogram of another instance writes a record of a synthetic event.
  *
  * It fails unless the histogram has counted each record that was written, in its total
@@ -375,7 +375,7 @@ static int soak(int seconds)
 	bad |= pairs_check();
 	if (!access(CPU1, F_OK))
 		bad |= same("CPU 1 is online", atoi(ue_slurp(CPU1)), 1);
-	/* All of it goes. */
+	/* All of it is removed. */
 	bad |= pairs_remove(fd);
 	ue_trunc(UE_EVENTS "/soak/trigger");
 	ue_enable("soak", false);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Everything at once, for a kernel that looks for races: processes that
- * register, fork, exec, exit and are killed, memory that comes and goes, events
- * that are switched, made and deleted, records that are written and read.
+ * register, fork, exec, exit and are killed, memory that is mapped and
+ * unmapped, events that are switched, created and deleted, records that are
+ * written and read.
  *
  * usage: storm [SECONDS]
  *
  * One event stays registered, and some write it that are not killed: the number of
  * its records in user_events_losses is how many they wrote.
  *
- * At the end all of it is gone, what is left works, and each kind of operation has
- * succeeded at least once.
+ * At the end all of it is removed, what is left works, and each kind of operation
+ * has succeeded at least once.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -22,7 +23,7 @@
 #include "batch.h"
 #include "storm.h"
 
-/* Those that programs register, and with the one that is only made and deleted. */
+/* Those that programs register, and with the one that is only created and deleted. */
 #define EVENTS	4
 #define ALL	5
 
@@ -198,7 +199,7 @@ again:
 			execl(self, self, "--exec", NULL);
 			_exit(1);
 		}
-		/* The threads stay behind: it makes some of its own. */
+		/* The threads stay: it starts some of its own. */
 		seed *= 31;
 		depth++;
 		goto again;
@@ -249,7 +250,7 @@ static unsigned int made(unsigned int r)
 	return r & 8 ? ALL - 1 : (r >> 8) % ALL;
 }
 
-/* Makes and deletes events by all ways, and looks at what there is. */
+/* Creates and deletes events by all ways, and looks at the existing ones. */
 static void dynamic(unsigned int seed)
 {
 	int fd = ue_open();

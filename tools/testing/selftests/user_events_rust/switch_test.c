@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Switching an event while processes come and go that share its enable bits.
+ * Switching an event while processes are created and exit that share its enable
+ * bits.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -13,7 +14,7 @@
 
 /* More bits than a set that the task itself takes apart when it exits. */
 #define BITS 1000
-/* So many that a switch that follows them all is not done when there are as many. */
+/* So many that a switch that follows them all is not done when as many exist. */
 #define CHILDREN 600
 
 UE_FIXTURE(switched)
@@ -132,7 +133,7 @@ TEST_F(switched, children_share_the_pages_of_their_words)
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:shared u32 a"));
 	for (int i = 0; i < BITS; i++)
 		ASSERT_EQ(0, ue_reg(self->fd, (void *)(pages + i * UE_PAGE), 0, "shared u32 a"));
-	/* A process whose many words make each switch take a while. */
+	/* A process whose many words prolong each switch. */
 	switcher = fork();
 	if (!switcher) {
 		int fd = ue_open();

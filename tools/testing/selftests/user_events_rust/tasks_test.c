@@ -22,7 +22,7 @@ UE_FIXTURE(tasks)
 struct talk {
 	int fd;
 	volatile uint32_t *w;
-	/* The step that the parent, and the child, have come to; or an error. */
+	/* The step that the parent, and the child, have reached; or an error. */
 	int parent, child;
 };
 
@@ -81,7 +81,7 @@ TEST_F(tasks, clone_vm_bits_are_shared)
 	EXPECT_EQ(0, ue_enable("tasks", true));
 	EXPECT_EQ(1, self->w[0]);
 
-	/* The process that registered it goes, and takes nothing away. */
+	/* The process that registered it exits, and takes nothing away. */
 	say(&talk->parent, 1);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
@@ -140,7 +140,7 @@ TEST_F(tasks, clone_vm_the_one_that_registered_exits_first)
 		TH_LOG("the child: %d", talk->child);
 	}
 
-	/* With the last task of the address space its bits go. */
+	/* With the last task of the address space its bits are removed. */
 	EXPECT_EQ(0, ue_enable("tasks", false));
 	EXPECT_TRUE(ue_exists("tasks"));
 	say(&talk->parent, 2);

@@ -3,7 +3,7 @@
  * Machines in trouble: no memory left in a cgroup or at all, processes killed for
  * memory, CPUs that leave, many processes, many events, programs without privileges.
  *
- * Each case says what defect makes it fail.
+ * Each case says which defect it detects.
  */
 #define _GNU_SOURCE
 #include <grp.h>
@@ -81,7 +81,7 @@ static int run_limited(struct limited *out, volatile uint32_t *w, volatile bool 
 	static char limit[32];
 	int fd;
 
-	/* Nobody in the cgroup can be killed: a charge over the limit fails. */
+	/* No process in the cgroup can be killed: a charge over the limit fails. */
 	if (ue_put("/proc/self/oom_score_adj", "-1000") || ue_put(OURS "/cgroup.procs", "0"))
 		return 1;
 	fd = ue_open();
@@ -106,7 +106,7 @@ static int run_limited(struct limited *out, volatile uint32_t *w, volatile bool 
 		return 4;
 	if (!ue_poll(__atomic_load_n(&out->lifted, __ATOMIC_ACQUIRE)))
 		return 6;
-	/* It works again as soon as there is memory. */
+	/* It works again as soon as memory is available. */
 	for (; out->registered < BITS; out->registered++) {
 		if (ue_reg(fd, &w[out->registered], 0, "trouble_mem u32 a"))
 			return 7;
@@ -183,7 +183,10 @@ static pid_t start_unregister(int fd, volatile uint32_t *w, volatile int *step)
 	return pid > 0 && ue_poll(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE)) ? pid : -1;
 }
 
-/* Fails if unregistering a bit that is shared with the parent needs memory that there is not. */
+/*
+ * Fails if unregistering a bit that is shared with the parent needs memory that is not
+ * available.
+ */
 TEST_F_TIMEOUT(trouble, unregister_in_a_cgroup_at_its_limit, 240)
 {
 	volatile int *step = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
@@ -211,7 +214,7 @@ TEST_F_TIMEOUT(trouble, unregister_in_a_cgroup_at_its_limit, 240)
 
 /*
  * Fails if a process that is slowed down, as its cgroup has more memory than it should, holds a
- * lock meanwhile that a switch, or the work item that writes its words, takes.
+ * lock at that time that a switch, or the work item that writes its words, takes.
  */
 TEST_F_TIMEOUT(trouble, words_of_a_cgroup_above_memory_high, 240)
 {
@@ -241,7 +244,7 @@ TEST_F_TIMEOUT(trouble, words_of_a_cgroup_above_memory_high, 240)
 	ASSERT_TRUE(ue_poll(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE)));
 	ASSERT_EQ(0, ue_put(OURS "/memory.high", "1048576"));
 	__atomic_store_n(&step[1], 1, __ATOMIC_RELEASE);
-	/* The copy of the bits is being made, slowly. */
+	/* The bits are being copied, slowly. */
 	usleep(500000);
 	EXPECT_EQ(1, __atomic_load_n(&step[0], __ATOMIC_ACQUIRE));
 	began = ue_now();
@@ -261,13 +264,16 @@ TEST_F_TIMEOUT(trouble, words_of_a_cgroup_above_memory_high, 240)
 #define LARGE_BYTES	(24 << 20)
 #define LINES		32
 
-/* Enters the cgroup, with LARGE_BYTES of memory. If @full, at the limit, but these bytes can go. */
+/*
+ * Enters the cgroup, with LARGE_BYTES of memory. If @full, at the limit, but these bytes
+ * can be reclaimed.
+ */
 static int enter_with_memory(bool full)
 {
 	static char limit[32];
 	void *p;
 
-	/* Nobody in the cgroup can be killed: a charge over the limit fails. */
+	/* No process in the cgroup can be killed: a charge over the limit fails. */
 	if (ue_put("/proc/self/oom_score_adj", "-1000") || ue_put(OURS "/cgroup.procs", "0"))
 		return 1;
 	/* The first call allocates a buffer. */
@@ -393,7 +399,8 @@ TEST_F_TIMEOUT(trouble, histogram_of_a_line_above_memory_high, 240)
 
 /*
  * Fails if a process at the limit of its cgroup does not get a histogram by a line of
- * set_user_event though other memory of the cgroup can go, or if it gets one beyond the limit.
+ * set_user_event though other memory of the cgroup can be reclaimed, or if it gets one beyond
+ * the limit.
  */
 TEST_F_TIMEOUT(trouble, histogram_of_a_line_at_the_limit, 240)
 {
@@ -449,7 +456,7 @@ static int run_trigger(const char *file, const char *line, bool full, volatile i
 static const struct {
 	const char *file;
 	const char *line;
-	/* What the write returns if there is no memory. */
+	/* What the write returns if memory runs out. */
 	int error;
 } large_lines[] = {
 	{ UE_EVENTS "/trouble_room/trigger", LARGE_HIST, -ENOMEM },
@@ -463,8 +470,8 @@ static const struct {
 /*
  * Fails if others wait for the writer of a line for a histogram whose cgroup is at its limit: for
  * reclaim, and as it is above memory.high; if the writer does not get the histogram though other
- * memory of the cgroup can go; if it gets one beyond the limit; or if a failure that is mended by
- * waiting is in error_log.
+ * memory of the cgroup can be reclaimed; if it gets one beyond the limit; or if a failure that is
+ * mended by waiting is in error_log.
  */
 TEST_F_TIMEOUT(trouble, writer_of_a_trigger_at_the_limit, 280)
 {
@@ -531,11 +538,11 @@ TEST_F_TIMEOUT(trouble, writer_of_a_trigger_at_the_limit, 280)
 	EXPECT_EQ(0, ue_put(UE_TRACEFS "/synthetic_events", "!tsyn"));
 }
 
-/* The word of a process over its limit, whose page has to come again. */
+/* The word of a process over its limit, whose page has to be faulted in again. */
 static int run_without_page(volatile int *ready, volatile int *lifted)
 {
 	volatile uint32_t *w = words(UE_PAGE / sizeof(uint32_t), MAP_PRIVATE);
-	/* Nobody in the cgroup can be killed: a charge over the limit fails. */
+	/* No process in the cgroup can be killed: a charge over the limit fails. */
 	bool bad = ue_put("/proc/self/oom_score_adj", "-1000") || ue_put(OURS "/cgroup.procs", "0");
 	int fd = ue_open();
 
@@ -552,7 +559,7 @@ static int run_without_page(volatile int *ready, volatile int *lifted)
 	return ue_poll(w[0] == 1) ? 0 : 4;
 }
 
-/* Fails if a word is given up as there is no memory for its page (update-never-lost). */
+/* Fails if a word is skipped as its page cannot be allocated (update-never-lost). */
 TEST_F_TIMEOUT(trouble, page_of_a_word_in_a_cgroup_at_its_limit, 240)
 {
 	volatile int *shared = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
@@ -574,7 +581,7 @@ TEST_F_TIMEOUT(trouble, page_of_a_word_in_a_cgroup_at_its_limit, 240)
 	ASSERT_EQ(0, ue_put(OURS "/memory.max", "1048576"));
 	before = cgroup_number("memory.events", "oom ");
 	EXPECT_EQ(0, ue_enable("trouble_page", true));
-	/* There was no memory. */
+	/* Memory had run out. */
 	EXPECT_TRUE(ue_poll(cgroup_number("memory.events", "oom ") > before));
 	usleep(200000);
 	EXPECT_EQ(0, ue_put(OURS "/memory.max", "max"));
@@ -617,7 +624,7 @@ TEST_F_TIMEOUT(trouble, killed_for_memory, 240)
 		}
 		ASSERT_LT(0, pid);
 		ASSERT_TRUE(ue_poll(__atomic_load_n(ready, __ATOMIC_ACQUIRE)));
-		/* The switches meet the process alive, dying and gone. */
+		/* The switches meet the process alive, dying and dead. */
 		do {
 			EXPECT_EQ(0, ue_enable("trouble_oom", true));
 			EXPECT_EQ(0, ue_enable("trouble_oom", false));
@@ -694,7 +701,7 @@ static long oom_kills(void)
 	return number_after(ue_slurp("/proc/vmstat"), "\noom_kill ");
 }
 
-/* Returns 1 if a large histogram counted right, 0 if there was no memory for it, or -1. */
+/* Returns 1 if a large histogram counted right, 0 if its allocation failed, or -1. */
 static int large_histogram(struct writer *w)
 {
 	const char *trigger = UE_EVENTS "/trouble_full/trigger";
@@ -791,8 +798,8 @@ TEST_F_TIMEOUT(trouble, no_memory_left, 240)
 }
 
 /*
- * Fails if a hit, a record or a switch is lost or counted twice while a CPU leaves or
- * comes back, or if what was counted on a CPU is left out while it is offline.
+ * Fails if a hit, a record or a switch is lost or counted twice while a CPU is taken
+ * offline or online, or if what was counted on a CPU is left out while it is offline.
  */
 TEST_F_TIMEOUT(trouble, a_cpu_leaves_and_comes_back, 240)
 {
@@ -851,8 +858,8 @@ TEST_F_TIMEOUT(trouble, tracing_on_and_clocks_under_hits, 240)
 }
 
 /*
- * Fails if an instance that goes leaves the event enabled, its trigger in use, or is kept by
- * them, or if the histogram of the top instance loses a hit for it.
+ * Fails if an instance that is removed leaves the event enabled, its trigger in use, or is
+ * kept by them, or if the histogram of the top instance loses a hit for it.
  */
 TEST_F_TIMEOUT(trouble, instances_with_triggers_come_and_go, 240)
 {
@@ -942,7 +949,7 @@ static uint64_t cpu_time(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* The time that it takes to make some events. */
+/* The time that it takes to create some events. */
 static uint64_t make_events(int from, int to, int *error)
 {
 	uint64_t began = cpu_time();
@@ -982,7 +989,7 @@ static uint64_t delete_events(void)
 	return took / 1000000;
 }
 
-/* As delete_events(), of this many that are made before. */
+/* As delete_events(), of this many that are created before. */
 static uint64_t delete_some(struct __test_metadata *_metadata, int n)
 {
 	int error = 0;
@@ -996,8 +1003,8 @@ static uint64_t delete_some(struct __test_metadata *_metadata, int n)
 }
 
 /*
- * Fails if making or deleting events is quadratic, if the lists lack one, or if their memory does
- * not come back. UE_EVENTS_N is their number.
+ * Fails if creating or deleting events is quadratic, if the lists lack one, or if their memory is
+ * not freed. UE_EVENTS_N is their number.
  */
 TEST_F_TIMEOUT(trouble, many_events, 1200)
 {
@@ -1044,7 +1051,7 @@ TEST_F_TIMEOUT(trouble, many_events_before_an_instance, 1200)
 	int n = (n_text ? atoi(n_text) : 30000) / 2, error = 0;
 	uint64_t after, before;
 
-	/* As many that are made in the instance. */
+	/* As many that are created in the instance. */
 	ASSERT_EQ(0, mkdir(INSTANCE, 0750));
 	after = delete_some(_metadata, n);
 	ASSERT_EQ(0, rmdir(INSTANCE));
@@ -1120,7 +1127,7 @@ static int as_nobody(int fd, volatile uint32_t *w, bool namespaced)
 }
 
 /*
- * Fails if a program without privileges that has got the file open can make or delete a
+ * Fails if a program without privileges that has got the file open can create or delete a
  * persistent event, or if capabilities in a user namespace of its own are enough for that.
  */
 TEST_F(trouble, nobody_with_the_file_open)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Helpers of the user_events tests: everything returns 0, or a count, or a
- * negative errno, so that one EXPECT_EQ() says what went wrong.
+ * negative errno, so that one EXPECT_EQ() says which call failed and how.
  */
 #ifndef _USER_EVENTS_RUST_UE_H
 #define _USER_EVENTS_RUST_UE_H
@@ -53,7 +53,7 @@ static inline uint64_t ue_slow_ms(unsigned int ms)
 	return (uint64_t)ms * UE_PATIENCE / 10000;
 }
 
-/* Polls an expression; the result is whether it came true in time. */
+/* Polls an expression; the result is true if it was true in time. */
 #define ue_poll_ms(cond, ms)						\
 ({									\
 	bool __true = false;						\
@@ -250,8 +250,8 @@ static inline int ue_del(int fd, const char *name)
 }
 
 /*
- * Deletes an event that is about to lose its last user: whoever unregisters,
- * exits or closes may be done before the kernel is.
+ * Deletes an event that is about to lose its last user: a task that
+ * unregisters, exits or closes may be done before the kernel is.
  */
 static inline int ue_del_wait(int fd, const char *name)
 {
@@ -343,7 +343,7 @@ static inline const char *ue_last_record(const char *event)
 	return out;
 }
 
-/* The line of an event in user_events_status; empty if there is none. */
+/* The line of an event in user_events_status; empty if it has none. */
 static inline const char *ue_status(const char *event)
 {
 	static char out[1024];
@@ -365,7 +365,7 @@ static inline const char *ue_format_fields(const char *event)
 	char *text = ue_slurp(ue_path(UE_EVENTS "/%s/format", event)), *from, *to;
 
 	out[0] = '\0';
-	/* They are in between the empty lines; without fields there is one. */
+	/* They are in between the empty lines; an event without fields has one. */
 	from = strstr(text, "\n\n");
 	if (!from)
 		return out;
@@ -405,7 +405,7 @@ static inline void ue_drop_triggers(const char *group)
 
 /*
  * Back to a known state: nothing is enabled, no dynamic event is left, the
- * buffers are empty. Events that are about to go may take their time.
+ * buffers are empty. Events that are about to be removed may take their time.
  */
 static inline bool ue_reset(void)
 {
@@ -472,8 +472,8 @@ static inline int ue_perf_open(struct ue_perf *perf, const char *event)
 
 /*
  * Takes the oldest record out of the buffer: the length of its raw data (what
- * perf adds to align it included), or -ENOENT if there is none. The buffer
- * must not have wrapped.
+ * perf adds to align it included), or -ENOENT if the buffer is empty. The
+ * buffer must not have wrapped.
  */
 static inline int ue_perf_next(struct ue_perf *perf, void *raw, size_t size)
 {
@@ -524,7 +524,7 @@ FIXTURE_SETUP(name) {							\
 	self->w[0] = 0;							\
 }									\
 FIXTURE_TEARDOWN(name) {						\
-	/* Before the enable words go: a write to them would be missed. */ \
+	/* Before the enable words are unmapped: a write to them would be missed. */ \
 	ue_trunc(UE_TRACEFS "/set_user_event");				\
 	ue_trunc(UE_TRACEFS "/set_event");				\
 	close(self->fd);						\

@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(dev)
 	uring_close(&self->u);
 }
 
-/* Threads of this process that io_uring has made to do its work. */
+/* Threads of this process that io_uring has created to do its work. */
 static int workers(void)
 {
 	DIR *tasks = opendir("/proc/self/task");

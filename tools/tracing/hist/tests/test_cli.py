@@ -87,7 +87,7 @@ class ProgramTest(unittest.TestCase):
                 ("--svg", folder, "Is a directory"),
                 ("--heatmap", f"{folder}/none/file", "No such file or directory"),
             ):
-                # Whether there is a tracefs is not even asked.
+                # The program does not even look for a tracefs.
                 status, _, err = hist("record", "-e", "x", "--tracefs", f"{folder}/none", option, name)
                 self.assertEqual((status, err), (1, f"hist: error: cannot write {name}: {why}\n"))
 

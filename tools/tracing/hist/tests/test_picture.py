@@ -127,7 +127,7 @@ class ScaleOfPictureTest(unittest.TestCase):
 
     def test_labels_do_not_overlap(self):
         chosen = svg.spread([1, 5, 1, 5, 9], [0, 10, 20, 30, 35], 10)
-        # 30 is too close to 35, which comes first.
+        # 30 is too close to 35, which is first.
         self.assertEqual(chosen, [0, 1, 2, 4])
 
 

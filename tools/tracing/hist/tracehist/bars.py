@@ -174,7 +174,7 @@ def lost(recording: Recording) -> list[str]:
 
 def without_room(recording: Recording) -> str:
     """Returns how many hits there were that the map had no room for."""
-    # Of a latency, those whose end would not have come are among them.
+    # Of a latency, those whose end would not have happened are among them.
     most = "up to " if recording.title else ""
     return f"{most}{recording.dropped:,} more hits had no room"
 

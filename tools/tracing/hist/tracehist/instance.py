@@ -20,7 +20,8 @@ from tracehist.errors import HistError, of_file
 from tracehist.tracefs import Tracefs, append, last_error, read_file
 from tracehist.trigger import key_names
 
-# The names of instances and synthetic events go on with the id of the process and a random number.
+# The names of instances and synthetic events end with the id of the process and a
+# random number.
 PREFIX = "hist_tool_"
 # For how long something is tried that is still used by hits or by a reader.
 PATIENCE = 5.0
@@ -94,7 +95,7 @@ class Instance:
         return f"synthetic/{self.name}"
 
     def _command(self, path: str, line: str, log: str) -> None:
-        # The log of the top instance is everybody's, so it is not emptied.
+        # The log of the top instance is shared by all, so it is not emptied.
         before = _contents(log)
         try:
             append(path, line)

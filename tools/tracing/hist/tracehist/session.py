@@ -24,7 +24,7 @@ class Limits:
     aside: bool = False
 
 
-# Called after each interval with what there is so far. Returns True if that is enough.
+# Called after each interval with the counts so far. Returns True if that is enough.
 Watcher = Callable[[Recording], bool]
 
 

@@ -11,7 +11,7 @@ from typing import Optional
 from tracehist.errors import HistError
 
 ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-# For how long a command may go on after SIGTERM.
+# How long a command may continue after SIGTERM.
 PATIENCE = 5.0
 STDERR = 2
 

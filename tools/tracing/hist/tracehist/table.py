@@ -33,7 +33,7 @@ class Table:
     trigger: str = ""
     # Hits that the kernel had no room for, if known.
     dropped: Optional[int] = None
-    # The rows of each group, for as many rows as there were.
+    # The rows of each group, for as many rows as existed.
     _index: tuple[int, dict[tuple[Part, ...], list[tuple[Part, ...]]]] = field(
         default=(0, {}), init=False, repr=False, compare=False
     )
@@ -77,7 +77,7 @@ class Table:
         out: Rows = {}
         for key, new in self.rows.items():
             old = before.rows.get(key)
-            # A smaller count means that the histogram was cleared meanwhile.
+            # A smaller count means that the histogram was cleared in between.
             if old is None or new[0] < old[0]:
                 out[key] = list(new)
             elif new != old:

@@ -99,7 +99,7 @@ impl Map {
     /// variables. `store` is passed no [`Writer`] if another hit of the key is writing to them or
     /// has just done so: storing nothing is then as if this hit had stored before.
     ///
-    /// If there is no element, or it is taken away again and again, or the map is closed, this is
+    /// If no element exists, or it is taken away again and again, or the map is closed, this is
     /// `None` and counts a drop.
     #[inline(always)]
     pub(crate) fn hit_live(

@@ -50,7 +50,7 @@ use kernel::{
 impl Compiler<'_> {
     /// Assigns places in the elements to the variables that stay there, and resolves references.
     pub(super) fn references(&mut self) -> Result {
-        // Aliases are to references of other histograms, so those come first.
+        // Aliases are to references of other histograms, so those precede them.
         for var_ref in &self.spec.refs {
             let scratch = match var_ref.owner {
                 Owner::Own => None,
@@ -73,7 +73,7 @@ impl Compiler<'_> {
             self.keep(track.var.idx, VarKind::Number)?;
         }
         for field_var in &self.spec.field_vars {
-            // No element has it, so there is no slot.
+            // No element has it, so it has no slot.
             let kind = self.spec.var_kind(&field_var.val).map(|()| 0);
 
             self.put(field_var.var.idx, VarPlace { var: None, kind })?;

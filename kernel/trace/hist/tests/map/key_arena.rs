@@ -108,8 +108,7 @@ mod tests {
         let map = Map::with_seed(BITS, plain(WORDS), 1, 0x9e37_79b9_7f4a_7c15)?;
 
         for round in 0..2 {
-            // There is room for half of them at once, and for the others as soon as the work item
-            // has come.
+            // Half of them have room at once, and the others as soon as the work item has run.
             for n in 0..COUNT {
                 let mut tries = 0;
 

@@ -297,7 +297,7 @@ mod tests {
             assert!(hit(&map, &[key]));
             assert_eq!(take(&map, &[key]), Some(!key));
         }
-        // Those in a full bucket make room although there are free ones.
+        // Those in a full bucket are retired although others are free.
         let (reused, lost) = map.reused().unwrap_or_default();
 
         assert_eq!(map.len() as u64 + reused, SIZE / 2);

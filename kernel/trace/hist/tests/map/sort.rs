@@ -253,7 +253,7 @@ mod tests {
         let mut random = Random(7);
 
         for n in 0..1500u64 {
-            // Some begin alike, some end early with anything behind the NUL, some have bytes that
+            // Some begin alike, some end early with anything after the NUL, some have bytes that
             // are negative as a `char`.
             let mut bytes = [b'a'; 32];
             let end = (random.next() % 33) as usize;

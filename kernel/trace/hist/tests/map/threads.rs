@@ -160,7 +160,7 @@ mod tests {
     fn the_same_new_keys() -> Result {
         const KEYS: u64 = 1024;
 
-        // There are more elements than keys: others may have one that they prepared in vain.
+        // The map has more elements than keys: others may have one that they prepared in vain.
         for (bits, words) in [(11, 1), (11, 3), (11, 40)] {
             let map = Arc::new(Map::new(bits, plain(words))?, GFP_KERNEL)?;
             let its_map = map.clone();

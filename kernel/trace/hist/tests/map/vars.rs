@@ -79,7 +79,7 @@ mod tests {
             }
         }
 
-        // There are no more.
+        // No more exist.
         let mut writer = element.write().ok_or(EBUSY)?;
         writer.set_var(VARS_MAX, 1);
         assert!(!writer.is_set(VARS_MAX));
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(var(element, 3), None);
         assert_eq!(var(element, 4), Some(6));
 
-        // There was one write.
+        // One write has happened.
         element.restore(VarSet::NONE.with(3), 1);
         assert_eq!(take(3), Some(5));
         assert_eq!(take(VARS_MAX), None);
@@ -229,7 +229,7 @@ mod tests {
         assert!(has_string(&map, element, 1, b"a string")?);
         assert!(has_string(&map, element, 0, &long[..255])?);
 
-        // There are no more.
+        // No more exist.
         element.write().ok_or(EBUSY)?.set_string(2, b"text");
         assert!(map
             .snapshot()?

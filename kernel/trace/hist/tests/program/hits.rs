@@ -17,7 +17,7 @@ mod tests {
         add_key(&mut spec, Field::property(HitProperty::Comm)?)?;
         add_key(&mut spec, number(4, 4, true, Modifier::None)?)?;
         let hist = hist(spec)?;
-        // A string of four bytes behind two words; then other bytes.
+        // A string of four bytes after two words; then other bytes.
         let record = words([4 << 16 | 8, 0u32.wrapping_sub(2), 0, 0]);
         let mut record = *record.as_flattened().first_chunk::<16>().ok_or(EINVAL)?;
 

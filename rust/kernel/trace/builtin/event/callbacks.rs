@@ -51,8 +51,8 @@ impl<T: Operations> Callbacks<T> {
     /// `call` must be that of an `Event<T>` that is registered, or being registered or
     /// unregistered, and stay so during `'a`.
     unsafe fn owner<'a>(call: *mut bindings::trace_event_call) -> ArcBorrow<'a, T> {
-        // SAFETY: By the invariant of `Event` `data` is the pointer of an `Arc` that has a
-        // reference which is owned by the registration, so there is no `UniqueArc` either.
+        // SAFETY: By the invariant of `Event` `data` is the pointer of an `Arc` with a reference
+        // that is owned by the registration, so no `UniqueArc` exists either.
         unsafe { ArcBorrow::from_raw((*call).data.cast::<T>().cast_const()) }
     }
 
@@ -83,7 +83,7 @@ impl<T: Operations> Callbacks<T> {
             bindings::trace_reg::TRACE_REG_PERF_REGISTER => (listeners::PERF, true),
             #[cfg(CONFIG_PERF_EVENTS)]
             bindings::trace_reg::TRACE_REG_PERF_UNREGISTER => (listeners::PERF, false),
-            // The default of each is fine. These can come without `event_mutex`.
+            // The default of each is fine. These can be called without `event_mutex`.
             _ => return 0,
         };
 

@@ -57,7 +57,7 @@ pub(super) unsafe fn add(core: &Core, held: Held<'_>) -> Result {
         return Err(ENODEV);
     }
 
-    // The process that makes an event need not be allowed to make files in tracefs.
+    // The process that creates an event need not be allowed to create files in tracefs.
     //
     // SAFETY: By the safety requirements, the call is linked.
     let added = with_root_fsuid(|| unsafe { add_call(core, held) });

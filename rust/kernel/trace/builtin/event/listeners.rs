@@ -59,7 +59,7 @@ impl<'g> Listeners<'g> {
     ///
     /// `tracepoint` must be that of `call`, which must be valid during `'g`. Probes with a function
     /// of this module must only have been added by the callbacks of its class, and what C has
-    /// attached them for must be kept until all guards are gone that can see them.
+    /// attached them for must be kept until all guards that can see them are dropped.
     #[inline]
     pub(super) unsafe fn new(
         tracepoint: &'g Tracepoint,

@@ -8,10 +8,10 @@
 //! A poll looks at the count, and before that adds the entry, if it is not in the queue still: so a
 //! hit is in the count or takes the entry out. If it reports something a [`Gate`] is closed and a
 //! timer started, both for the interval. Polls until then do not look at the count but repeat that
-//! there is something to read. A hit that takes the entry out wakes the pollers if the gate is
-//! open. Otherwise the timer does, which opens it, or a poll that looks at the count before. So the
-//! first hit after a poll is followed by a wake-up of all pollers, at the latest when an interval
-//! has passed, whichever of them polls. Without a hit the timer runs once.
+//! the file can be read. A hit that takes the entry out wakes the pollers if the gate is open.
+//! Otherwise the timer does, which opens it, or a poll that looks at the count before. So the first
+//! hit after a poll is followed by a wake-up of all pollers, at the latest when an interval has
+//! passed, whichever of them polls. Without a hit the timer runs once.
 //!
 //! C header: [`include/linux/wait.h`](srctree/include/linux/wait.h).
 
@@ -150,12 +150,12 @@ impl PollLimit {
     ) -> u32 {
         wait.register_wait(file, &self.pollers);
 
-        // SAFETY: There are no requirements.
+        // SAFETY: The function has no safety requirements.
         let now = unsafe { bindings::ktime_get() };
         let left = self.left(now);
 
         if left > 0 {
-            // The timer may have been started for an earlier report, and have come too early.
+            // The timer may have been started for an earlier report, and have expired too early.
             self.close(left);
             return self.unread();
         }

@@ -51,7 +51,7 @@ pub(super) fn look_for_pollers() {
     // A hit that has just passed the key was counted in the same section with preemption disabled,
     // so the count is seen from here on. Later ones see the key.
     //
-    // SAFETY: There are no requirements but a context that can sleep.
+    // SAFETY: The function only requires a context that can sleep.
     unsafe { bindings::synchronize_rcu() };
     ALL_LOOK.store(true, Release);
 }
@@ -85,7 +85,7 @@ pub fn wake_pollers() {
 #[cold]
 #[inline(never)]
 fn wake() {
-    // SAFETY: There are no requirements.
+    // SAFETY: The function has no safety requirements.
     unsafe {
         if !bindings::hist_poll_idle() {
             bindings::hist_poll_wakeup();

@@ -34,7 +34,7 @@ use crate::{
 #[repr(C, align(16))]
 struct Aligned;
 
-// SAFETY: There is no byte.
+// SAFETY: The type has no bytes.
 unsafe impl AsBytes for Aligned {}
 
 /// A number that has names.

@@ -204,7 +204,7 @@ mod suite {
             assert!(is_line(&line, "rust_kunit_address", fixed));
         }
 
-        // One that ends behind the record.
+        // One that ends after the record.
         let line = printed_address(bindings::AF_INET, 16, 1)?;
         assert!(is_line(
             &line,

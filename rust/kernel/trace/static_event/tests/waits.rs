@@ -108,7 +108,7 @@ fn state_behind(detach: impl FnOnce()) -> Result<u32> {
     detach();
     let state = STATE.load(Relaxed);
 
-    // Nothing of this goes on behind the test.
+    // Nothing of this runs after the test.
     hitter.done.wait_for_completion();
     if called {
         Ok(state)

@@ -1,16 +1,17 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0
 #
-# Writes sequences for histdrive: trigger commands made from their grammar, and
-# mutated ones. The same seed gives the same text.
+# Writes sequences for histdrive: trigger commands generated from their grammar,
+# and mutated ones. The same seed results in the same text.
 #
 # usage: compare/gen.pl SEED COUNT
 #
 # Known differences between the kernels (deviations.rst) are kept out of the
-# ordinary sequences, and come in sequences whose names begin with the name of the
+# ordinary sequences, and are in sequences whose names begin with the name of the
 # row, as for user_events_rust/compare/gen.pl. Numbers are negative in the sequences
-# whose names have "-signed": what C shows of these is known as a whole. Buckets of signed
-# fields are in those that have "-buckets", large numbers as system calls in "-syscall".
+# whose names have "-signed": what C shows of these is known as a whole. Buckets of
+# signed fields are in those that have "-buckets", large numbers as system calls in
+# "-syscall".
 
 use strict;
 use warnings;
@@ -268,7 +269,7 @@ sub linked {
 		my $lat = 'lat=' . pick('total-' . pick(@refs), pick(@refs), expression('pair', @refs));
 		my ($c) = command('pair', keys => ['id'], refs => \@refs, prefix => 'y',
 			clauses => [@extra, $lat, map { action(@n) } 1 .. pick(1, 1, 2)]);
-		# The second one makes the variables ambiguous: see same-variable.
+		# The second one renders the variables ambiguous: see same-variable.
 		next if $c =~ /onmatch.*onmatch/;
 		# A maximum with a sign, and a quotient of one: see signed-output.
 		next if $c =~ /\blat=[\w.]*\$n/ && $c =~ /on(max|change)/;

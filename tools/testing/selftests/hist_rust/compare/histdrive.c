@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes many trigger commands in one process, and prints what came of each: what
- * it prints on two kernels can be compared (user_events_rust/compare/judge.pl).
+ * Writes many trigger commands in one process, and prints the result of each:
+ * what it prints on two kernels can be compared
+ * (user_events_rust/compare/judge.pl).
  *
  * usage: histdrive [SCRIPT]       (default: stdin)
  *
@@ -20,7 +21,7 @@
  *   put FILE TEXT       writes to one, and prints the result
  *
  * With WRITE_BACK in the environment each line of a trigger that "try" or "full"
- * makes is removed by its own text and written again.
+ * creates is removed by its own text and written again.
  *
  * An EVENT is num, pair, or the name of a synthetic event. In TEXT, \t and \xNN
  * stand for characters. The process keeps to one CPU.
@@ -295,13 +296,13 @@ static void full(const char *event, const char *text)
 	snprintf(remove, sizeof(remove), "!%s", text);
 	try(event, remove);
 	triggers(event);
-	/* For the next one, whatever came of that. */
+	/* For the next one, whatever the result of that was. */
 	ue_trunc(ue_path("%s/trigger", dir_of(event)));
 }
 
 /*
- * Removes all triggers: one that refers to a variable of another one goes first,
- * so it may take some rounds.
+ * Removes all triggers: one that refers to a variable of another one is removed
+ * first, so it may take some rounds.
  */
 static bool clean(void)
 {

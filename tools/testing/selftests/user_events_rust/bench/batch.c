@@ -11,7 +11,7 @@
 #define EVENT "bench_batch"
 #define LOOPS 20000
 #define REPETITIONS 5
-/* Enough to go once round the ring buffer. */
+/* Enough to fill the ring buffer once. */
 #define WARM_UP 60000
 #define MOST 64
 

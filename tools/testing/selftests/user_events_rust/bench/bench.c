@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 
 	write_file(TRACEFS "current_tracer", "nop");
 	write_file(TRACEFS "tracing_on", "1");
-	/* There are 65535 numbers for events, the kernel's own included. */
+	/* Events have 65535 numbers, the kernel's own included. */
 	write_file("/proc/sys/kernel/user_events_max", "60000");
 
 	for (; optind < argc; optind++) {

@@ -16,7 +16,7 @@
 /* The kernel's header of a record, from which dynamic fields are counted. */
 #define RECORD_HEADER 8
 
-/* As many metrics as one measurement may give at once. */
+/* As many metrics as one measurement may return at once. */
 #define MAX_METRICS 8
 
 /* Fewer sizes and repetitions. */
@@ -83,7 +83,7 @@ int hist_join(void);
 /* True on a kernel with the features that histograms in C do not have. */
 bool hist_is_beyond(void);
 void hist_take_down(int fd);
-/* Writes records with the keys that @key gives; the mean time of one. */
+/* Writes records with the keys that @key returns; the mean time of one. */
 double hist_write(int fd, unsigned int count, uint32_t (*key)(unsigned int i));
 void hist_actions(void);
 void hist_sizes(void);

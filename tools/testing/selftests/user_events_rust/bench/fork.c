@@ -65,7 +65,7 @@ static void measure_fork(double *values)
 }
 
 /*
- * Gives this process its own writable copy of the enable words, which it shares
+ * Creates this process's own writable copy of the enable words, which it shares
  * with parents and children after fork(). The kernel writes to such a page at
  * once, and to others later.
  */

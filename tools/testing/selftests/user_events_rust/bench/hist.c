@@ -198,7 +198,7 @@ static void update_filled(int fd)
 		snprintf(metric, sizeof(metric), "hist_update_full@%u", percent[i]);
 		report(metric, settled_write(fd, scattered_key) - without, "ns");
 	}
-	/* There is no room for these. */
+	/* These do not fit. */
 	report("hist_update_dropped", settled_write(fd, other_key) - without, "ns");
 	write_file(HIST_TRIGGER, "!hist:keys=k:size=131072");
 }
@@ -222,7 +222,7 @@ static uint32_t jhash_u64(uint64_t key)
 	return c;
 }
 
-/* Keys that an unkeyed hash puts into one place of the map. */
+/* Keys that an unkeyed hash maps to one place. */
 static void choose_colliding(void)
 {
 	unsigned int found = 0;

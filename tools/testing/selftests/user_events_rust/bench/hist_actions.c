@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cost of variables and actions of histograms: a synthetic event made from
- * two records, and the latency of wakeups as the kernel's documentation measures
- * it.
+ * The cost of variables and actions of histograms: a synthetic event generated
+ * from two records, and the latency of wakeups as the kernel's documentation
+ * measures it.
  */
 
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All processors update the same histograms: how many updates there are in a second. It
+ * All processors update the same histograms: the number of updates in a second. It
  * needs a machine with two processors that really run at once.
  */
 
@@ -17,8 +17,8 @@
 
 #define THREADS_MAX 64
 /*
- * A record costs several times as much as an update, so there are as many
- * histograms of each as make it the lesser part of the difference.
+ * A record costs several times as much as an update, so each has enough
+ * histograms for the record to be the lesser part of the difference.
  */
 #define HISTOGRAMS 16
 #define LOOPS 10000
@@ -77,7 +77,7 @@ static double write_parallel(void)
 	return sum / threads;
 }
 
-/* Opening the file for writing removes what there is. */
+/* Opening the file for writing removes the existing triggers. */
 static void attach(void)
 {
 	int trigger = open(HIST_TRIGGER, O_WRONLY | O_TRUNC), i;

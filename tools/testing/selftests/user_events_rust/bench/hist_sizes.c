@@ -108,7 +108,7 @@ static double used(void)
 	return (total - left) * 1024.0 - kept_free();
 }
 
-/* As many strings as there is room for, of the length that messages have. */
+/* As many strings as fit, of the length that messages have. */
 static void fill_with_texts(int fd, uint32_t index)
 {
 	struct {

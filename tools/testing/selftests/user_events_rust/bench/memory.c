@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The cost of events in kernel memory: the objects of all slab caches, at the
- * size that the cache gives them, allocations too large for those, per-CPU and
+ * size that the cache allocates, allocations too large for those, per-CPU and
  * vmalloc memory.
  */
 
@@ -25,8 +25,8 @@
 #define CHILDREN 20
 
 /*
- * Lets go of what the kernel still holds but does not use: what RCU frees later
- * (up to some seconds) and what the caches keep ready for each CPU.
+ * Frees what the kernel still holds but does not use: what RCU frees later (up
+ * to some seconds) and what the caches keep ready for each CPU.
  */
 void settle(void)
 {

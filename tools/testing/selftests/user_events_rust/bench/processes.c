@@ -83,7 +83,7 @@ static pid_t start(struct many *many, uint32_t *words, enum kind kind)
 	return start_process(prepare, &plan);
 }
 
-/* From the signal until the parent knows that the process is gone. */
+/* From the signal until the parent knows that the process has exited. */
 static double time_exit(pid_t pid)
 {
 	double start;

@@ -145,7 +145,7 @@ pid_t start_process(void (*prepare)(void *data), void *data)
 			pause();
 	}
 	close(ready[1]);
-	/* The end of the file, if the process is gone. */
+	/* The end of the file, if the process has exited. */
 	if (read(ready[0], &byte, 1) != 1)
 		die("a process did not start");
 	close(ready[0]);
@@ -274,7 +274,7 @@ bool event_is_enabled(const uint32_t *word)
 	return __atomic_load_n(word, __ATOMIC_RELAXED) & (1U << ENABLE_BIT);
 }
 
-/* An event goes in the background, after the last process that has it. */
+/* An event is removed in the background, after the last process that has it. */
 void wait_for_no_events(void)
 {
 	unsigned long long active;

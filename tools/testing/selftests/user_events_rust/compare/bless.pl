@@ -1,16 +1,17 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0
 #
-# Makes a list of accepted differences anew: removes the entries that accept nothing, and
-# adds one for each difference that is not accepted yet, of the sequences in a directory.
+# Writes a list of accepted differences anew: removes the entries that accept
+# nothing, and adds one for each difference that is not accepted yet, of the
+# sequences in a directory.
 #
 # usage: compare/bless.pl LEFT ACCEPT SEQUENCES [ROW]
 #
-# LEFT is what compare/judge.pl writes to JUDGE_LEFT. An entry that is added is for the
-# row ROW, matches the whole line, and follows the others of its sequence; it may be made
-# more general by hand. An entry that accepts more or fewer lines than it says has the new
-# number. Without ROW nothing can be added. Nothing is changed if there is
-# an error.
+# LEFT is what compare/judge.pl writes to JUDGE_LEFT. An entry that is added is for
+# the row ROW, matches the whole line, and follows the others of its sequence; it
+# may be generalized by hand. An entry that accepts more or fewer lines than it says
+# has the new number. Without ROW nothing can be added. Nothing is changed on an
+# error.
 
 use strict;
 use warnings;
@@ -78,7 +79,8 @@ for my $i (0 .. $#kept) {
 }
 push @new, '', "# $_: name what differs.", @{$added{$_}} for sort keys %added;
 
-# A comment whose entries are gone goes with them, but for the head of the file.
+# A comment whose entries are removed is removed with them, but for the head of
+# the file.
 my @out;
 my @blocks = split /\n{2,}/, join("\n", @new);
 for my $i (0 .. $#blocks) {

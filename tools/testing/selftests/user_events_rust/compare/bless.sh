@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Checks compare/judge.pl and compare/bless.pl with outputs made up here: what differs and is
-# not accepted is said, is accepted after bless.pl, and entries that accept nothing are removed.
-# Frames of stacks are compared by name, without those of the implementations.
+# Checks compare/judge.pl and compare/bless.pl with artificial outputs: what differs
+# and is not accepted is said, is accepted after bless.pl, and entries that accept
+# nothing are removed. Frames of stacks are compared by name, without those of the
+# implementations.
 #
 # usage: compare/bless.sh
 

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Writes sequences for the driver: registrations, writes, switches, forks and
-# deletions, valid ones and mutated ones. The same seed gives the same text.
+# deletions, valid ones and mutated ones. The same seed results in the same
+# text.
 #
 # usage: compare/gen.pl SEED COUNT
 #
 # Known differences between the kernels (deviations.rst) are kept out of the
-# ordinary sequences, as they would make the rest of a sequence differ as well.
-# They are in sequences of their own, whose names begin with the name of the row:
-# these are few commands with few results each.
+# ordinary sequences, as they would cause differences in the rest of a sequence
+# as well. They are in sequences of their own, whose names begin with the name of
+# the row: these are few commands with few results each.
 
 use strict;
 use warnings;
@@ -188,7 +189,7 @@ sub sequence {
 		}
 		my $i = rnd(scalar @$t);
 		my $to = $t->[$i][1];
-		# Anything will do if there is no string in it.
+		# Anything will do if the field has no string in it.
 		my $e = chance(15) && !grep({ $_->[2] eq 'dstr' } @{$to->{f}}) ? pick(@ev) : $to;
 		$say->($indent, pick('w', 'w', 'wv'), " $i", record($e));
 	};

@@ -117,7 +117,7 @@ sub judge {
 	}
 	my @d = differences([canonical($x, %of_side)], [canonical($y)]);
 	my (%seen, %sides, @open);
-	# A line that begins with ? is a failure of the run, whoever it is from.
+	# A line that begins with ? is a failure of the run, on any side.
 	push @open, "- $_" for grep { /^\? / } @$x;
 	push @open, "+ $_" for grep { /^\? / } @$y;
 	my (%carets, %exact);

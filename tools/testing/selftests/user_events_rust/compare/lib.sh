@@ -12,9 +12,9 @@ NUM='num u32 id; s32 delta; u64 total; char[8] tag'
 PAIR='pair u32 id; u32 part; u64 total'
 TEXT='text u32 id; __data_loc char[] msg'
 
-# Where the CPU is emulated, a process takes some ten milliseconds: what most sequences call
-# forks none, and has its result in REPLY. Short texts go through files in this folder, which
-# whoever sources this makes.
+# Where the CPU is emulated, a process takes some ten milliseconds: what most
+# sequences call forks none, and has its result in REPLY. Short texts are written to
+# files in this folder, which the script that sources this creates.
 tmp=${tmp:-}
 
 # Sets REPLY to ok, or to the message of the error, by the status and the text of a command.

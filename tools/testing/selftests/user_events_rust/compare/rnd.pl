@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random choices for the generators: the same seed gives the same ones, whatever
-# version of perl it is.
+# Random choices for the generators: the same seed results in the same ones,
+# with any version of perl.
 
 use strict;
 use warnings;

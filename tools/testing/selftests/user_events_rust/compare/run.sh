@@ -19,7 +19,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cp "$2" "$tmp/uedrive" || exit
 export tmp UEDRIVE=$tmp/uedrive
-# Removals wait for grace periods of RCU, which make no difference to what is printed.
+# Removals wait for grace periods of RCU, which have no effect on what is printed.
 [ ! -w /sys/kernel/rcu_expedited ] || echo 1 >/sys/kernel/rcu_expedited
 shift 2
 mkdir -p "$out"

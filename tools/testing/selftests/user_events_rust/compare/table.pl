@@ -3,10 +3,10 @@
 # Histograms in an output, in a form in which two kernels can be compared:
 #
 # - rows that are equal in what the table is sorted by have no order of their
-#   own, and come in the order of their text;
+#   own, and are in the order of their text;
 # - numbers of processes, times, offsets of frames of stacks and the like are masked;
 # - frames of the implementations themselves are left out, see own_frame();
-# - addresses are numbered in the order in which they come in one dump, so that
+# - addresses are numbered in the order of one dump, so that
 #   what is the same in it has to be the same in the other one (memory that was
 #   freed is used again at once by one kernel and later by the other);
 # - a command in error_log and the caret below it are one line;
@@ -27,7 +27,7 @@ sub sort_text {
 	my $first = $row->[0];
 	my @shown;
 	for my $name (@$names) {
-		# Key: value pairs, as keys or behind them.
+		# Key: value pairs, as keys or after them.
 		my ($text) = $first =~ /(?<!\S)\Q$name\E(?: \(%\))?: *(.*?)(?=, [\w.\$]+: | *\}|  ?[\w.\$]+(?: \(%\))?: |$)/;
 		# Not shown: then it says nothing about the order.
 		return undef unless defined $text;
@@ -249,8 +249,8 @@ sub canonical {
 # that the caret of the Rust one is at: in C it always is.
 sub first_occurrence {
 	my ($command, $c, $rust) = @_;
-	# An empty text, between two others or at the end, is found by C at the beginning. In front
-	# of an operator that is a modifier, or what is missing behind .buckets.
+	# An empty text, between two others or at the end, is found by C at the beginning.
+	# Before an operator that is a modifier, or what is missing after .buckets.
 	return 1 if $c == 0 && substr($command, $rust, 1) =~ /^(|[:,=.() ])$/;
 	return 1 if $c == 0 && substr($command, 0, $rust) =~ /\.(?:buckets?=?)?$/ && substr($command, $rust, 1) =~ /^[-+*\/]$/;
 	return 0 unless $c < $rust && $rust < length $command;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Drives user_events by a script of one command per line, and prints what came
+ * Drives user_events by a script of one command per line, and prints the result
  * of each: what it prints on two kernels can be compared.
  *
  * usage: uedrive [SCRIPT]       (default: stdin)
@@ -25,7 +25,7 @@
  *   poke SLOT VALUE
  *   prot PAGE none|r|rw, drop PAGE
  *   put FILE TEXT, trunc FILE, cat FILE    in tracefs
- *   gone EVENT          whether an event goes
+ *   gone EVENT          whether an event is removed
  *   list                events and their users, without what is not ours to choose
  *   trace               the records in the buffer
  *   fork ... end        in a child
@@ -603,7 +603,7 @@ static int reset(void)
 {
 	ue_put(UE_TRACEFS "/tracing_on", "1");
 	ue_trunc(UE_TRACEFS "/set_event_notrace_pid");
-	/* Whoever refers to a variable has to go before its owner. */
+	/* A trigger that refers to a variable has to be removed before its owner. */
 	for (int i = 0; i < 3; i++) {
 		drop_other_triggers();
 		for_each_dir(UE_EVENTS, drop_triggers);

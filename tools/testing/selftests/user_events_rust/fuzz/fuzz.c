@@ -11,9 +11,9 @@
  * addresses that were reached (pcs), and what each worker ran last (running.N, which is
  * written before it is run, so that it is there after a crash).
  *
- * The second form runs the programs of files once, and COUNT programs made from them
- * with SEED, and prints what each operation returned: the same on two kernels that do
- * the same. Programs that need a process of their own are left out with -k.
+ * The second form runs the programs of files once, and COUNT programs derived from
+ * them with SEED, and prints what each operation returned: the same on two kernels
+ * that do the same. Programs that need a process of their own are left out with -k.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -73,7 +73,7 @@ static uint32_t base_word[2];
 static char instance[64];
 static const char *out_dir;
 
-/* kcov. There is none in a kernel that is only compared with. */
+/* kcov. A kernel that is only compared with has none. */
 
 static int kcov = -1;
 static unsigned long *cover;
@@ -122,7 +122,7 @@ static unsigned int edge_slot(uint64_t pc)
 	}
 }
 
-/* Adds what has been covered; what is new goes to @new. */
+/* Adds what has been covered; what is new is added to @new. */
 static int cover_add(uint64_t *new, int max)
 {
 	unsigned long n = covered();
@@ -163,7 +163,7 @@ static bool cover_has(const uint64_t *pcs, int n)
 	return true;
 }
 
-/* Takes the comparisons that have been made. */
+/* Takes the comparisons that the kernel has executed. */
 static void take_cmps(void)
 {
 	unsigned long n = covered();
@@ -175,7 +175,7 @@ static void take_cmps(void)
 
 		if (a == b)
 			continue;
-		/* There are many: a sample, if they do not all have room. */
+		/* They are many: a sample, if they do not all have room. */
 		if (n > CMPS_MAX && rnd(n) > CMPS_MAX)
 			continue;
 		cmps[n_cmps++] = (struct cmp){ b, a, size };
@@ -702,15 +702,15 @@ static size_t removing(const char *line)
 
 	if (!strncmp(line, "hist:", 5))
 		return end && end > line ? end - line - 1 : (int)strlen(line);
-	/* enable_event and the like have an event behind their names. */
+	/* The names of enable_event and the like are followed by an event. */
 	while (line[len] && line[len] != ' ' && (line[len] != ':' || (strchr(line, '_') && colons++ < 2)))
 		len++;
 	return len;
 }
 
 /*
- * Removes what there is line by line: O_TRUNC only takes histograms away, and none if
- * one has variables that others refer to.
+ * Removes the existing ones line by line: O_TRUNC only takes histograms away, and
+ * none if one has variables that others refer to.
  */
 static void remove_lines(const char *path)
 {
@@ -732,7 +732,7 @@ static void drop_triggers(void)
 {
 	char path[256];
 
-	/* Those that refer to others are to be gone first. */
+	/* Those that refer to others are to be removed first. */
 	for (int round = 0; round < 8; round++) {
 		bool left = false;
 
@@ -985,7 +985,7 @@ static void world(void)
 	reset();
 }
 
-/* Runs a program and puts it into the corpus if it reaches what none has reached. */
+/* Runs a program and adds it to the corpus if it reaches what none has reached. */
 static void try(const struct prog *p)
 {
 	static struct prog best, less;
@@ -999,7 +999,7 @@ static void try(const struct prog *p)
 	if (!n)
 		return;
 	best = *p;
-	/* As short as it can be; coverage that comes and goes is not worth that. */
+	/* As short as it can be; unstable coverage is not worth that. */
 	run_prog(&best, KCOV_TRACE_PC);
 	if (!cover_has(new, n))
 		runs = 1000;

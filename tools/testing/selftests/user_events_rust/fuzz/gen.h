@@ -30,7 +30,7 @@ static inline bool chance(unsigned int percent)
 	__of[rnd(sizeof(__of) / sizeof(__of[0]))];			\
 })
 
-/* A text that is being made. */
+/* A text that is being generated. */
 struct text {
 	size_t len;
 	char s[TEXT_MAX + 1];
@@ -76,7 +76,7 @@ static const char * const event_path[EVENTS] = {
 #define PAIR_DESC	"z0_pair u32 id; u64 part; s32 tiny; char[16] note; __data_loc char[] txt"
 #define SYN_DESC	"z0_syn u64 lat; pid_t pid; char comm[16]; char[] txt"
 
-/* Texts that are right, as far as the grammar knows, reach what is behind the parsers. */
+/* Texts that are right, as far as the grammar knows, reach the code after the parsers. */
 static bool sane;
 
 static inline const char *a_number(int ev)
@@ -505,7 +505,7 @@ static inline uint32_t a_size(void)
 
 static inline void gen_op(struct op *op)
 {
-	/* Texts for the surfaces that have most code come most often. */
+	/* Texts for the surfaces that have most code are generated most often. */
 	static const uint8_t kinds[] = {
 		OP_REG, OP_REG, OP_REG, OP_REG, OP_UNREG, OP_UNREG, OP_DEL, OP_WRITE, OP_WRITE,
 		OP_WRITE, OP_DYN, OP_DYN, OP_TRIG, OP_TRIG, OP_TRIG, OP_TRIG, OP_TRIG, OP_TRIG,
@@ -654,7 +654,7 @@ static inline void prog_remove(struct prog *p, int at)
 	p->n--;
 }
 
-/* Puts a text in place of @old bytes at @at. */
+/* Replaces @old bytes at @at by a text. */
 static inline void text_splice(struct op *op, int at, int old, const void *new, int len)
 {
 	if (at > op->len)
@@ -668,7 +668,7 @@ static inline void text_splice(struct op *op, int at, int old, const void *new, 
 	op->len += len - old;
 }
 
-/* A comparison that the kernel made, of a value with a constant or another one. */
+/* A comparison by the kernel, of a value with a constant or another one. */
 struct cmp {
 	uint64_t from, to;
 	int size;
@@ -826,7 +826,7 @@ static inline void mutate(struct prog *p, const struct prog *other)
 				prog_remove(p, at);
 			break;
 		case 2:
-			/* Again, behind itself or changed. */
+			/* Again, after itself or changed. */
 			op = p->op[at];
 			if (op_desc[op.kind].text && chance(60))
 				mutate_text(&op, NULL);
@@ -949,7 +949,7 @@ static inline void gen_own(struct prog *p)
 	}
 }
 
-/* Registered words, switched while their memory goes and comes, and processes do. */
+/* Registered words, switched while their memory and their processes are created and removed. */
 static inline void gen_memory(struct prog *p)
 {
 	struct text t = { };

@@ -25,7 +25,7 @@ enum op_kind {
 	OP_TRUNC, OP_SYN, OP_SETEV, OP_HIT, OP_OPEN, OP_CLOSE, OP_RAW, OP_INSTANCE,
 	/* These are not compared. */
 	OP_FAIL, OP_BATCH, OP_LONG, OP_PATTERN,
-	/* These, and what comes behind them, run in a process of their own. */
+	/* These, and what follows them, run in a process of their own. */
 	OP_MUNMAP, OP_MMAP, OP_PROT, OP_ADVISE, OP_FORK, OP_CLONE, OP_EXEC,
 	OP_KINDS
 };
@@ -208,7 +208,7 @@ static inline bool op_parse(const char *line, struct op *op)
 	return *at == '"';
 }
 
-/* Reads the next program of a file; whether there is one. */
+/* Reads the next program of a file; true if the file has one. */
 static inline bool prog_read(FILE *f, struct prog *p)
 {
 	char line[TEXT_MAX * 4 + 128];

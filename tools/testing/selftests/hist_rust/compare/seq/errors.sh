@@ -79,7 +79,7 @@ trig pair "hist:keys=id:onmatch(user_events.num).trace(syn$(for i in $(seq 65); 
 trig num 'hist:keys=tag:x1=delta'
 trig pair "hist:keys=id:a1=total$(for _ in $(seq 9); do printf ':onmax($a1).trace(syn,$a1,id)'; done)"
 triggers pair
-# "Couldn't find synthetic variable": C makes it, but does not find it there.
+# "Couldn't find synthetic variable": C creates it, but does not find it there.
 other ftrace/print 'hist:keys=common_pid'
 trig pair 'hist:keys=common_pid:onmatch(ftrace.print).trace(mark,ftrace.print.ip)'
 drop pair

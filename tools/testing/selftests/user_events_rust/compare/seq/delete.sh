@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2046,SC2013,SC2012
-# DIAG_IOCSDEL: who holds an event.
+# DIAG_IOCSDEL: the users of an event.
 make_events
 ue <<END
 fd 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2046,SC2013,SC2012
-# Persistent, or gone with its last user.
+# Persistent, or removed with its last user.
 ue <<'END'
 reg slot=0 bit=0 : au u32 a
 reg slot=1 bit=0 flags=1 : pe u32 a

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2046,SC2013,SC2012
-# The records of an event that is gone.
+# The records of a removed event.
 ue <<'END'
 reg slot=0 bit=0 : old u32 a
 put events/user_events/old/enable 1
