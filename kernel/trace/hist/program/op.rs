@@ -205,7 +205,7 @@ pub(crate) struct KeptNumber {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TextVar {
     pub(crate) text: TextOrigin,
-    /// The text of the scratch memory that gets it, if it is used and not there already.
+    /// The text of the scratch memory that gets it, if it is used and not stored already.
     pub(crate) scratch: Option<u32>,
     /// Its place in the element, if any.
     pub(crate) kept: Option<KeptText>,
@@ -222,7 +222,7 @@ pub(crate) struct KeptText {
 /// The form of a text in an element; these have its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TextSlot {
-    /// The name of the task that had the first hit, which is there anyway.
+    /// The name of the task that had the first hit, which every element has.
     Comm,
     String(u32),
     Stack(u32),

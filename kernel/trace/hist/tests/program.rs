@@ -594,7 +594,7 @@ mod tests {
         add_key(&mut bad, string(0)?)?;
         assert_eq!(compile(&bad, &[other]).err(), Some(EINVAL));
 
-        // A reference to a variable that is not there.
+        // A reference to a variable that does not exist.
         let mut bad = spec()?;
         let other = stamps()?;
         let idx = add_ref(&mut bad, owner(&other), 1, false)?;

@@ -121,7 +121,7 @@ impl<'h> Instance<'h> {
 
         // The files of the newest events are the first ones.
         loop {
-            // SAFETY: The instance is there by the type invariant, and `event_mutex` is held, so
+            // SAFETY: The instance is valid by the type invariant, and `event_mutex` is held, so
             // the list does not change.
             next = unsafe { next_file(self, next) };
             // SAFETY: As above, it is in the list of the instance, and nothing that holds
@@ -156,7 +156,7 @@ impl<'h> Instance<'h> {
             let file = unsafe { EventFile::from_raw(file, self.held) };
             let call = file.call();
 
-            // SAFETY: By the type invariant of the file the event is there.
+            // SAFETY: By the type invariant of the file the event is valid.
             if unsafe { (*call).class } != class.as_raw() {
                 continue;
             }
@@ -197,13 +197,13 @@ unsafe fn next_instance(
 ///
 /// # Safety
 ///
-/// The instance must be there, and the list must not have changed since `before` was returned
+/// The instance must be valid, and the list must not have changed since `before` was returned
 /// except at its start.
 unsafe fn next_file(
     instance: Instance<'_>,
     before: Option<NonNull<bindings::trace_event_file>>,
 ) -> Option<NonNull<bindings::trace_event_file>> {
-    // SAFETY: By the safety requirements, the instance is there.
+    // SAFETY: By the safety requirements, the instance is valid.
     let head = unsafe { &raw mut (*instance.as_raw()).events };
     // SAFETY: By the safety requirements, `before` is in the list.
     let next = unsafe {

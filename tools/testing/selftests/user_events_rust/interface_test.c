@@ -929,7 +929,7 @@ TEST_F(user, create_and_list)
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10d u32 a# comment"));
 	/* The blank in front of a comment is part of the field. */
 	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:a10e u32 a # comment"));
-	/* It is there already. */
+	/* It exists already. */
 	EXPECT_EQ(0, ue_put(UE_DYN, "u:a10a u32 a; u64 b"));
 	EXPECT_EQ(-EADDRINUSE, ue_put(UE_DYN, "u:a10a u32 a; u32 b"));
 	EXPECT_EQ(-EINVAL, ue_put(UE_DYN, "u:a10e long a"));
