@@ -28,7 +28,7 @@ import sys
 OPENS = re.compile(r'(?:What|Whether|Who|Whose|Whom|How|Where|When|Why)\b(?!`)')
 BANNED = re.compile(r"""\b(?:
     mak(?:e|es|ing)|made | giv(?:e|es|ing)|gave | puts? | putting | go(?:es|ing|ne)? | went |
-    com(?:e|es|ing) | came | there\ (?:is|are|was|were) | for\ good | meanwhile | behind |
+    com(?:e|es|ing) | came | there\ (?:is|are|was|were|(?:can|may|must|will|would|should|could)\ be|ha(?:s|ve)\ to\ be) | for\ good | meanwhile | behind |
     (?:some|any|no|every)body | who(?:ever|m)?
     )\b""", re.X | re.I)
 # A verb ends with an s, and may follow an adverb. These words are none, or say too little.

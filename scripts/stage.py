@@ -4,12 +4,12 @@
 # scripts/series.py commits while the series grows.
 #
 # A file that declares modules is committed without those that do not compile
-# yet. A module compiles if its file is there and all modules of the overlay
-# that it uses compile. What is left out is its `mod` line and the names that
-# other files re-export from it. If a file uses such a name itself, then that
-# file does not compile yet, either. All of this is read from the sources, so
-# that it stays right when they change. As long as something is missing, the
-# root of the modules allows code that nothing uses, and has the beginning of its
+# yet. A module compiles if its file exists and all modules of the overlay that
+# it uses compile. What is left out is its `mod` line and the names that other
+# files re-export from it. If a file uses such a name itself, then that file does
+# not compile yet, either. All of this is read from the sources, so that it stays
+# right when they change. As long as something is missing, the root of the
+# modules allows code that nothing uses, and has the beginning of its
 # documentation only.
 #
 # Likewise, the file with the options is committed without those whose code
@@ -299,7 +299,7 @@ class Stage:
         for p in PATH.finditer(m.body):
             out.add(self.resolve(m, p.group().split('::'), m.around(p.start())))
         out -= {None, m}
-        # Its parents are there anyway.
+        # Its parents exist anyway.
         p = m.parent
         while p:
             out.discard(p)

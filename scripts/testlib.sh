@@ -58,8 +58,8 @@ expect_skips_of() { # KERNEL'S-FOLDER
 	fi
 }
 
-# Results: one line per case, "ok N - PART: CASE" or "not ok N - ...", with what
-# there is to say about it before it, behind a #.
+# Results: one line per case, "ok N - PART: CASE" or "not ok N - ...", preceded
+# by its messages, after a #.
 
 passed=0 failed=0 skipped=0
 

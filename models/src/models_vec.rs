@@ -73,7 +73,7 @@ fn vec_two_writers() {
         })
         .collect();
 
-    // The second one is not there without the first one.
+    // The second one is not visible without the first one.
     if let Some(second) = vec.0.get(1) {
         assert_eq!(vec.0.get(0).map(|first| first + second), Some(30));
     }

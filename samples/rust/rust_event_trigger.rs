@@ -69,7 +69,7 @@ struct Count {
     longest: Atomic<usize>,
 }
 
-/// The module: the word is known as long as it is there.
+/// The module: the word is known as long as it is loaded.
 struct TriggerSample {
     _command: Registration,
 }

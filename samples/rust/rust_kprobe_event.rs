@@ -32,7 +32,7 @@ module! {
 /// The function that is probed.
 const FUNCTION: &CStr = c"do_sys_openat2";
 
-/// The events are there as long as the module is: dropping them disables and deletes them.
+/// The events exist as long as the module is loaded: dropping them disables and deletes them.
 struct KprobeSample {
     _entered: Event,
     _returned: Event,

@@ -65,7 +65,7 @@ synth_event! {
 /// The longest text that can be written at once.
 const MAX_LEN: usize = 4096;
 
-/// The events are there as long as the module is, and the file a little less long.
+/// The events exist as long as the module is loaded, and the file a little less long.
 struct SynthSample {
     _file: tracefs::Entry,
     _generated: Event,

@@ -57,7 +57,7 @@ const MAX_LEN: usize = 4096;
 static NOTES: Atomic<u64> = Atomic::new(0);
 static BYTES: Atomic<u64> = Atomic::new(0);
 
-/// The files are there as long as the module is.
+/// The files exist as long as the module is loaded.
 struct TracefsSample {
     _notes: tracefs::Entry,
     _stat: tracefs::Entry,

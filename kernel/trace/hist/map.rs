@@ -475,7 +475,7 @@ impl Map {
         // Pairs with the load in `accepts`: an insertion that is accepted sees that the map was
         // wiped.
         //
-        // CAST: A key is not that large: there would be no memory for the elements.
+        // CAST: A key is not that large: its elements would not fit in memory.
         self.gate()
             .store(self.elements.layout.parts.key_words as u32, Release);
     }

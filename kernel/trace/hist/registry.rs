@@ -105,7 +105,7 @@ struct Registry {
     last: u64,
 }
 
-/// A trigger, by its number. The same histogram is there more than once if it has a name.
+/// A trigger, by its number. The same histogram is listed more than once if it has a name.
 struct Registration {
     id: u64,
     hist: Arc<Histogram>,

@@ -4,7 +4,7 @@
 //! initialisation shows which operations are refused until it is complete.
 //!
 //! - It attaches probes to tracepoints of `rust_event_test`, one of C and one of Rust, which has to
-//!   be there. How often they were called is in `/sys/kernel/debug/rust_module_test/probed`.
+//!   be loaded. How often they were called is in `/sys/kernel/debug/rust_module_test/probed`.
 //! - While it is loaded it logs which modules with tracepoints are loaded and unloaded.
 //! - Before its initialisation is over it waits for as many milliseconds as the parameter `linger`
 //!   says. Its event, its trigger command and its file in tracefs, all named `rust_lingering`,

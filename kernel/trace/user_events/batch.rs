@@ -72,7 +72,7 @@ struct Batch<'a, W> {
 /// Writes the records of a batch. Returns the number of those that were handled.
 ///
 /// A record whose event has no listener is skipped, and counts. The first record that cannot be
-/// written, for another reason, ends the batch. So does a signal, but not before the first record.
+/// written, for another reason, ends the batch, as does a signal, but not before the first record.
 ///
 /// # Errors
 ///

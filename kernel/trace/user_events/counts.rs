@@ -121,7 +121,7 @@ const fn lane(refusal: Refusal) -> usize {
 
 /// The counters of an event.
 ///
-/// Only the one of failures is there from the beginning: most events have no listener, and on a
+/// Only the one of failures exists from the beginning: most events have no listener, and on a
 /// machine with many CPUs the others are large.
 pub(crate) struct Counts {
     failed: Atomic<u64>,

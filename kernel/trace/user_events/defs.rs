@@ -357,7 +357,7 @@ impl EnableBit {
 
     /// Creates the reference to bit number `bit` of the word of this width at `addr`.
     ///
-    /// `None` if there can be no such word, or if it has no such bit.
+    /// `None` if no such word can exist, or if it has no such bit.
     pub(crate) fn new(addr: usize, bit: u8, width: Width) -> Option<Self> {
         // CAST: No pointer has more than 64 bits.
         let wide_addr = addr as u64;

@@ -266,7 +266,7 @@ pub(crate) fn longest_payload(event: &UserEvent) -> usize {
 pub(crate) enum Long {
     /// The record was written.
     Written,
-    /// The writer's memory is not there. No listener has got the record.
+    /// The writer's memory is not present. No listener has got the record.
     Absent,
     /// The record has to be in memory of the caller, for [`deliver`]: see [`wants_buffer`]. No
     /// listener has got it, or was asked.

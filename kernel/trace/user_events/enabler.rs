@@ -553,7 +553,7 @@ impl<E: Followed> EnablerSet<E> {
             if *id >= before || !users.push(mm.clone()) {
                 break;
             }
-            // All are there.
+            // All are listed.
             if first == 0 && users.len == inner.users {
                 break;
             }

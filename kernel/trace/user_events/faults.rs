@@ -6,7 +6,7 @@
 //! on queues of their own: on a queue of the system, as many as it runs at a time would stop the
 //! work of all others.
 //!
-//! A work item that waits for a page has a thread until the page is there: nothing can end the
+//! A work item that waits for a page has a thread until the page is present: nothing can end the
 //! wait. So the number of threads has a limit, and those that can be stuck must not take all:
 //!
 //! - What need not wait for user space runs on a queue of its own ([`queue()`]), about two work

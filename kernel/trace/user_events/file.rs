@@ -79,7 +79,7 @@ pub(crate) struct DataFile {
 struct Index {
     /// Index of each event, by [`EventUse::id`].
     ///
-    /// No larger than there can be trace events.
+    /// No larger than the number of trace events.
     table: OpenTable<(NonZeroU16, u16)>,
     /// Indices of registrations that are not complete.
     claims: KVec<Claim>,

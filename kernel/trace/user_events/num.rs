@@ -17,7 +17,7 @@ pub(crate) use kernel::str::kstrtox::{
 
 /// Parses an unsigned number.
 ///
-/// There may be one `+` in front of it, and nothing else.
+/// One `+` may precede it, and nothing else.
 ///
 /// # Errors
 ///

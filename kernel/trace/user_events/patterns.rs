@@ -358,7 +358,7 @@ impl<T: Subject> InstanceFile for SetUserEvent<T> {
             return;
         };
 
-        // Not all at once: there may be many lines and many events.
+        // Not all at once: the lines and the events may be many.
         loop {
             let mut guard = event_mutex::lock();
             let Some(line) = patterns.remove(instance.id(), |_| true) else {

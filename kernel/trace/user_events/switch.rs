@@ -48,7 +48,7 @@ const MAX_COPYING: usize = 64;
 
 /// A switch in progress.
 pub(crate) struct Switch<E: Followed> {
-    /// Address spaces with a smaller number were there when it began.
+    /// Address spaces with a smaller number existed when it began.
     before: u64,
     /// The time that it may still wait, and the shared words that it may still visit.
     patience: Patience,

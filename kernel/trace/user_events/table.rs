@@ -217,7 +217,7 @@ impl<E: TableEntry> OpenTable<E> {
         self.resize(slots)
     }
 
-    /// Adds an entry, or replaces the one with the same key. There has to be room for it, see
+    /// Adds an entry, or replaces the one with the same key. The table must have room for it, see
     /// [`OpenTable::growth`].
     ///
     /// Returns the entry that is not in the table now: the replaced one. Without room it would be

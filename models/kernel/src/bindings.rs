@@ -50,7 +50,7 @@ pub unsafe fn tracing_snapshot_cond_enable(
 ) -> c_int {
     let update = update.expect("it is given");
 
-    // SAFETY: It is there.
+    // SAFETY: It is valid.
     unsafe {
         let _guard = (*array).max_lock.lock();
 
@@ -65,7 +65,7 @@ pub unsafe fn tracing_snapshot_cond_enable(
 ///
 /// As above.
 pub unsafe fn tracing_snapshot_cond_disable(array: *mut trace_array) -> c_int {
-    // SAFETY: It is there, and the condition is that which was allocated above.
+    // SAFETY: It is valid, and the condition is that which was allocated above.
     unsafe {
         let _guard = (*array).max_lock.lock();
 
@@ -82,7 +82,7 @@ pub unsafe fn tracing_snapshot_cond_disable(array: *mut trace_array) -> c_int {
 /// As above.
 #[track_caller]
 pub unsafe fn tracing_snapshot_cond(array: *mut trace_array, cond_data: *mut c_void) {
-    // SAFETY: The memory of it is there; the model checks that it may be used.
+    // SAFETY: The memory of it is valid; the model checks that it may be used.
     unsafe {
         assert!(!(*array).freed, "the instance is gone");
         let _guard = (*array).max_lock.lock();

@@ -32,9 +32,9 @@ struct Space {
     /// The last values of the words. Reading them is no step of the model: all writes are under the
     /// lock under which they are read.
     last: [Cell<bool>; 2],
-    /// The page is there.
+    /// The page is present.
     present: Cell<bool>,
-    /// The page can be written without a fault, if it is there.
+    /// The page can be written without a fault, if it is present.
     writeable: Cell<bool>,
     /// The page can be faulted in.
     mapped: Cell<bool>,
@@ -203,12 +203,12 @@ impl MmapReadGuard<'_> {
             .then(|| self.space.last[bit as usize % 2].get())
     }
 
-    /// Fails if the page is not there, as if it were one of a file.
+    /// Fails if the page is not present, as if it were one of a file.
     pub fn fault_in_nowait(&self, addr: usize) -> bool {
         self.copy_nowait(addr)
     }
 
-    /// Copies the page, if it is there.
+    /// Copies the page, if it is present.
     pub fn copy_nowait(&self, _: usize) -> bool {
         if self.space.present.get() {
             self.space.writeable.set(true);

@@ -20,8 +20,7 @@ pub enum Base {
 
 /// Parses the number that `text` begins with, and returns it and the text after its last digit.
 ///
-/// There may be one `+` in front of it. What may follow is for the caller to say: `kstrtoull` takes
-/// one newline.
+/// One `+` may precede it. What may follow is for the caller to say: `kstrtoull` takes one newline.
 ///
 /// # Errors
 ///

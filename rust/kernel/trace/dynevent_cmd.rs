@@ -32,7 +32,7 @@ type Init = unsafe extern "C" fn(*mut bindings::dynevent_cmd, *mut c_char, c_int
 /// # Invariants
 ///
 /// `raw` is initialised, with `_buffer` as its buffer, which is of `MAX_LEN` bytes. Strings that
-/// C keeps the address of are there for `'a`.
+/// C keeps the address of are valid for `'a`.
 pub struct Command<'a> {
     raw: bindings::dynevent_cmd,
     _buffer: KVec<u8>,
@@ -80,7 +80,7 @@ impl<'a> Command<'a> {
         // C is not told a module: it would be set when the event may be enabled already.
         //
         // SAFETY: The command is initialised, and has no fields yet. C keeps the name, which is
-        // there as long as the command can be run.
+        // valid as long as the command can be run.
         to_result(unsafe {
             bindings::synth_event_gen_cmd_array_start(
                 command.as_raw(),
@@ -133,7 +133,7 @@ impl<'a> Command<'a> {
 
     /// Returns the command for functions of C that add to it.
     ///
-    /// If they keep a string it has to be one that is there for `'a`.
+    /// If they keep a string it has to be one that is valid for `'a`.
     #[cfg(CONFIG_SYNTH_EVENTS)]
     pub(in crate::trace) fn as_raw(&mut self) -> *mut bindings::dynevent_cmd {
         &raw mut self.raw
@@ -226,7 +226,7 @@ impl<'a> Command<'a> {
     /// - What is wrong with the command. Mostly `error_log` of tracefs has more about it.
     pub fn run(mut self) -> Result {
         self.whole?;
-        // SAFETY: By the type invariant it is initialised, and what it refers to is there.
+        // SAFETY: By the type invariant it is initialised, and what it refers to is valid.
         to_result(unsafe { bindings::dynevent_create(&raw mut self.raw) })
     }
 }

@@ -88,13 +88,13 @@ impl<'h> Instance<'h> {
         if !UnregisterScope::is_none(self.held) {
             return None;
         }
-        // SAFETY: By the type invariant the instance is there, and `event_mutex`, which a handle is
+        // SAFETY: By the type invariant the instance is valid, and `event_mutex`, which a handle is
         // evidence of, keeps the list of its files. C only compares the strings.
         let file = unsafe {
             raw::__find_event_file(self.as_raw(), system.as_char_ptr(), event.as_char_ptr())
         };
 
-        // SAFETY: The file is in the list of the instance, which is there during `'h`; files leave
+        // SAFETY: The file is in the list of the instance, which is valid during `'h`; files leave
         // it with `event_mutex` held only, and nothing that holds it now can have them do so.
         NonNull::new(file).map(|file| unsafe { EventFile::from_raw(file, self.held) })
     }
@@ -106,7 +106,7 @@ impl<'h> Instance<'h> {
     /// - `EPERM` if the kernel is locked down so that tracefs cannot be used.
     /// - `ENODEV` if tracing is disabled permanently, or the instance is being removed.
     pub fn pin(self) -> Result<InstanceRef> {
-        // SAFETY: By the type invariant the instance is there.
+        // SAFETY: By the type invariant the instance is valid.
         to_result(unsafe { raw::tracing_check_open_get_tr(self.as_raw()) })?;
         // SAFETY: This is the reference that was just taken.
         Ok(unsafe { InstanceRef::from_raw(self.ptr) })
@@ -126,26 +126,26 @@ impl<'h> Instance<'h> {
         if self.is_read_only() {
             return Err(EACCES);
         }
-        // SAFETY: By the type invariant the instance is there.
+        // SAFETY: By the type invariant the instance is valid.
         to_result(unsafe { raw::tracing_set_clock(self.as_raw(), name.as_char_ptr()) })
     }
 
     /// Returns `true` if the instance has a copy of the buffer of an earlier boot, to be read only.
     /// C removes the instance together with these records.
     pub fn is_read_only(self) -> bool {
-        // SAFETY: By the type invariant the instance is there. The flag does not change.
+        // SAFETY: By the type invariant the instance is valid. The flag does not change.
         unsafe { (*self.as_raw()).flags & bindings::TRACE_ARRAY_FL_RDONLY != 0 }
     }
 
     /// Returns `true` if this is the clock of the time stamps of records.
     pub fn clock_is(self, name: &CStr) -> bool {
-        // SAFETY: By the type invariant the instance is there.
+        // SAFETY: By the type invariant the instance is valid.
         unsafe { raw::tracing_clock_is(self.as_raw(), name.as_char_ptr()) }
     }
 
     /// Returns `true` if the clock counts nanoseconds.
     pub fn clock_in_ns(self) -> bool {
-        // SAFETY: By the type invariant the instance is there.
+        // SAFETY: By the type invariant the instance is valid.
         unsafe { raw::trace_clock_in_ns(self.as_raw()) }
     }
 
@@ -207,7 +207,7 @@ impl InstanceRef {
     /// Returns the instance of this name, and creates it if necessary. Sleeps: takes `event_mutex`.
     ///
     /// A new instance has the events of `systems`, names with commas between them, or all events.
-    /// An instance that is there already stays as it is.
+    /// An existing instance stays as it is.
     ///
     /// Returns `None` if it cannot be created or is being removed.
     ///
@@ -270,7 +270,7 @@ impl InstanceRef {
     /// - `EACCES` if the instance cannot be written to.
     /// - What has kept an event from being enabled; others may be then.
     pub fn set_event(&self, system: Option<&CStr>, event: Option<&CStr>, on: bool) -> Result {
-        // SAFETY: By the type invariant the instance is there; the names are strings, which C only
+        // SAFETY: By the type invariant the instance is valid; the names are strings, which C only
         // compares, or null.
         to_result(unsafe {
             bindings::trace_array_set_clr_event(
@@ -309,7 +309,7 @@ impl InstanceRef {
         let mut copy = KVec::new();
 
         copy.extend_from_slice(text.to_bytes_with_nul(), GFP_KERNEL)?;
-        // SAFETY: By the type invariant the instance is there. The copy is a string, which C takes
+        // SAFETY: By the type invariant the instance is valid. The copy is a string, which C takes
         // to parts in place.
         to_result(unsafe {
             raw::ftrace_set_clr_event(self.ptr.as_ptr(), copy.as_mut_ptr().cast(), on.into())
@@ -323,7 +323,7 @@ impl InstanceRef {
     /// - `EINVAL` for the top instance, which is not to be written to like this.
     /// - `ENOMEM`.
     pub fn init_printk(&self) -> Result {
-        // SAFETY: By the type invariant the instance is there.
+        // SAFETY: By the type invariant the instance is valid.
         to_result(unsafe { bindings::trace_array_init_printk(self.ptr.as_ptr()) })
     }
 
@@ -353,7 +353,7 @@ impl InstanceRef {
     }
 
     fn print_from(&self, address: usize, text: fmt::Arguments<'_>) -> usize {
-        // SAFETY: By the type invariant the instance is there. The format takes the arguments that
+        // SAFETY: By the type invariant the instance is valid. The format takes the arguments that
         // it is given the address of, which are borrowed for longer than this call.
         let len = unsafe {
             bindings::trace_array_printk(
@@ -375,7 +375,7 @@ impl InstanceRef {
     ///
     /// - `EBUSY` if it has another reference or an open file, or its tracer is in use; and for the
     ///   top instance.
-    /// - `ENODEV` if it is not there any more.
+    /// - `ENODEV` if it was removed.
     pub fn destroy(self) -> Result {
         let ptr = self.ptr.as_ptr();
 
@@ -471,7 +471,7 @@ fn this_address() -> usize {
 ///
 /// # Safety
 ///
-/// `instance` must be there.
+/// `instance` must be valid.
 pub(super) unsafe fn now(instance: *mut bindings::trace_array) -> u64 {
     // SAFETY: By the safety requirements, `instance` exists. An instance has a buffer.
     unsafe { bindings::ring_buffer_time_stamp((*instance).array_buffer.buffer) }
@@ -481,8 +481,8 @@ pub(super) unsafe fn now(instance: *mut bindings::trace_array) -> u64 {
 ///
 /// # Safety
 ///
-/// `instance` must be there, and `texts` be the table of an [`ErrorTexts`] with more than `index`
-/// strings, which is there as long as the code of the caller.
+/// `instance` must be valid, and `texts` be the table of an [`ErrorTexts`] with more than `index`
+/// strings, which is valid as long as the code of the caller.
 unsafe fn log_error(
     instance: NonNull<bindings::trace_array>,
     location: &CStr,

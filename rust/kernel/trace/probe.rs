@@ -135,7 +135,7 @@ where
 ///
 /// # Invariants
 ///
-/// `tracepoint` is there as long as this.
+/// `tracepoint` is valid as long as this.
 pub struct TracepointRef {
     tracepoint: &'static Tracepoint,
     /// The reference that keeps the module of the tracepoint loaded. `None` if that module is the
@@ -177,8 +177,8 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 /// even one that may sleep, must not drop one, nor switch a custom event off: it would wait for
 /// itself.
 ///
-/// A tracepoint of a module has to be there when the probe is attached. The module cannot be
-/// unloaded as long as it is.
+/// A tracepoint of a module has to exist when the probe is attached. The module cannot be unloaded
+/// as long as it is.
 ///
 /// The functions that a tracepoint has for its first and its last probe, such as those of `attach:`
 /// and `detach:` in [`trace_event!`](super::trace_event), are called with the lock held that
@@ -459,7 +459,7 @@ impl Search<'_> {
         tracepoint: *mut bindings::tracepoint,
         module: *mut bindings::module,
     ) {
-        // SAFETY: What is in the section of tracepoints has a name, which is there as long.
+        // SAFETY: What is in the section of tracepoints has a name, which is valid as long.
         if unsafe { CStr::from_char_ptr((*tracepoint).name) } != self.name {
             return;
         }
@@ -468,7 +468,7 @@ impl Search<'_> {
             self.found = Err(EEXIST);
             return;
         }
-        // SAFETY: It is there as long as its module, which is kept below or by the owner.
+        // SAFETY: It is valid as long as its module, which is kept below or by the owner.
         let mut found = TracepointRef::own(unsafe { Tracepoint::from_raw(tracepoint) });
 
         if module != self.owner {

@@ -101,7 +101,7 @@ pub unsafe fn linked(tracepoint: *mut crate::bindings::tracepoint) -> Tracepoint
     TracepointRef::own(unsafe { Tracepoint::from_raw(tracepoint) })
 }
 
-/// Finds a tracepoint of the kernel proper by its name, of which there must be one.
+/// Finds a tracepoint of the kernel proper by its name, which exactly one must have.
 pub fn find_built_in(name: &CStr) -> crate::error::Result<TracepointRef> {
     super::probe::find_built_in(name).map(TracepointRef::own)
 }

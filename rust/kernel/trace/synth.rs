@@ -200,7 +200,7 @@ const RELEASED: u32 = 2;
 /// # Invariants
 ///
 /// - Unless `state` is `RELEASED`, a reference to `event` is counted that belongs to this; so it
-///   is there. Hits that have seen `KEPT` are over when it becomes that.
+///   is valid. Hits that have seen `KEPT` are over when it becomes that.
 /// - `state` changes with `event_mutex` held only.
 /// - `n_fields` is the number of its fields, and `kinds` are theirs.
 /// - `records` is that of this event.
@@ -257,7 +257,7 @@ impl EventRef {
         for (kind, field) in kinds.iter_mut().zip(fields) {
             // INVARIANT: The event is registered.
             //
-            // SAFETY: The fields are there as long as the event.
+            // SAFETY: The fields are valid as long as the event.
             *kind = Field(unsafe { &**field }).kind();
         }
         // INVARIANT: The reference was just counted. C does not create events with more fields than
@@ -323,7 +323,7 @@ impl EventRef {
         if self.state.load(Relaxed) == RELEASED {
             return None;
         }
-        // SAFETY: It is there by the type invariant, and is not removed during `'h`, for which
+        // SAFETY: It is valid by the type invariant, and is not removed during `'h`, for which
         // `event_mutex` would have to be taken. No code has an exclusive reference to it; that C
         // changes some of it is why callers only read what does not change.
         Some(unsafe { self.event.as_ref() })
@@ -332,7 +332,7 @@ impl EventRef {
     /// Returns the name, without the system, or an empty one if the event was released.
     pub fn name<'h>(&self, held: Held<'h>) -> &'h CStr {
         match self.get(held) {
-            // SAFETY: The name is a string that is there as long as the event.
+            // SAFETY: The name is a string that is valid as long as the event.
             Some(event) => unsafe { CStr::from_char_ptr(event.name) },
             None => c"",
         }
@@ -352,7 +352,7 @@ impl EventRef {
 
         // INVARIANT: The event is registered.
         //
-        // SAFETY: The fields are there as long as the event.
+        // SAFETY: The fields are valid as long as the event.
         fields.get(i).map(|field| Field(unsafe { &**field }))
     }
 
@@ -371,7 +371,7 @@ impl EventRef {
         if self.state.load(Relaxed) != KEPT {
             return None;
         }
-        // SAFETY: By the type invariant the event is there as long as the hit lasts, or it is not
+        // SAFETY: By the type invariant the event is valid as long as the hit lasts, or it is not
         // released, and so is its tracepoint.
         Some(unsafe { Tracepoint::from_raw((*self.event.as_ptr()).tp) })
     }
@@ -420,20 +420,20 @@ impl Drop for EventRef {
 ///
 /// # Invariants
 ///
-/// It is a field of a registered event, which is there during `'h` with its strings.
+/// It is a field of a registered event, which is valid during `'h` with its strings.
 #[derive(Clone, Copy)]
 pub struct Field<'h>(&'h bindings::synth_field);
 
 impl<'h> Field<'h> {
     /// Returns the type, as it was written when the event was defined.
     pub fn ty(self) -> &'h CStr {
-        // SAFETY: By the type invariant it is a string that is there during `'h`.
+        // SAFETY: By the type invariant it is a string that is valid during `'h`.
         unsafe { CStr::from_char_ptr(self.0.type_) }
     }
 
     /// Returns the name.
     pub fn name(self) -> &'h CStr {
-        // SAFETY: By the type invariant it is a string that is there during `'h`.
+        // SAFETY: By the type invariant it is a string that is valid during `'h`.
         unsafe { CStr::from_char_ptr(self.0.name) }
     }
 

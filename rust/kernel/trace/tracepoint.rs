@@ -284,7 +284,7 @@ impl Tracepoint {
     ///
     /// # Safety
     ///
-    /// `ptr` must be a tracepoint that is there during `'a`.
+    /// `ptr` must be a tracepoint that is valid during `'a`.
     #[inline]
     pub(super) unsafe fn from_raw<'a>(ptr: *mut bindings::tracepoint) -> &'a Self {
         // SAFETY: By the safety requirements, `ptr` is a tracepoint that exists during `'a`; the

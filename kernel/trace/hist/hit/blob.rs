@@ -2,8 +2,8 @@
 
 //! Blobs, which are strings and stacks: finding them in records, copying them.
 //!
-//! Nothing that a record says about itself is trusted: where a string is, how long it is and how
-//! many addresses a stack has are limited to what is there.
+//! Nothing that a record says about itself is trusted: the location and length of a string and the
+//! number of addresses of a stack are limited to the bytes of the record.
 
 use super::eval::{
     bytes_at,

@@ -5,7 +5,7 @@
 //! A key belongs to one bucket, which its hash chooses. A bucket is one word with the numbers of up
 //! to three elements, the newest first, and a version. Each change is one compare-and-exchange of
 //! the whole word, so it fails if the bucket has changed since it was searched: a key that was not
-//! found is still not there when it is added. The map has twice as many buckets as elements.
+//! found is still absent when it is added. The map has twice as many buckets as elements.
 
 use kernel::{
     prelude::*,

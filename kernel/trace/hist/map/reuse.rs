@@ -534,7 +534,7 @@ impl Reuse {
     /// Pins the sums of an element, which keep belonging to the same key until the pin is dropped.
     /// An element that is in use after this is of that key.
     ///
-    /// There may be one pin at a time.
+    /// Only one pin may exist at a time.
     pub(super) fn pin(&self, index: u32) -> Pin<'_> {
         self.pinned.store(index.wrapping_add(1), Relaxed);
         // Pairs with the barrier in `is_pinned`: either the element is seen retired, or the CPU

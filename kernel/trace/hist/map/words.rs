@@ -152,7 +152,7 @@ pub(crate) fn cut(bytes: [u8; WORD]) -> (u64, bool) {
 
     // The first byte is the lowest.
     let word = u64::from_le_bytes(bytes);
-    // The highest bit of every byte that is zero; above the first there may be wrong ones.
+    // The highest bit of every byte that is zero; those above the first one may be wrong.
     let zeros = word.wrapping_sub(ONES) & !word & HIGH;
 
     if zeros == 0 {

@@ -80,7 +80,7 @@ struct Compiler<'a> {
 ///
 /// - `ENOMEM` if an allocation fails.
 /// - `EINVAL` if the description is inconsistent: it has no keys or one that is too long, uses a
-///   string as a number, or refers to what is not there, or to a histogram with other keys.
+///   string as a number, or refers to what does not exist, or to a histogram with other keys.
 pub(crate) fn compile(spec: &Spec, owners: &[Arc<Histogram>]) -> Result<KBox<Program>> {
     let mut c = Compiler {
         spec,

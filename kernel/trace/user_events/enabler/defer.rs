@@ -53,7 +53,7 @@ impl<E: Followed> EnablerSet<E> {
 impl<E: Followed> WorkItem for EnablerSet<E> {
     type Pointer = Arc<Self>;
 
-    /// Tells the address spaces that were there when the switch began.
+    /// Tells the address spaces that existed when the switch began.
     ///
     /// Later ones have joined during the switch, or before this ends, and know it from
     /// [`EnablerSet::share`].

@@ -140,7 +140,7 @@ enum Outcome {
     Done,
     /// The work item writes the word later.
     Deferred,
-    /// As `Deferred`; the page of the word is there, but has to be copied first.
+    /// As `Deferred`; the page of the word is present, but has to be copied first.
     Copying,
     /// A lock is held by others.
     Busy,
@@ -443,7 +443,8 @@ impl<E: Followed> MmState<E> {
     ///
     /// `ENOMEM` if the page cannot be allocated.
     fn write_absent(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> Result {
-        // The page may be there, and only the `mmap_lock` was not: it is not copied for nothing.
+        // The page may be present, and only the `mmap_lock` was taken: it is not copied for
+        // nothing.
         if Self::write_present(this, &mm.mmap_read_lock(), key) {
             return Ok(());
         }
@@ -465,7 +466,7 @@ impl<E: Followed> MmState<E> {
 
         match written {
             Ok(_) => return Ok(()),
-            // There may be some the next time.
+            // The next time some may be left.
             Err(e) if e == ENOMEM => return Err(e),
             Err(_) => (),
         }

@@ -56,7 +56,7 @@ impl Kept {
         }
     }
 
-    /// Removes an event, if it is there.
+    /// Removes an event, if it is listed.
     pub(super) fn remove(&mut self, event: &UserEvent) {
         // SAFETY: No other list has this id: the registry, which has this one, is a singleton.
         if unsafe { self.events.remove(event) }.is_some() {

@@ -2,11 +2,11 @@
 
 //! Atomics with the interface of the kernel's, mapped to those of the checker.
 //!
-//! An atomic of the kernel can be created in a constant, and there may be many of them of which a
-//! model uses few. So an [`Atomic`] only takes one of the checker when it is first accessed. That
-//! one was created before the threads of the model, with value 0, and has the difference to the
-//! initial value. That an atomic is not accessed before it was initialised is checked where memory
-//! is allocated: see [`crate::alloc`].
+//! An atomic of the kernel can be created in a constant, and a program may have many of them of
+//! which a model uses few. So an [`Atomic`] only takes one of the checker when it is first
+//! accessed. That one was created before the threads of the model, with value 0, and has the
+//! difference to the initial value. That an atomic is not accessed before it was initialised is
+//! checked where memory is allocated: see [`crate::alloc`].
 
 use crate::model::{
     self,

@@ -208,7 +208,7 @@ impl<'g> Listener<'g> {
         let mut regs = ptr::null_mut();
         let mut context: c_int = -1;
 
-        // SAFETY: By the type invariant perf's buffers are there, and the guard has preemption
+        // SAFETY: By the type invariant perf's buffers are valid, and the guard has preemption
         // disabled. The size is at most that of a buffer.
         let record =
             unsafe { bindings::perf_trace_buf_alloc(size as c_int, &mut regs, &mut context) };
@@ -310,7 +310,7 @@ impl Reservation<'_> {
     ///
     /// # Safety
     ///
-    /// `task` must be null, or a task that is there during the call, with interrupts disabled and
+    /// `task` must be null, or a task that is valid during the call, with interrupts disabled and
     /// not in an NMI.
     #[inline(always)]
     unsafe fn submit_to(self, count: u64, task: *mut bindings::task_struct) {

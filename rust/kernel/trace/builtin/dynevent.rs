@@ -74,7 +74,7 @@ pub trait Operations: event::Operations {
 
     /// Returns `true` if a command that removes events matches this one.
     ///
-    /// `system` is there if the command has it; `args` are what follows the name.
+    /// `system` is present if the command has it; `args` are what follows the name.
     fn matches(&self, system: Option<&CStr>, event: &CStr, args: Args<'_>, held: Held<'_>) -> bool;
 }
 

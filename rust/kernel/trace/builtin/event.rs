@@ -163,7 +163,7 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
 
 /// The parts of an event that C refers to, in one allocation that does not move.
 ///
-/// It has no room that is not needed: there may be many events.
+/// It has no room that is not needed: events may be many.
 #[pin_data]
 struct Core {
     tracepoint: Tracepoint,
@@ -233,12 +233,13 @@ impl<T> Event<T> {
     ///
     /// # Safety
     ///
-    /// There must be a string of `len` bytes from `start` on in the text.
+    /// The text must have a string of `len` bytes from `start` on.
     #[inline]
     unsafe fn string(&self, start: usize, len: u16) -> &CStr {
         let text: *const u8 = self.core.fields.text().cast();
 
-        // SAFETY: By the safety requirements, the bytes and their NUL are there, and no other NUL.
+        // SAFETY: By the safety requirements, the text has the bytes and their NUL, and no other
+        // NUL.
         unsafe {
             CStr::from_bytes_with_nul_unchecked(slice::from_raw_parts(
                 text.add(start),

@@ -331,7 +331,7 @@ impl<T: EventSeqFile> FileOperations<T> {
     /// `m` must be a `seq_file` that was opened by [`open`](Self::open), and not be released during
     /// `'a`.
     unsafe fn reader<'a>(m: *mut bindings::seq_file) -> &'a Reader<T> {
-        // SAFETY: The private data was set by `open_reader`, and is there as long as the file is.
+        // SAFETY: The private data was set by `open_reader`, and is valid as long as the file is.
         // All that is accessed exclusively is in an `UnsafeCell`.
         unsafe { &*(*m).private.cast::<Reader<T>>() }
     }

@@ -106,7 +106,7 @@ impl<T: InstanceFile> FileOperations<T> {
         // SAFETY: The file is being opened.
         let flags = unsafe { (*file).f_flags };
 
-        // SAFETY: The file is being opened; the instance is there until it is released.
+        // SAFETY: The file is being opened; the instance is valid until it is released.
         let result = to_result(unsafe {
             bindings::single_open(file, Some(Self::show), instance.as_raw().cast())
         });

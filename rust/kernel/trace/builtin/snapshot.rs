@@ -41,7 +41,7 @@ pub trait Condition: Send + Sync + 'static {
     fn update(&self, context: &Self::Context) -> bool;
 }
 
-/// A condition that is in force for an instance. There can be one at a time.
+/// A condition that is in force for an instance. An instance has at most one at a time.
 ///
 /// It also keeps user space from removing the instance.
 ///
@@ -113,7 +113,7 @@ impl<T: Condition> ConditionalSnapshot<T> {
     #[inline]
     pub fn fire(&self, _hit: &Hit<'_>, context: &T::Context) {
         if self.active.load(Relaxed) {
-            // SAFETY: By the type invariant the instance is there until this hit is over, and C
+            // SAFETY: By the type invariant the instance is valid until this hit is over, and C
             // passes the context to the `update` of our condition.
             unsafe { fire(self.array, core::ptr::from_ref(context).cast_mut().cast()) };
         }
@@ -224,7 +224,7 @@ unsafe fn enable(
 ///
 /// # Safety
 ///
-/// `array` must be there, and `context` what the `update` of its condition takes.
+/// `array` must be valid, and `context` what the `update` of its condition takes.
 unsafe fn fire(array: *mut bindings::trace_array, context: *mut c_void) {
     // SAFETY: By the safety requirements, `array` exists, and `context` is valid for the `update`
     // of its condition.

@@ -50,36 +50,36 @@ impl<'h> EventFile<Locked<'h>> {
     }
 
     pub(in crate::trace) fn call(self) -> *mut bindings::trace_event_call {
-        // SAFETY: By the type invariant the file is there; C sets the pointer once.
+        // SAFETY: By the type invariant the file is valid; C sets the pointer once.
         unsafe { (*self.as_raw()).event_call }
     }
 
     /// Returns the system of the event, which is the name of the directory that has its directory.
     pub fn system(self) -> &'h CStr {
-        // SAFETY: By the type invariant the event is there during `'h`. Its class has a name, a
-        // string that is there as long as the event.
+        // SAFETY: By the type invariant the event is valid during `'h`. Its class has a name, a
+        // string that is valid as long as the event.
         unsafe { CStr::from_char_ptr((*(*self.call()).class).system) }
     }
 
     /// Returns the name of the event.
     pub fn name(self) -> &'h CStr {
-        // SAFETY: By the type invariant the event is there.
+        // SAFETY: By the type invariant the event is valid.
         let name = unsafe { bindings::trace_event_name(self.call()) };
 
         if name.is_null() {
             c""
         } else {
-            // SAFETY: The name is a string that is there as long as the event, so during `'h`.
+            // SAFETY: The name is a string that is valid as long as the event, so during `'h`.
             unsafe { CStr::from_char_ptr(name) }
         }
     }
 
     /// Returns the instance.
     pub fn instance(self) -> Instance<'h> {
-        // SAFETY: By the type invariant the file is there; C sets the pointer once.
+        // SAFETY: By the type invariant the file is valid; C sets the pointer once.
         let instance = unsafe { (*self.as_raw()).tr };
 
-        // SAFETY: Files are always of an instance, which is there during `'h` by the type
+        // SAFETY: Files are always of an instance, which is valid during `'h` by the type
         // invariant.
         unsafe { Instance::from_raw(NonNull::new_unchecked(instance), self.access.0) }
     }
@@ -100,14 +100,14 @@ impl<'h> EventFile<Locked<'h>> {
     ///
     /// `ENOMEM` and the errors of the probe, if the event cannot be enabled.
     pub fn set_enabled(self, on: bool) -> Result {
-        // SAFETY: By the type invariant the file is there, and `event_mutex` is held.
+        // SAFETY: By the type invariant the file is valid, and `event_mutex` is held.
         to_result(unsafe { raw::trace_event_enable_disable(self.as_raw(), on.into(), 0) })
     }
 
     /// Finds a field by its name: one of the event, a generic one like `common_cpu`, or one that
     /// every record has like `common_pid`, in this order.
     pub fn field(self, name: &CStr) -> Option<FieldInfo<'h>> {
-        // SAFETY: By the type invariant the event is there. C only compares the string.
+        // SAFETY: By the type invariant the event is valid. C only compares the string.
         let field =
             unsafe { raw::trace_find_event_field(self.call(), name.as_char_ptr().cast_mut()) };
 
@@ -176,19 +176,19 @@ impl<'h> FieldInfo<'h> {
     }
 
     fn raw(self) -> &'h bindings::ftrace_event_field {
-        // SAFETY: By the type invariant it is there and does not change during `'h`.
+        // SAFETY: By the type invariant it is valid and does not change during `'h`.
         unsafe { self.ptr.as_ref() }
     }
 
     /// Returns the name.
     pub fn name(self) -> &'h CStr {
-        // SAFETY: It is a string that is there as long as the field.
+        // SAFETY: It is a string that is valid as long as the field.
         unsafe { CStr::from_char_ptr(self.raw().name) }
     }
 
     /// Returns the type, as C would write it.
     pub fn ty(self) -> &'h CStr {
-        // SAFETY: It is a string that is there as long as the field.
+        // SAFETY: It is a string that is valid as long as the field.
         unsafe { CStr::from_char_ptr(self.raw().type_) }
     }
 

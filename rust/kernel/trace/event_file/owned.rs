@@ -81,13 +81,13 @@ impl EventFile<Owned> {
         // SAFETY: It was found in the list with `event_mutex` held, which still is. C sets the
         // pointer once.
         let event = unsafe { (*ptr.as_ptr()).event_call };
-        // SAFETY: The event of the file is there as well.
+        // SAFETY: The event of the file is valid as well.
         if !unsafe { raw::trace_event_get(event) } {
             return Err(EBUSY);
         }
         drop(guard);
         // INVARIANT: The references were just taken. A file is in the list as long as both the
-        // event and the instance are there.
+        // event and the instance exist.
         Ok(Self {
             ptr,
             access: Owned {
@@ -111,7 +111,7 @@ impl EventFile<Owned> {
     ///
     /// What has kept the event from being enabled; `EACCES` if the instance cannot be written to.
     pub fn set_enabled(&self, on: bool) -> Result {
-        // SAFETY: By the type invariant the file is there.
+        // SAFETY: By the type invariant the file is valid.
         unsafe { set_enabled(self.ptr, on) }
     }
 
@@ -157,7 +157,7 @@ unsafe fn find(
 /// `file` must be kept, as the invariant of [`Owned`] says.
 unsafe fn set_enabled(file: NonNull<bindings::trace_event_file>, on: bool) -> Result {
     let file = file.as_ptr();
-    // SAFETY: By the safety requirements, the event is there.
+    // SAFETY: By the safety requirements, the event is valid.
     let call = unsafe { (*file).event_call };
     // The mutex keeps others from binding a custom event, which changes what has the name.
     let guard = event_mutex::lock();
@@ -165,8 +165,8 @@ unsafe fn set_enabled(file: NonNull<bindings::trace_event_file>, on: bool) -> Re
     let name = unsafe { bindings::trace_event_name(call) };
 
     drop(guard);
-    // SAFETY: By the safety requirements, the event and its instance are there, and the names are
-    // strings that are there as long as the event. C only compares them.
+    // SAFETY: By the safety requirements, the event and its instance are valid, and the names are
+    // strings that are valid as long as the event. C only compares them.
     to_result(unsafe {
         bindings::trace_array_set_clr_event((*file).tr, (*(*call).class).system, name, on)
     })

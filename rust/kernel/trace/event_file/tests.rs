@@ -165,7 +165,7 @@ mod references {
             let guard = event_mutex::lock();
             let held = guard.held();
             let instance = made.get(held);
-            // SAFETY: The instance is there, and no other code changes its count.
+            // SAFETY: The instance is valid, and no other code changes its count.
             let sections = || unsafe { (*instance.as_raw()).no_filter_buffering_ref };
 
             let section = instance.disable_filter_buffering();

@@ -25,7 +25,7 @@ use crate::{
 ///
 /// # Invariants
 ///
-/// All are strings that are there as long as the code that has the table.
+/// All are strings that are valid as long as the code that has the table.
 #[repr(transparent)]
 pub struct ErrorTexts<const N: usize>([*const c_char; N]);
 
@@ -111,7 +111,7 @@ pub(super) unsafe fn lasting(texts: *const *const c_char, index: u8) -> (*const 
     if !is_in_module(texts.addr()) && !is_in_module(text.addr()) {
         return (texts, index);
     }
-    // SAFETY: By the invariant of `ErrorTexts` it is a string, which is there: its module has
+    // SAFETY: By the invariant of `ErrorTexts` it is a string, which is valid: its module has
     // called this.
     let copy = Kept::find(unsafe { CStr::from_char_ptr(text) });
 

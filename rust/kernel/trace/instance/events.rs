@@ -161,13 +161,13 @@ unsafe fn next_instance(
 ///
 /// # Safety
 ///
-/// The instance must be there, and the list must not have changed since `before` was returned
+/// The instance must be valid, and the list must not have changed since `before` was returned
 /// except at its start.
 unsafe fn next_file(
     instance: Instance<'_>,
     before: Option<NonNull<bindings::trace_event_file>>,
 ) -> Option<NonNull<bindings::trace_event_file>> {
-    // SAFETY: By the safety requirements, the instance is there.
+    // SAFETY: By the safety requirements, the instance is valid.
     let head = unsafe { &raw mut (*instance.as_raw()).events };
     // SAFETY: By the safety requirements, `before` is in the list.
     let next = unsafe {

@@ -57,8 +57,8 @@ pub fn is_on() -> bool {
 /// Takes a snapshot of the top instance by swapping its buffers with those that the file
 /// `snapshot` shows. Any context; in an NMI it takes none, but writes a message to the trace.
 ///
-/// There have to be buffers to change with: [`alloc_snapshot`] allocates them, as writing to that
-/// file does. Without them tracing is turned off, so that nothing of it is lost.
+/// Buffers to swap with must have been allocated: [`alloc_snapshot`] allocates them, as writing to
+/// that file does. Without them tracing is turned off, so that nothing of it is lost.
 #[cfg(CONFIG_TRACER_SNAPSHOT)]
 pub fn snapshot() {
     // SAFETY: The function has no safety requirements.

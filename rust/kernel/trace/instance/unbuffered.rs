@@ -42,7 +42,7 @@ impl<'h> Instance<'h> {
     /// Disables filter buffering: records are written straight to the ring buffer, so that a
     /// trigger sees the time stamp that they are read with. Sleeps: takes `trace_types_lock`.
     pub fn disable_filter_buffering(self) -> Unbuffered<'h> {
-        // SAFETY: By the type invariant the instance is there.
+        // SAFETY: By the type invariant the instance is valid.
         unsafe { raw::tracing_set_filter_buffering(self.as_raw(), true) };
         // INVARIANT: Just disabled.
         Unbuffered { instance: self }
@@ -71,7 +71,7 @@ impl Unbuffered<'_> {
 
 impl Drop for Unbuffered<'_> {
     fn drop(&mut self) {
-        // SAFETY: By the type invariants the instance is there, and this section is counted.
+        // SAFETY: By the type invariants the instance is valid, and this section is counted.
         unsafe { raw::tracing_set_filter_buffering(self.instance.as_raw(), false) };
     }
 }

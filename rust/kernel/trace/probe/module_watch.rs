@@ -16,7 +16,7 @@ use core::marker::PhantomData;
 /// The change of state of a module with tracepoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It is loaded, and will be initialised. Or it is there already when the watch begins.
+    /// It is loaded, and will be initialised. Or it was loaded before the watch began.
     Coming,
     /// The module is being unloaded. Or it stays loaded, and the watch ends.
     Going,
@@ -26,7 +26,7 @@ pub enum Change {
 ///
 /// # Invariants
 ///
-/// `module` is there during `'a`, in which the lock of the list of modules with tracepoints is
+/// `module` is valid during `'a`, in which the lock of the list of modules with tracepoints is
 /// held.
 pub struct ModuleTracepoints<'a> {
     module: *mut bindings::module,
@@ -36,7 +36,7 @@ pub struct ModuleTracepoints<'a> {
 impl ModuleTracepoints<'_> {
     /// Returns the name of the module.
     pub fn name(&self) -> &CStr {
-        // SAFETY: By the type invariant the module is there. Its name is a string in it.
+        // SAFETY: By the type invariant the module is valid. Its name is a string in it.
         unsafe { CStr::from_char_ptr((&raw const (*self.module).name).cast()) }
     }
 
@@ -46,7 +46,7 @@ impl ModuleTracepoints<'_> {
         ///
         /// # Safety
         ///
-        /// `tracepoint` must be one that is there, and `data` an `F`.
+        /// `tracepoint` must be one that is valid, and `data` an `F`.
         unsafe extern "C" fn look<F: FnMut(&CStr)>(
             tracepoint: *mut bindings::tracepoint,
             _module: *mut bindings::module,
@@ -57,7 +57,7 @@ impl ModuleTracepoints<'_> {
             unsafe { (*data.cast::<F>())(CStr::from_char_ptr((*tracepoint).name)) };
         }
 
-        // SAFETY: By the type invariant the module is there and the lock is held. The closure is
+        // SAFETY: By the type invariant the module is valid and the lock is held. The closure is
         // only used before this returns.
         unsafe {
             raw::for_each_tracepoint_in_module(self.module, Some(look::<F>), (&raw mut f).cast())
@@ -157,7 +157,7 @@ where
     /// # Safety
     ///
     /// `notifier` must be that of a `Self`, whose closure is initialised, and `data` a `tp_module`
-    /// of a module that is there. The lock of the list of them must be held.
+    /// of a module that is valid. The lock of the list of them must be held.
     unsafe extern "C" fn changed(
         notifier: *mut bindings::notifier_block,
         state: c_ulong,

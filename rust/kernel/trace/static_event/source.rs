@@ -142,7 +142,7 @@ impl<'a> Bits<'a> {
     #[inline(always)]
     pub(super) fn words(self) -> impl Iterator<Item = usize> + 'a {
         (0..self.count).map(move |i| {
-            // SAFETY: By the type invariant the word is there for `'a`, and written as an atomic
+            // SAFETY: By the type invariant the word is valid for `'a`, and written as an atomic
             // if at all.
             unsafe { Atomic::from_ptr(self.words.add(i).cast_mut()) }.load(Relaxed)
         })
@@ -194,8 +194,8 @@ pub fn bitmask_source<'a>(source: impl BitmaskSource<'a>) -> Bits<'a> {
 /// Returns the bits that a `cpumask` field is written from.
 #[inline(always)]
 pub fn cpumask_source(mask: &Cpumask) -> Bits<'_> {
-    // SAFETY: A mask has full words for all CPU numbers there can be. Those of the kernel are
-    // changed by `set_bit()` and `clear_bit()`.
+    // SAFETY: A mask has full words for all possible CPU numbers. Those of the kernel are changed
+    // by `set_bit()` and `clear_bit()`.
     unsafe {
         Bits::new(
             mask.as_raw().cast_const().cast(),

@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
             // case that it is enabled by now, disabling must not drop a reference that was not
             // taken.
             if !event.tracepoint().is_some_and(|tp| tp.is_enabled()) {
-                // SAFETY: The event is there, and this field is accessed with `event_mutex` held.
+                // SAFETY: The event is valid, and this field is accessed with `event_mutex` held.
                 unsafe { (*raw.as_ptr()).mod_ = module.as_ptr() };
             }
             Made {
@@ -443,7 +443,7 @@ unsafe fn remove(event: &EventRef) -> Result {
     if event.state.load(Relaxed) == RELEASED {
         return Err(ENOENT);
     }
-    // SAFETY: By the invariant of `EventRef` the event is there, and a reference to it is counted;
+    // SAFETY: By the invariant of `EventRef` the event is valid, and a reference to it is counted;
     // the count is only accessed with `event_mutex` held, which is a safety requirement. This is
     // the function of C that removes an event of this kind, unless it is in use.
     unsafe {

@@ -67,7 +67,7 @@ impl Records {
         for (unused, field) in unused.iter_mut().zip(fields) {
             // INVARIANT: The event is registered.
             //
-            // SAFETY: The fields are there as long as the event.
+            // SAFETY: The fields are valid as long as the event.
             let field = Field(unsafe { &**field });
 
             *unused = match (field.kind(), field.size()) {
@@ -172,7 +172,7 @@ fn copy_string(to: &mut [u8], from: &[u64; TEXT_WORDS]) {
     for (to, from) in to.chunks_exact_mut(WORD).zip(from) {
         // The first byte is the lowest.
         let word = from.to_le();
-        // The highest bit of every byte that is zero; above the first there may be wrong ones.
+        // The highest bit of every byte that is zero; those above the first one may be wrong.
         let zeros = word.wrapping_sub(ONES) & !word & HIGH;
         let lowest = zeros & zeros.wrapping_neg();
         // All bits below it; all bits if no byte is zero.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of records of synthetic events: what is in them, and how many there can be.
+//! Tests of records of synthetic events: their contents, and their maximum number.
 
 use super::{
     event_tests::{

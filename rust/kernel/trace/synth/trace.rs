@@ -190,7 +190,7 @@ impl Shapes {
         for (shape, field) in shapes.iter_mut().zip(fields) {
             // INVARIANT: The event is registered.
             //
-            // SAFETY: The fields are there as long as the event.
+            // SAFETY: The fields are valid as long as the event.
             let field = Field(unsafe { &**field });
 
             *shape = Shape {
@@ -427,7 +427,7 @@ impl Tracer {
             .iter()
             // INVARIANT: The event is registered.
             //
-            // SAFETY: The fields are there as long as the event.
+            // SAFETY: The fields are valid as long as the event.
             .map(|field| Field(unsafe { &**field }).name())
     }
 }
@@ -503,7 +503,7 @@ impl Drop for Record<'_> {
 ///
 /// It is committed by the drop, even if values are missing; these are 0 or empty. Until then
 /// nothing may sleep, and the record cannot be handed to another thread. If the event was off all
-/// values are taken, and no record is written. There can be three at once on a CPU: each takes one
+/// values are taken, and no record is written. Three can be open at once on a CPU: each takes one
 /// of the few levels that the ring buffer can be nested in.
 ///
 /// # Examples

@@ -22,19 +22,19 @@ use core::{
     mem, //
 };
 
-/// A file that is there.
+/// A file that exists.
 #[derive(Clone, Copy)]
 struct Entry {
     id: usize,
     fops: *const bindings::file_operations,
 }
 
-/// All files of modules that are there.
+/// All existing files of modules.
 ///
 /// # Invariants
 ///
 /// - `files` and `last_id` are only accessed with `trace_types_lock` held.
-/// - The operations of an entry are there as long as it is, and in the code of their owner.
+/// - The operations of an entry are valid as long as it is, and in the code of their owner.
 struct Files {
     files: UnsafeCell<KVec<Entry>>,
     last_id: UnsafeCell<usize>,
@@ -160,7 +160,7 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
     let Some(entry) = locked.files().iter().find(|entry| entry.id == id).copied() else {
         return ENOENT.to_errno();
     };
-    // SAFETY: By the invariant of `Files` the operations are there as long as the entry.
+    // SAFETY: By the invariant of `Files` the operations are valid as long as the entry.
     let owner = unsafe { (*entry.fops).owner };
     // SAFETY: They are in its code, so it is not freed before the entry is taken away.
     let Some(module) = (unsafe { ModuleRef::get_raw(owner) }) else {

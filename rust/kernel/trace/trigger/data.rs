@@ -91,7 +91,7 @@ fn pin_module(file: EventFile<Locked<'_>>) -> Result<ModuleRef> {
     // SAFETY: The event of a file is valid.
     let module = unsafe { bindings::trace_event_module(file.call()) };
 
-    // SAFETY: The module is there as long as its event. Null stands for one that is always there.
+    // SAFETY: The module is valid as long as its event. Null stands for one that is always valid.
     unsafe { ModuleRef::get_raw(module) }.ok_or(ENODEV)
 }
 
@@ -139,7 +139,7 @@ impl<T: Command> Trigger<T> {
     }
 
     fn paused(&self) -> &Atomic<bool> {
-        // SAFETY: By the type invariant the field is there as long as `self`, and not accessed in
+        // SAFETY: By the type invariant the field is valid as long as `self`, and not accessed in
         // other ways than this.
         unsafe { Atomic::from_ptr(&raw mut (*self.raw.get()).paused) }
     }
@@ -159,7 +159,7 @@ impl<T: Command> Trigger<T> {
 
     /// Returns the number of remaining hits, or `None` without a limit.
     pub fn count(&self) -> Option<usize> {
-        // SAFETY: By the type invariant the fields are there as long as `self`; flags do not change
+        // SAFETY: By the type invariant the fields are valid as long as `self`; flags do not change
         // when it is attached, and the count is accessed in no other way.
         unsafe {
             let limited = (*self.raw.get()).flags & COUNTED != 0;
@@ -200,7 +200,7 @@ const COUNTED: c_int = bindings::EVENT_TRIGGER_FL_COUNT as c_int;
 ///
 /// `raw` must be that of a `Trigger` of any command which is not freed during `'a`.
 unsafe fn remaining<'a>(raw: *mut bindings::event_trigger_data) -> &'a Atomic<usize> {
-    // SAFETY: By the safety requirements, it is there, and by the invariant of `Trigger` it is only
+    // SAFETY: By the safety requirements, it is valid, and by the invariant of `Trigger` it is only
     // accessed with atomic operations. CAST: An `unsigned long` is a `usize`.
     unsafe { Atomic::from_ptr((&raw mut (*raw).count).cast()) }
 }
@@ -243,7 +243,7 @@ pub(super) unsafe extern "C" fn count(
 /// reference the caller passes, and `event_mutex` be held.
 #[inline(never)]
 pub(super) unsafe extern "C" fn detached(raw: *mut bindings::event_trigger_data) {
-    // SAFETY: A trigger begins with this, and by the safety requirements, it is there.
+    // SAFETY: A trigger begins with this, and by the safety requirements, it is valid.
     let owner = unsafe { &(*raw.cast::<Head>()).owner };
     let module = owner.module.again();
 

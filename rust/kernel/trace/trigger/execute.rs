@@ -66,7 +66,7 @@ impl EventFile<Locked<'_>> {
 
         let before = list::ends(self, lists);
         let _muted = how.quiet.then(|| Muted::new(lists.held()));
-        // SAFETY: By the type invariant the file is there, and `event_mutex` is held. As the lists
+        // SAFETY: By the type invariant the file is valid, and `event_mutex` is held. As the lists
         // of triggers are borrowed exclusively, no reference to one that the command detaches
         // exists. The copy is a string, which C takes apart in place and does not keep.
         to_result(unsafe { raw::trigger_process_regex(self.as_raw(), copy.as_mut_ptr().cast()) })?;

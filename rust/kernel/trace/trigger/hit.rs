@@ -30,7 +30,7 @@ const WORD: usize = size_of::<u32>();
 ///
 /// - `event` is null, or a complete record that was reserved in `buffer` by this CPU, or by it in
 ///   the page of C for records that may be discarded. It is not written to.
-/// - `instance` is there.
+/// - `instance` is valid.
 /// - Preemption is disabled, and this CPU is in a section that tracepoints, events and triggers are
 ///   kept for.
 #[derive(Clone)]
@@ -141,7 +141,7 @@ impl<'a> Hit<'a> {
     #[inline]
     pub fn timestamp(&self) -> u64 {
         if self.event.is_null() {
-            // SAFETY: By the type invariant the instance is there.
+            // SAFETY: By the type invariant the instance is valid.
             return unsafe { instance::now(self.instance) };
         }
         // SAFETY: By the type invariant the event is one of this CPU in this buffer.
@@ -151,7 +151,7 @@ impl<'a> Hit<'a> {
     /// Returns `true` if the clock counts nanoseconds.
     #[inline]
     pub fn clock_in_ns(&self) -> bool {
-        // SAFETY: By the type invariant the instance is there.
+        // SAFETY: By the type invariant the instance is valid.
         unsafe { raw::trace_clock_in_ns(self.instance) }
     }
 

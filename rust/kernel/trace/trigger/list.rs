@@ -51,7 +51,7 @@ impl<'h> TriggersMut<'h> {
     ///
     /// # Safety
     ///
-    /// There must be no other one as long as this one exists.
+    /// No other one must exist as long as this one exists.
     pub(in crate::trace) unsafe fn new(held: Held<'h>) -> Self {
         // INVARIANT: `held` is evidence of the first, and the second is a safety requirement.
         Self { held }
@@ -199,7 +199,7 @@ fn all<'a>(file: EventFile<Locked<'a>>, _lists: &'a TriggersMut<'_>) -> All<'a> 
     // SAFETY: The file is valid, and it is not accessed through the pointer here.
     let head = unsafe { &raw mut (*file.as_raw()).triggers };
 
-    // SAFETY: C has initialised the list with the file, which is there as long as the handle.
+    // SAFETY: C has initialised the list with the file, which is valid as long as the handle.
     // It does not change during `'a`, as for that an exclusive reference to `_lists` is needed. All
     // that is in it are triggers, and the type is transparent.
     unsafe { clist_create!(head, AnyTrigger, bindings::event_trigger_data, list) }.iter()
@@ -220,7 +220,7 @@ impl<T: Command> Iter<'_, T> {
             // Only a `Trigger<T>` has this command: a `CommandOps<T>` is at this address
             // permanently, and its address is private to the module above.
             //
-            // SAFETY: It is in the list, so it is valid; the command is set before it is there.
+            // SAFETY: It is in the list, so it is valid; the command is set before it is added.
             let command = unsafe { (**trigger).cmd_ops };
 
             command == ours

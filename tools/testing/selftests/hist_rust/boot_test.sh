@@ -123,8 +123,8 @@ bootconfig_actions() {
 	awk -v tasks="$tasks" '{ exit !($1 >= 2 * tasks && $2 > 5 && $3 == 0) }' "$tmp/log"
 }
 
-# The filter and the triggers of an event are set before it is enabled. Histograms that are there
-# are continued and cleared.
+# The filter and the triggers of an event are set before it is enabled. Existing
+# histograms are continued and cleared.
 bootconfig_of_an_event() {
 	local e=events/sched/sched_process_exit
 	configured_so || return

@@ -452,7 +452,7 @@ dev_key_after_nul__one_row() {
 dev_read_once_all__nothing_is_used_up() {
 	fresh && ok num hist:keys=id:x1=total && ok text hist:keys=id:z1=id && ok pair 'hist:keys=id:y1=total-$x1-$z1' || return
 	q num 1 0 1 a
-	# One of two variables is there: nothing happens, and it stays.
+	# One of two variables exists: nothing happens, and it stays.
 	q pair 1 0 10
 	same "$(totals $E/pair)" '0 0 0 ' || return
 	q text 1 x

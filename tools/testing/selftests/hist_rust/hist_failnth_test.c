@@ -256,7 +256,7 @@ TEST_F_TIMEOUT(fail, reading, 280)
 	for (r.id = 0; r.id < 20; r.id++) {
 		ASSERT_EQ(4 + (int)sizeof(r), ue_write(self->fd, 0, &r, sizeof(r)));
 	}
-	/* In C there may be an empty table. */
+	/* In C the table may be empty. */
 	sweep_reading(_metadata, NUM "/hist", "Entries: 20\n", hist_is_rust(), true);
 	sweep_reading(_metadata, NUM "/hist_debug", "n_fields", hist_is_rust(), false);
 	if (hist_is_rust()) {

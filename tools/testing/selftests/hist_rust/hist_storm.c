@@ -218,7 +218,7 @@ static void count(unsigned int seed)
 	close(fd);
 }
 
-/* One reading of all that is there. Each hit has the value 1, so the sums agree. */
+/* One reading of all rows. Each hit has the value 1, so the sums agree. */
 static void take_once(unsigned long *hits, unsigned long *sum)
 {
 	static char text[65536];

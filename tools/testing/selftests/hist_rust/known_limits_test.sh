@@ -132,7 +132,7 @@ kept_hist_names__are_global() {
 	return $rc
 }
 
-# As many hits after a clear as were there when the file was read.
+# As many hits after a clear as the file had when it was read.
 kept_hist_poll__same_number_of_hits() {
 	fresh && ok pair hist:keys=id && q pair 1 0 0 2 0 0 || return
 	mkfifo "$tmp/go" "$tmp/polled"

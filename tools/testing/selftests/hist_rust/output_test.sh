@@ -515,7 +515,7 @@ synthetic_busy() {
 		same "$(put synthetic_events '!busy')" ok
 }
 
-# In a buffer that is new: C prints what was there before as flags, and crashes then.
+# In a buffer that is new: C prints the old contents as flags, and crashes then.
 synthetic_gfp_and_stack() {
 	local i=instances/gfp rc=0
 	fresh && made_synth 'gs gfp_t flags; unsigned long[] stk' 'last u64 val; gfp_t flags' && mkdir $i || return

@@ -210,7 +210,7 @@ top_shows_intervals() {
 	out=$(hist top -e raw_syscalls:sys_enter --keys common_comm,id.syscall -i 200ms -n 3) || return
 	same "$(grep -cE '^[0-9]{2}:[0-9]{2}:[0-9]{2}$' <<<"$out")" 3 && grep -qE '^python3 +sys_[a-z_0-9]+ +[0-9,]+ ' <<<"$out" &&
 		! grep -q $'\e' <<<"$out" || return
-	# One that is there already is left as it is.
+	# An existing one is left as it is.
 	on events/sched/sched_switch hist:keys=next_comm || return
 	out=$(hist top /sys/kernel/tracing/events/sched/sched_switch/hist -i 100ms -n 2) && grep -q '^sched:sched_switch: ' <<<"$out" &&
 		hist show -e sched_switch >"$tmp/out" && grep -q '^next_comm ' "$tmp/out" &&

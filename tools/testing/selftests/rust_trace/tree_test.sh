@@ -111,7 +111,7 @@ workload() {
 	load && echo 1 >$DEBUG/bind_tree && cp "$(command -v sleep)" "$tmp/tree_switched" || return
 	echo "echo 2 >$DEBUG/fire_tree; for i in 1 2 3; do $tmp/tree_switched 0.05; done" >"$tmp/work"
 }
-# At least one for each of its sleeps is there.
+# At least one for each of its sleeps is shown.
 has_switches() { # FILE
 	[ "$(grep -c 'prev_comm=tree_switched.*prev_state=S ==>' "$1")" -ge 3 ] || { echo '# few switches'; return 1; }
 }
@@ -153,7 +153,7 @@ trace_cmd() {
 		sh "$tmp/work" >"$tmp/log" 2>&1 || return
 	trace-cmd report -N -i "$tmp/dat" 2>>"$tmp/log" | sed -nE 's/^.*: (block_rq_complete|net_dev_xmit|drm_vblank_event|ext4_da_write_pages_extent|sched_switch): +/\1: /p' >"$tmp/out"
 	same "$(grep -E '^(block|net|drm|ext4)' "$tmp/out" | last)" "$TOOLS" || return
-	# Each is there twice.
+	# Each is shown twice.
 	grep 'sched_switch: .*tree_switched' "$tmp/out" | unreaped | sort >"$tmp/switches"
 	has_switches "$tmp/switches" && same "$(sed -n 1~2p "$tmp/switches")" "$(sed -n 2~2p "$tmp/switches")"
 }

@@ -20,7 +20,7 @@ struct user_batch {
 #endif
 
 struct ue_batch {
-	/* Records are appended at buf + len; there has to be room. */
+	/* Records are appended at buf + len, which must have room. */
 	char *buf;
 	size_t len;
 };

@@ -261,7 +261,7 @@ TEST_F(dev, batch__read_only_file)
 	free(b.buf);
 }
 
-/* A new page. User-Mode Linux reads one that is there whatever its protection is. */
+/* A new page. User-Mode Linux reads one that is present whatever its protection is. */
 static char *page_at(char *page, int prot)
 {
 	return mmap(page, UE_PAGE, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);

@@ -77,7 +77,7 @@ TEST_F(dev, mm_wide_enable__unregister_from_another_thread)
 	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, &self->w[0], 0));
 }
 
-/* A thread that is there before the process registers anything. */
+/* A thread that exists before the process registers anything. */
 static volatile int early_step;
 static volatile long early_ret;
 
@@ -140,7 +140,7 @@ static long do_fork(int fd, volatile uint32_t *w, const char *event)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* Bit by bit: it is there, and it follows. */
+		/* Bit by bit: it exists, and it follows. */
 		int bad = !ue_poll(w[0] == 1);
 
 		bad |= (ue_enable("mwe5", false) != 0) << 1;
@@ -463,7 +463,7 @@ TEST_F(dev, enable_fault__read_only_word)
 	EXPECT_EQ(-ENOENT, ue_unreg(self->fd, ro, 0));
 	/* The index is free. */
 	EXPECT_EQ(0, ue_reg_index(self->fd, &self->w[0], 0, "ef1_next u32 a"));
-	/* An event that was there before stays. */
+	/* An older event stays. */
 	EXPECT_EQ(-EFAULT, ue_reg(self->fd, ro, 0, "ef1_next u32 a"));
 	EXPECT_TRUE(ue_exists("ef1_next"));
 	EXPECT_EQ(0, ue_enable("ef1_next", true));
@@ -525,7 +525,7 @@ TEST_F(dev, unregister_errors__too_long_or_unreadable)
 
 	ASSERT_EQ(16, sizeof(struct user_unreg));
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 3, "ure u32 a"));
-	/* The end of the structure is in a page that is not there. */
+	/* The end of the structure is in a page that is not present. */
 	ASSERT_EQ(0, munmap(page + UE_PAGE, UE_PAGE));
 	for (int reserved = 0; reserved < 2; reserved++) {
 		arg.unreg.__reserved = reserved;
@@ -746,7 +746,7 @@ static void lose_a_page_of(struct __test_metadata *_metadata, FIXTURE_DATA(dev) 
 	/* It needs no record, and counts how often it is run. */
 	has_snapshots = !ue_put(UE_EVENTS "/aon/trigger", "snapshot:9");
 
-	/* The last page is not there. */
+	/* The last page is not present. */
 	m = mmap(NULL, 3 * UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)m);
 	f.uffd = open_uffd(m + UE_PAGE, 2 * UE_PAGE);
@@ -928,7 +928,7 @@ TEST_F(dev, delete_unused__after_a_failed_removal)
 		deleted += !ret;
 		EXPECT_TRUE(ret == 0 || ret == -ENOENT) TH_LOG("%d", ret);
 		EXPECT_FALSE(ue_exists("du_failed"));
-		/* The next one of that name is another event: it is there as long as it is used. */
+		/* The next one of that name is another event: it exists as long as it is used. */
 		ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "du_failed u64 b"));
 		usleep(700000);
 		EXPECT_TRUE(ue_exists("du_failed"));
@@ -1129,7 +1129,7 @@ TEST_F_TIMEOUT(dev, removal_order__newest_first, 120)
 TEST_F(dev, filter_kind__no_masks)
 {
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "fk1 __data_loc cpumask_t[] m"));
-	/* A number: that of a CPU which is not there. No mask is read. */
+	/* A number: that of a CPU which does not exist. No mask is read. */
 	ASSERT_EQ(0, ue_put(UE_EVENTS "/fk1/filter", "m & CPUS{0}"));
 	ASSERT_EQ(0, ue_enable("fk1", true));
 	EXPECT_EQ(9, ue_writev(self->fd, 0, &(struct { uint32_t loc; char byte; }

@@ -193,7 +193,7 @@ TEST_F(dev, set_user_event__triggers)
 	/* A trigger is all that it has. */
 	EXPECT_EQ(0, ue_records("early_new"));
 	EXPECT_FALSE(enabled("early_new"));
-	/* One that is there already is no failure. */
+	/* An existing one is no failure. */
 	EXPECT_EQ(0, ue_put(SET, "early_* hist:keys=a"));
 	EXPECT_STREQ("early_* hist:keys=a\n", ue_slurp(SET));
 
@@ -514,7 +514,7 @@ TEST_F(dev, set_user_event__bound_passes_over)
 		ASSERT_EQ(0, ue_put(ue_path(UE_EVENTS "/early_%d/trigger", i), "hist:keys=a"));
 	}
 
-	/* It ends although more are kept than there may be. */
+	/* It ends although more are kept than allowed. */
 	ASSERT_EQ(0, ue_put(kept, "2"));
 	EXPECT_EQ(8, first_record("early_6 u32 a", 0));
 	EXPECT_TRUE(ue_poll(strstr(ue_slurp(SET), "# removed: 4, last: early_6\n")))

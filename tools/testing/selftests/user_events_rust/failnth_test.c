@@ -230,7 +230,7 @@ TEST_F_TIMEOUT(fail, delete, 280)
 			TH_LOG("n %d: %d", n, ret);
 		}
 		if (ret) {
-			/* It is there still, and as good as before. */
+			/* It still exists, and is as good as before. */
 			ASSERT_STREQ("\tfield:u32 a;", strndupa(ue_format_fields("f_del"), 13));
 			ASSERT_EQ(0, ue_enable("f_del", true));
 			ASSERT_EQ(0, ue_enable("f_del", false));
@@ -395,7 +395,7 @@ TEST_F_TIMEOUT(fail, unregister_in_a_child, 280)
 		if (!pid) {
 			int nth = fault_open(), ret;
 
-			/* Its page is there, or not. */
+			/* Its page is present, or not. */
 			if (n % 2)
 				self->w[8] = 1;
 			fault_arm(nth, (n + 1) / 2);

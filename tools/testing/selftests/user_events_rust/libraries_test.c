@@ -87,7 +87,7 @@ TEST_F(library, eventheader_longest_name)
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 }
 
-/* A tool registers the events before the program is there, so that they can be enabled. */
+/* A tool registers the events before the program runs, so that they can be enabled. */
 TEST_F(library, eventheader_registered_by_a_tool)
 {
 	int tool = ue_open();

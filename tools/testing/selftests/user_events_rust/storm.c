@@ -331,7 +331,7 @@ static bool is_counted(void)
 	return false;
 }
 
-/* Asks for events before they are there, here and in the instance. */
+/* Asks for events before they exist, here and in the instance. */
 static void ask(unsigned int seed)
 {
 	static const char * const lines[] = {

@@ -116,7 +116,7 @@ static int run_limited(struct limited *out, volatile uint32_t *w, volatile bool 
 
 /*
  * Fails if a registration that gets no memory returns another error or leaves a bit, if
- * a bit that is there misses a switch, or if registrations are not charged to the cgroup.
+ * an existing bit misses a switch, or if registrations are not charged to the cgroup.
  */
 TEST_F_TIMEOUT(trouble, registrations_in_a_cgroup_at_its_limit, 240)
 {

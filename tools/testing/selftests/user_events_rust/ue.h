@@ -419,7 +419,7 @@ static inline bool ue_reset(void)
 	}
 	if (instances)
 		closedir(instances);
-	/* Not there in C. Before events are disabled and removed, as it would enable new ones. */
+	/* Missing in C. Before events are disabled and removed, as it would enable new ones. */
 	ue_trunc(UE_TRACEFS "/set_user_event");
 	ue_put(UE_TRACEFS "/tracing_on", "1");
 	ue_drop_triggers("user_events");

@@ -61,7 +61,7 @@ static inline long uring_enter(struct uring *u, unsigned int n)
 	return ue_err(syscall(__NR_io_uring_enter, u->fd, n, n, flags, NULL, 0));
 }
 
-/* Returns the oldest result, which has to be there. */
+/* Returns the oldest result, which has to exist. */
 static inline long uring_result(struct uring *u)
 {
 	uint32_t *cq_head = (void *)(u->cq + u->p.cq_off.head);

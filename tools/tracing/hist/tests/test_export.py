@@ -13,7 +13,8 @@ from tracehist.recording import Interval, Recording
 from tracehist.table import Key
 
 
-# Neighbouring buckets of addresses, whose limits are closer than doubles are there, and one further away.
+# Neighbouring buckets of addresses, whose limits are closer than doubles of that
+# size, and one further away.
 ADDRESSES = {
     (Bucket(18446612682070000000, 18446612682070000099),): [1],
     (Bucket(18446612682070000100, 18446612682070000199),): [2],

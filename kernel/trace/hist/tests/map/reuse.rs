@@ -97,7 +97,7 @@ mod tests {
                 return Err(EINVAL);
             };
 
-            // What an element had before is not there any more.
+            // The previous contents of an element are removed.
             assert_eq!((row.sum(0), row.var(0), row.var(1)), (2, None, Some(key)));
             assert_eq!(row.comm(), [key as u8; COMM_LEN]);
             assert_eq!(row.string(0).len(), STRING_WORDS);

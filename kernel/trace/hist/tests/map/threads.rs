@@ -169,7 +169,7 @@ mod tests {
                 move |thread| {
                     (0..2 * KEYS).all(|n| {
                         let n = shuffled(n, thread, KEYS);
-                        // Keys of several words must not be seen before all of them are there.
+                        // Keys of several words must not be seen before all of them are written.
                         let mut key = [0; 40];
                         key[..3].copy_from_slice(&[n, n << 32, !n]);
 
@@ -217,7 +217,7 @@ mod tests {
             assert_eq!(map.hits() + map.drops(), KEYS * ROUNDS * THREADS);
             assert!(is_consistent(&map)?);
 
-            // No element is lost, and each key that is there can be found.
+            // No element is lost, and each present key can be found.
             for n in 0..KEYS {
                 hit(&map, n);
             }

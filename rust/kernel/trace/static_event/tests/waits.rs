@@ -123,7 +123,7 @@ fn calls_the_probe<E: Target>() -> Result<bool> {
     let found = E::tracepoint()?;
     let tracepoint = found.as_raw();
 
-    // SAFETY: It is there as long as `found`. No other test attaches probes to it.
+    // SAFETY: It is valid as long as `found`. No other test attaches probes to it.
     unsafe {
         let key: *mut bindings::static_call_key = (*tracepoint).static_call_key;
 

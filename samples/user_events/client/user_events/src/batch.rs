@@ -110,7 +110,7 @@ impl Batch {
     }
 }
 
-/// Appends a record. Returns `false` if there would be too many bytes.
+/// Appends a record. Returns `false` if the bytes would be too many.
 fn append(records: &mut Vec<u8>, index: u32, payload: &[u8]) -> bool {
     let size = payload.len().saturating_add(HEAD);
 

@@ -216,7 +216,7 @@ sub broken {
 	return map { "full $e " . bad_command((ordinary_command($e))[0]) } 1 .. 6;
 }
 
-# One trigger, the commands for one that is there, and another one beside it.
+# One trigger, the commands for an existing one, and another one beside it.
 sub several {
 	my $e = event();
 	my ($c) = ordinary_command($e, keys => ['id']);

@@ -124,9 +124,8 @@ static void removed_by(const char *file, const char *line)
 }
 
 /*
- * Removes each histogram that was not there before by the text of its own line, and
- * writes that again, which prints nothing if it works. In the end the command is
- * there as before.
+ * Removes each new histogram by the text of its own line, and writes that again,
+ * which prints nothing if it works. In the end the command is there as before.
  */
 static void write_back(const char *event, const char *text, const char *before)
 {

@@ -32,7 +32,8 @@ has_line() { # LINES LINE
 }
 
 # With WRITE_BACK=1 each line that is new is removed by its own text and written
-# again, which prints nothing if it works. In the end the command is there as before.
+# again, which prints nothing if it works. In the end the command is in the file as
+# before.
 try_back() { # FILE COMMAND
 	local before line text after texts=
 	if [ -z "${WRITE_BACK-}" ]; then

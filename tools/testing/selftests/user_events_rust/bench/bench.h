@@ -106,7 +106,7 @@ struct many {
 };
 
 void many_init(struct many *many, unsigned int count);
-/* Zeroed enable words in pages that are there. */
+/* Zeroed enable words in pages that are present. */
 uint32_t *many_words(const struct many *many);
 /* Registers events @from to @to at @words. */
 void many_register(struct many *many, uint32_t *words, unsigned int from, unsigned int to);

@@ -178,7 +178,7 @@ static void update_string(int fd)
 	report("hist_update_string", median(values[1], 3) - median(values[0], 3), "ns");
 }
 
-/* An update of a key that is there, with so many keys in the largest map. */
+/* An update of an existing key, with so many keys in the largest map. */
 static void update_filled(int fd)
 {
 	static const unsigned int percent[] = { 10, 50, 90, 100 };

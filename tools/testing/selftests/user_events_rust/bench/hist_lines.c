@@ -17,7 +17,7 @@
 #include "bench.h"
 
 #define LOOPS 2000
-/* So that the key and all memory is there. */
+/* So that the key and all memory exist. */
 #define LOOPS_BEFORE 200
 /* In each phase, see write_phases(). */
 #define BARRIERS 4

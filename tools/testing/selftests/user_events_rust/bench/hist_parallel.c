@@ -22,7 +22,7 @@
  */
 #define HISTOGRAMS 16
 #define LOOPS 10000
-/* So that all keys are there before, of all threads. */
+/* So that all keys exist before, of all threads. */
 #define KEYS 1000
 #define REPETITIONS 25
 #define QUICK_REPETITIONS 5

@@ -88,8 +88,8 @@ judged 'ok compare: alpha (differs by known, other)
 not ok compare: beta
 not ok compare: generated'
 
-# An entry of one side only accepts what has something of the other side in its place, unless
-# that need not be there.
+# An entry of one side only accepts what has something of the other side in its
+# place, unless that may be missing.
 rm "$tmp/c/"* "$tmp/rust/"*
 touch "$tmp/c/beta" "$tmp/rust/beta"
 printf '%s\n' same 'c 1' >"$tmp/c/part-1"

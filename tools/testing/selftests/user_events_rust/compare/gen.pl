@@ -79,7 +79,7 @@ sub event {
 sub spelling {
 	my $d = shift->{desc};
 	$d =~ s/; ?/pick(';', '; ', ';  ')/ge if chance(40);
-	# Blanks within a field are only let through for an event that is there.
+	# Blanks within a field are only let through for an existing event.
 	$d =~ s/ /  /g if chance(5);
 	$d .= ';' if $d =~ / / && chance(15);
 	return $d;
@@ -213,7 +213,7 @@ sub sequence {
 		} elsif ($r < 33) {
 			$say->("reg slot=$s bit=$bit : " . broken());
 		} elsif ($r < 37) {
-			# Other fields under a name that is there.
+			# Other fields under an existing name.
 			my $o = event();
 			next if !$made{$e->{name}} || fields_of($o->{desc}) eq fields_of($e->{desc});
 			my $args = $o->{desc} =~ / / ? $o->{desc} =~ s/^[^ ]+//r : '';

@@ -22,12 +22,12 @@
 #   merged  for a row of a histogram whose keys are those of another row in C only; their
 #           hitcounts are added up (key-after-nul).
 #
-# COUNT says how many of them each such sequence has, neither fewer nor more. Without
-# it that is 1, or any number if SEQUENCE has a *; ? is any number or none, for what
-# depends on chance. An entry without ? that accepts nothing is an
-# error, as is one whose row is not there. If a row has entries of both - and + without
-# COUNT for a sequence, a sequence in which only one kernel prints such lines differs: what
-# takes their place is missing.
+# COUNT says how many of them each such sequence has, neither fewer nor more.
+# Without it that is 1, or any number if SEQUENCE has a *; ? is any number or none,
+# for what depends on chance. An entry without ? that accepts nothing is an error,
+# as is one whose row does not exist. If a row has entries of both - and + without
+# COUNT for a sequence, a sequence in which only one kernel prints such lines
+# differs: what takes their place is missing.
 #
 # Each line of the output begins with "ok", "not ok", or with # if it explains the
 # next one.

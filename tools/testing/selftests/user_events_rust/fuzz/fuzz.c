@@ -9,7 +9,7 @@
  * The first form runs programs, those of the corpus to begin with, and keeps in DIR:
  * the smallest programs that reach all that was reached (corpus/SURFACE.txt), the
  * addresses that were reached (pcs), and what each worker ran last (running.N, which is
- * written before it is run, so that it is there after a crash).
+ * written before it is run, so that it exists after a crash).
  *
  * The second form runs the programs of files once, and COUNT programs derived from
  * them with SEED, and prints what each operation returned: the same on two kernels
@@ -109,7 +109,7 @@ static unsigned long covered(void)
 	return kcov < 0 ? 0 : __atomic_load_n(&cover[0], __ATOMIC_RELAXED);
 }
 
-/* The place of an address in the table, whether it is there or would be. */
+/* The place of an address in the table, also of a missing one. */
 static unsigned int edge_slot(uint64_t pc)
 {
 	unsigned int i = pc * 0x9e3779b97f4a7c15ull >> 40;

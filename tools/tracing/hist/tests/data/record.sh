@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Records the files that the unit tests read: "hist", and "hist_raw" where the kernel
-# has it, of histograms of several kinds. Run as root in a guest; what is there by then
-# is overwritten. Trailing blanks are left out, which git does not like.
+# Records the files that the unit tests read: "hist", and "hist_raw" where the
+# kernel has it, of histograms of several kinds. Run as root in a guest; existing
+# files are overwritten. Trailing blanks are left out, which git does not like.
 #
 # usage: record.sh FOLDER
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2086,SC2046
-# pause, cont and clear, for a trigger that is there and for none.
+# pause, cont and clear, for an existing trigger and for none.
 make_events
 for c in :clear :cont :continue :pause ''; do trig pair "hist:keys=id$c"; done
 triggers pair

@@ -46,7 +46,7 @@ listed() { # PID
 	[[ " ${list[*]} " == *" $1 "* ]]
 }
 unlisted() { ! listed "$1"; }
-# Other children of the task may be there.
+# Other children of the task may exist.
 pids() { # WHEN
 	printf '%s:' "$1"
 	if listed "$self"; then printf ' task'; fi
