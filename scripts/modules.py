@@ -5,7 +5,7 @@
 # file uses one of a higher layer, or if more than two files use each other in a
 # circle. An edge is a name that a file has from another one, through `use` or as
 # a path; re-exports are followed to where a name is defined. Also fails if a file
-# except `exports.rs` uses the bindings of C.
+# except `exports.rs` uses the bindings of C or declares functions of it.
 #
 # usage: scripts/modules.py TREE [--graph] [--count]
 #
@@ -127,6 +127,8 @@ class Graph:
         for f, m in sorted(self.stage.modules.items()):
             if os.path.basename(f) != 'exports.rs' and re.search(r'\bbindings\b', m.plain):
                 yield f'{f}: uses bindings, which is for the kernel crate and exports.rs'
+            if os.path.basename(f) != 'exports.rs' and re.search(r'\bextern\s*\{', m.plain):
+                yield f'{f}: declares functions of C, which is for exports.rs'
         for circle in self.circles():
             if len(circle) > 2:
                 yield f'{self.folder}: a circle of {len(circle)} files: ' + ', '.join(map(self.name, circle))
