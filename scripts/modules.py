@@ -37,7 +37,7 @@ LAYERS = {
     ],
     'kernel/trace/user_events': [
         ['defs', 'num'],
-        ['append_vec', 'table', 'visit_list'],
+        ['append_vec', 'visit_list'],
         ['faults', 'listens', 'patience', 'progress'],
         ['types', 'validate'],
         ['parse', 'print_fmt', 'canonical_fields'],
