@@ -14,9 +14,10 @@
 # names the type; a call through a trait of a lower layer; what a procedural macro
 # generates, except for the word below.
 #
-# Also fails if a file of the first two except `exports.rs` uses the bindings of C; and if
-# the word `builtin` is in the code of the rest of rust/kernel/, in what macros generate, or
-# in the sources of modules: only code that is built in can use kernel::trace::builtin.
+# Also fails if a file of the first two except `exports.rs` uses the bindings of C or
+# declares functions of it; and if the word `builtin` is in the code of the rest of
+# rust/kernel/, in what macros generate, or in the sources of modules: only code that is
+# built in can use kernel::trace::builtin.
 #
 # usage: scripts/modules.py TREE [--graph] [--count]
 #        scripts/modules.py --self-test
@@ -183,6 +184,10 @@ class Graph:
         for f, m in sorted(self.stage.modules.items()):
             if os.path.basename(f) != 'exports.rs' and re.search(r'\bbindings\b', m.plain):
                 yield f'{f}: uses bindings, which is for the kernel crate and exports.rs'
+            if os.path.basename(f) != 'exports.rs' and re.search(r'\bextern\s*\{', m.plain):
+                yield f'{f}: declares functions of C, which is for exports.rs'
+            if os.path.basename(f) != 'exports.rs' and re.search(r'\bextern\s*\{', m.plain):
+                yield f'{f}: declares functions of C, which is for exports.rs'
         for circle in self.circles():
             if len(circle) > 2:
                 yield f'{self.folder}: a circle of {len(circle)} files: ' + ', '.join(map(self.name, circle))

@@ -1,7 +1,60 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Gets the source of Linux for scripts/setup. Sourced after lib.sh.
+# The source of Linux: getting it, for scripts/setup, and what patches/ and the
+# overlay make of it, for scripts/overlay and scripts/apply. Sourced after lib.sh.
+
+# Paths that the overlay adds, one per line.
+overlay_files() {
+	overlay_plain
+	[ ! -f "$TOP/Kconfig" ] || echo "$KCONFIG"
+}
+
+# Those whose place in the overlay is that in the tree.
+overlay_plain() (
+	cd "$TOP"
+	for d in rust kernel samples tools Documentation include; do
+		[ ! -d "$d" ] || find "$d" -type f ! -name '*.orig' ! -name '*.rej' ! -name '*~' \
+			! -name '.*.sw?' ! -path '*/__pycache__/*'
+	done
+)
+
+# The options, which have a place of their own in the overlay.
+KCONFIG=kernel/trace/rust/Kconfig
+
+put_kconfig() { # TREE
+	[ -f "$TOP/Kconfig" ] || return 0
+	mkdir -p "$1/$(dirname "$KCONFIG")"
+	cmp -s "$TOP/Kconfig" "$1/$KCONFIG" || cp "$TOP/Kconfig" "$1/$KCONFIG"
+}
+
+patches() {
+	local p
+	for p in "$TOP"/patches/*.patch; do [ ! -f "$p" ] || printf '%s\n' "$p"; done
+}
+
+# Makes the files that patches change in a folder, which is empty, from those of a tree.
+# Writes a list of those that patches remove.
+patched_files() { # TREE TO REMOVED
+	local p f run=(patch)
+	# apply needs no setup.
+	if [ -f "$CACHE/root.stamp" ]; then run=("$TOP/scripts/in-root" patch); fi
+	while read -r p; do
+		sed -n -E 's,^(---|\+\+\+) [ab]/([^\t]*).*,\2,p' "$p"
+	done < <(patches) | sort -u >"$2.named"
+	while read -r f; do
+		[ ! -f "$1/$f" ] || (cd "$1" && cp -p --parents "$f" "$2/")
+	done <"$2.named"
+	while read -r p; do
+		"${run[@]}" -d "$2" -p1 -s -f -E --no-backup-if-mismatch -i "$p" >"$2.log" 2>&1 || {
+			cat "$2.log" >&2
+			die "patches/$(basename "$p") does not apply to $1; nothing has been changed"
+		}
+	done < <(patches)
+	while read -r f; do
+		if [ -f "$1/$f" ] && [ ! -f "$2/$f" ]; then printf '%s\n' "$f"; fi
+	done <"$2.named" >"$3"
+}
 
 # The id of a file or a folder: a sum over the sums and names of its files.
 tree_sum() { # TREE PATH

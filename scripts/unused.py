@@ -5,7 +5,8 @@
 # of a library for used (scripts/lint testonly).
 #
 # Items are known by their names only. One that has the name of another item that is used is
-# not found.
+# not found. Imports, re-exports, functions of C of the same name (`bindings::` and `raw::`) and
+# the implementations of a type are no uses.
 #
 # Each line of unused.accept has such an item, as PATH NAME, and after a # what uses
 # its counterpart in C. A line whose item is used by now, or does not exist, is an
@@ -21,8 +22,11 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from stage import TEST_FILE, TEST_ITEM, end_of_item, strip  # noqa: E402
 
-ITEM = re.compile(r"^\s*pub (?:(?:const|unsafe|async|extern \"C\") )*(?:fn|const|static|struct|enum|union|trait|type) (?:mut )?(\w+)", re.M)
+PUBLIC = r"^\s*pub (?:(?:const|unsafe|async|extern \"C\") )*(?:fn|const|static|struct|enum|union|trait|type) (?:mut )?"
+ITEM = re.compile(rf"(?:{PUBLIC}|^#\[macro_export\]\s*macro_rules! )(\w+)", re.M)
 DEFINED = re.compile(r"\b(?:fn|const|static|struct|enum|union|trait|type|mod|macro_rules!) (?:mut )?(\w+)")
+NO_USE = re.compile(r"\b(?:bindings|raw)::\w+|^\s*(?:pub(?:\([^)]*\))? )?use [^;]*;", re.M)
+IMPL = re.compile(r"^\s*(?:unsafe )?impl\b([^{;]*)", re.M)
 
 
 def without_tests(text):
@@ -65,20 +69,36 @@ def sources(top):
     return texts
 
 
+def implemented(header):
+    """The type that the header of an `impl` names, or "" if it is none that has a name."""
+    # The parameters, which may have bounds.
+    depth = end = 0
+    if header.startswith("<"):
+        for end, c in enumerate(header.replace("->", "  "), 1):
+            depth += (c == "<") - (c == ">")
+            if depth == 0:
+                break
+    header = re.split(r"\bwhere\b", header[end:])[0]
+    header = re.split(r"\bfor\b(?!\s*<)", header)[-1]
+    path = re.match(r"\s*((?:\w+::)*)(\w+)", header)
+    return path.group(2) if path else ""
+
+
 def unused(texts):
     """The public items that nothing uses, as "PATH NAME"."""
     uses = {}
     for text in texts.values():
+        text = NO_USE.sub("", text)
         for word in re.findall(r"\w+", text):
             uses[word] = uses.get(word, 0) + 1
-        for word in DEFINED.findall(text):
-            uses[word] -= 1
+        for word in DEFINED.findall(text) + [implemented(header) for header in IMPL.findall(text)]:
+            uses[word] = uses.get(word, 0) - 1
     return {
         f"{name} {item}"
         for name, text in texts.items()
         if name.startswith("rust/kernel/")
         for item in ITEM.findall(text)
-        if not uses[item]
+        if uses[item] <= 0
     }
 
 
@@ -90,13 +110,20 @@ def self_test():
                 used
                 + "pub fn example() {} // example()\n"
                 + "pub unsafe fn tested() {}\n"
+                + "pub fn called() { unsafe { bindings::called() } }\n"
+                + "pub struct Implemented<T>(T);\n"
+                + "unsafe impl<T: Fn() -> u8> Send for Implemented<T> where T: Sync {}\n"
+                + "impl Implemented<u8> { fn f() { used() } }\n"
+                + "pub use a::Implemented;\n"
+                + "pub struct Returned;\nimpl From<Returned> for u8 { fn f() { used() } }\n"
                 + "#[cfg(CONFIG_X_KUNIT_TEST)]\npub fn helper(a: [u8; 2]) -> u8 { { tested() } }\n"
                 + "#[macros::kunit_tests(x)]\nmod tests { fn t() { tested(); } }\n"
                 + "#[cfg(not(CONFIG_X_KUNIT_TEST))]\nfn other() { used() }\n"
             )
         )
     }
-    assert unused(texts) == {"rust/kernel/a.rs example", "rust/kernel/a.rs tested"}, unused(texts)
+    found = {item.split()[1] for item in unused(texts)}
+    assert found == {"called", "example", "tested", "Implemented"}, found
 
 
 def main():

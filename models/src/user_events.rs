@@ -11,7 +11,6 @@ pub(crate) mod mm;
 mod patience;
 mod progress;
 mod switch;
-mod table;
 mod visit_list;
 
 use kernel::prelude::*;

@@ -110,6 +110,7 @@ pub(crate) fn deliver(event: &UserEvent, record: &mut [u8]) -> Result {
     let guard = ReadGuard::new();
     let counts = event.counts().of_listeners();
     let len = record.len().saturating_sub(HEADER_SIZE);
+    // Not a structure: functions get a pointer to `tally`, which would keep all of it in memory.
     let mut checks = event.validators();
     let mut is_foreign = false;
     let mut is_delivered = false;

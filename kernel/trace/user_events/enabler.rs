@@ -39,11 +39,6 @@ use super::{
     defs::EnableBit,
     mm::MmState,
     progress, seed,
-    table::{
-        OpenTable,
-        Slots, //
-        TableEntry,
-    },
     visit_list::{
         Member,
         Side,
@@ -53,6 +48,11 @@ use super::{
 use core::ops::Deref;
 use kernel::{
     alloc::Flags,
+    hash_table::{
+        Entry,
+        OpenTable,
+        Slots, //
+    },
     impl_has_work,
     list::{
         impl_list_arc_safe,
@@ -142,7 +142,7 @@ impl<E: Followed> Member for Site<E> {
     }
 }
 
-impl<E: Followed> TableEntry for Arc<Site<E>> {
+impl<E: Followed> Entry for Site<E> {
     type Key = u64;
 
     fn key(&self) -> u64 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The functions that C calls at fork, exit and the removal of an instance, and the file that C
-//! creates. C calls [`init`](super::init) at boot.
+//! creates. C calls [`init`](super::init) at boot. Rust calls the rate limit in `glue.c`.
 //!
 //! C header: [`include/linux/user_events.h`](srctree/include/linux/user_events.h)
 
@@ -100,4 +100,14 @@ unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
 #[export]
 unsafe extern "C" fn user_events_del_instance(tr: *mut bindings::trace_array) {
     patterns::forget(InstanceId::of_address(tr));
+}
+
+unsafe extern "C" {
+    /// Returns `true` if the rate limit in `glue.c` permits a message. Any context.
+    safe fn user_events_may_warn() -> bool;
+}
+
+/// Returns `true` if a message that a process can cause is to be logged now. Any context.
+pub(super) fn may_warn() -> bool {
+    user_events_may_warn()
 }

@@ -67,15 +67,13 @@ struct Queues {
     groups: [&'static Queue; GROUPS],
     /// Keeps it secret which users are of one group.
     seed: u64,
+    /// Returns `true` if a message may be logged.
+    may_warn: fn() -> bool,
 }
 
-unsafe extern "C" {
-    /// Returns `true` if the rate limit in `glue.c` permits a message. Any context.
-    safe fn user_events_may_warn() -> bool;
-}
-
-/// Creates the queues.
-pub(super) fn init() -> Result {
+/// Creates the queues. `may_warn` is the rate limit of the messages that a process can cause; it is
+/// called in any context.
+pub(super) fn init(may_warn: fn() -> bool) -> Result {
     let of_root = Queue::new_unbound(c"user_events_root", WAITING_OF_ROOT)?;
     let mut groups = [of_root; GROUPS];
 
@@ -92,6 +90,7 @@ pub(super) fn init() -> Result {
         of_root,
         groups,
         seed: super::seed(),
+        may_warn,
     };
 
     if QUEUES.populate(queues) {
@@ -145,5 +144,5 @@ pub(super) fn try_copy(f: impl FnOnce() -> bool) -> bool {
 
 /// Returns `true` if a message that a process can cause is to be logged now.
 pub(super) fn may_warn() -> bool {
-    user_events_may_warn()
+    QUEUES.as_ref().is_some_and(|queues| (queues.may_warn)())
 }

@@ -23,11 +23,7 @@ use super::{
         UserEvent, //
     },
     ioctl,
-    seed,
-    table::{
-        OpenTable,
-        Slots, //
-    }, //
+    seed, //
 };
 use core::{
     mem::MaybeUninit,
@@ -41,6 +37,10 @@ use kernel::{
     fs::{
         File,
         Kiocb, //
+    },
+    hash_table::{
+        OpenTable,
+        Slots, //
     },
     iov::IovIterSource,
     new_mutex,
@@ -73,6 +73,9 @@ pub(crate) struct DataFile {
     #[pin]
     index: Mutex<Index>,
 }
+
+// Every file has a slot for each of its events.
+static_assert!(size_of::<Option<(NonZeroU16, u16)>>() == 4);
 
 /// The indices in [`DataFile::events`]. All indices below the sum of both lengths are in `table` or
 /// in `claims`.

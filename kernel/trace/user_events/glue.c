@@ -7,7 +7,7 @@
 #include <linux/ratelimit.h>
 #include <linux/user_events.h>
 
-/* For user_events only, see mm/late.rs. */
+/* For exports.rs only. */
 bool user_events_may_warn(void);
 
 /* Returns whether a message that user space can cause is to be logged now. */

@@ -6,6 +6,7 @@
 
 use super::{
     event,
+    exports,
     faults,
     file,
     losses,
@@ -29,7 +30,7 @@ unsafe extern "C" fn user_events_rust_init() -> c_int {
 
 /// Creates the files, the event kind and the sysctl.
 fn init() -> Result {
-    faults::init()?;
+    faults::init(exports::may_warn)?;
     reaper::init()?;
     unused::init()?;
     registry::init()?;

@@ -42,7 +42,7 @@
 //! | Modules | |
 //! | --- | --- |
 //! | [`defs`], [`num`] | The ABI; numbers in text |
-//! | [`table`], [`append_vec`], [`visit_list`] | Containers |
+//! | [`append_vec`], [`visit_list`] | Containers |
 //! | [`progress`], [`patience`], [`faults`], [`listens`] | State of switches; listeners as bits |
 //! | [`types`], [`validate`] | The types of fields, the checks of a record |
 //! | [`parse`], [`print_fmt`], [`canonical_fields`] | The text of a description |
@@ -101,7 +101,6 @@ mod reaper;
 mod registry;
 mod status;
 mod switch;
-mod table;
 mod types;
 mod unused;
 mod validate;

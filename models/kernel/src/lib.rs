@@ -11,6 +11,7 @@ extern crate self as kernel;
 pub mod alloc;
 pub mod bindings;
 pub mod error;
+pub mod hash_table;
 pub mod init;
 pub mod irq_work;
 pub mod list;

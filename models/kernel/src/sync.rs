@@ -5,6 +5,7 @@
 pub mod atomic;
 mod lock;
 pub mod rcu;
+pub mod seqlock;
 
 include!(concat!(env!("OUT_DIR"), "/set_once.rs"));
 
@@ -16,6 +17,7 @@ pub use lock::{
     RwWriteGuard,
     SpinLock, //
 };
+pub use seqlock::SeqCount;
 pub use set_once::SetOnce;
 
 use crate::{

@@ -4,7 +4,8 @@
 //!
 //! Generic functions, and those that are inlined, are compiled as part of the module that uses
 //! them. All that a module may use therefore calls these functions, which are never inlined.
-//! [`builtin`](super::builtin) is for code that is built in, and needs none of them.
+//! [`builtin`](super::builtin) is for code that is built in, and needs none of them, except for
+//! records, which events that modules declare write as well.
 
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 use super::event_mutex::Held;
@@ -38,6 +39,13 @@ not_exported! {
     fn trace_is_tracepoint_string(string: *const c_char) -> bool;
 }
 
+#[cfg(CONFIG_EVENT_TRACING)]
+not_exported! {
+    /// Discards a record that is reserved.
+    #[cold]
+    fn trace_event_discard(buffer: *mut bindings::trace_event_buffer);
+}
+
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_MODULES))]
 not_exported! {
     /// Calls `f` with each tracepoint of modules.
@@ -55,6 +63,31 @@ not_exported! {
 not_exported! {
     /// Releases the buffer of this context for records of perf.
     fn perf_swevent_put_recursion_context(context: c_int);
+
+    /// Hands a record to the perf events of a CPU, and releases the context.
+    fn perf_record(
+        call: *mut bindings::trace_event_call,
+        record: *mut c_void,
+        len: c_int,
+        regs: *mut bindings::pt_regs,
+        head: *mut bindings::hlist_head,
+        context: c_int,
+    ) -> c_int;
+
+    /// Hands a record that is not in a buffer of perf to the perf events of a CPU. The address of
+    /// the sample is the one that this returns to.
+    fn perf_event_record(
+        call: *mut bindings::trace_event_call,
+        record: *mut c_void,
+        len: c_int,
+        head: *mut bindings::hlist_head,
+    ) -> c_int;
+
+    /// Disables interrupts until they are enabled as often. Not for NMIs.
+    fn local_interrupt_disable();
+
+    /// Ends one call of `local_interrupt_disable`.
+    fn local_interrupt_enable();
 }
 
 #[cfg(CONFIG_TRACING)]
@@ -161,6 +194,9 @@ not_exported! {
 
     /// Frees a filter.
     fn free_event_filter(filter: *mut bindings::event_filter);
+
+    /// Frees a trigger of a command that enables or disables something in an event.
+    fn event_enable_trigger_free(trigger: *mut bindings::event_trigger_data);
 
     /// Frees a trigger when no hit can use it.
     fn trigger_data_free(trigger: *mut bindings::event_trigger_data);

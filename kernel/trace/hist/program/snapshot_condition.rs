@@ -9,39 +9,30 @@ use crate::limits::{
 };
 use kernel::{
     prelude::*,
-    processor::cpu_relax,
     sync::{
         atomic::{
-            Acquire,
             Atomic,
-            Relaxed,
-            Release, //
+            Relaxed, //
         },
-        barrier::{
-            smp_mb,
-            Read,
-            Write, //
-        },
+        SeqCount, //
     },
     trace::builtin::snapshot, //
 };
-
-/// Number of attempts to read during a write.
-const READ_RETRIES: u32 = 1 << 16;
 
 /// The condition of the action `snapshot()`, and what met it last.
 ///
 /// An element whose handler runs asks for a snapshot. It is taken if its value is also the largest
 /// of all elements, or differs from that of the last snapshot.
 ///
-/// What is remembered is written by one CPU at a time, as C calls [`update`] under a lock; readers
-/// check that it did not change since.
+/// What is remembered is written by one CPU at a time, with interrupts disabled, as C calls
+/// [`update`] under a lock.
 ///
 /// [`update`]: snapshot::Condition::update
 pub(crate) struct SnapshotCondition {
     condition: HandlerCondition,
-    /// Odd while the rest is written; 0 before the first snapshot.
-    version: Atomic<u64>,
+    /// Counts the writes to the rest.
+    writes: SeqCount,
+    is_taken: Atomic<bool>,
     value: Atomic<u64>,
     comm: [Atomic<u64>; COMM_WORDS],
     key: KVec<Atomic<u64>>,
@@ -94,7 +85,8 @@ impl SnapshotCondition {
         }
         Ok(Self {
             condition,
-            version: Atomic::new(0),
+            writes: SeqCount::new(),
+            is_taken: Atomic::new(false),
             value: Atomic::new(0),
             comm: [const { Atomic::new(0) }; COMM_WORDS],
             key,
@@ -106,60 +98,51 @@ impl SnapshotCondition {
         let mut key = [0; KEY_WORDS_MAX];
         let mut comm = [0; COMM_WORDS];
 
-        for _ in 0..READ_RETRIES {
-            // Pairs with the last store in `remember`.
-            let version = self.version.load(Acquire);
-
-            if version == 0 {
-                return None;
-            }
-            let value = self.value.load(Relaxed);
-
+        let value = self.writes.read(|| {
             for (to, from) in key.iter_mut().zip(&self.key) {
                 *to = from.load(Relaxed);
             }
             for (to, from) in comm.iter_mut().zip(&self.comm) {
                 *to = from.load(Relaxed);
             }
-            // Pairs with the barrier in `remember`.
-            smp_mb(Read);
-            if version % 2 == 0 && self.version.load(Relaxed) == version {
-                return Some(f(&Taken {
-                    value,
-                    key: key.get(..self.key.len()).unwrap_or(&key),
-                    comm: comm.as_bytes(),
-                }));
-            }
-            cpu_relax();
-        }
-        None
+            self.last_value()
+        })?;
+
+        Some(f(&Taken {
+            value,
+            key: key.get(..self.key.len()).unwrap_or(&key),
+            comm: comm.as_bytes(),
+        }))
+    }
+
+    /// Returns the value of the last snapshot, if any.
+    fn last_value(&self) -> Option<u64> {
+        self.is_taken
+            .load(Relaxed)
+            .then(|| self.value.load(Relaxed))
     }
 
     /// Returns `true` if a snapshot is to be taken, and stores the cause. Runs on one CPU at a
     /// time.
     pub(crate) fn ask(&self, request: &Request) -> bool {
-        let version = self.version.load(Relaxed);
-        let kept = (version != 0).then(|| self.value.load(Relaxed));
         let [value, ..] = request;
 
-        if !self.condition.holds(*value, kept) {
+        if !self.condition.holds(*value, self.last_value()) {
             return false;
         }
-        self.remember(version, request);
+        self.remember(request);
         true
     }
 
-    fn remember(&self, version: u64, request: &Request) {
+    fn remember(&self, request: &Request) {
         let places = [core::slice::from_ref(&self.value), &self.comm, &self.key];
 
-        self.version.store(version.wrapping_add(1), Relaxed);
-        // Pairs with the barrier in `with_taken`: a reader of what follows sees that it is written.
-        smp_mb(Write);
-        for (to, from) in places.into_iter().flatten().zip(request) {
-            to.store(*from, Relaxed);
-        }
-        // Pairs with the first load in `with_taken`.
-        self.version.store(version.wrapping_add(2), Release);
+        self.writes.write(|| {
+            self.is_taken.store(true, Relaxed);
+            for (to, from) in places.into_iter().flatten().zip(request) {
+                to.store(*from, Relaxed);
+            }
+        });
     }
 }
 

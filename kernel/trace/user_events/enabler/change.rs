@@ -8,8 +8,7 @@
 use super::{
     super::{
         defs::EnableBit,
-        mm::MmState,
-        table::Slots, //
+        mm::MmState, //
     },
     EnablerSet,
     Followed,
@@ -18,6 +17,7 @@ use super::{
 };
 use kernel::{
     alloc::Flags,
+    hash_table::Slots,
     list::ListArc,
     prelude::*,
     sync::Arc,

@@ -19,7 +19,6 @@ use crate::{
         to_result, //
     },
     ffi::c_int,
-    interrupt::local_interrupt_disable,
     sync::atomic::{
         Atomic,
         Relaxed, //
@@ -166,9 +165,8 @@ impl<'g> Listener<'g> {
     /// has to be aligned to 8 bytes, else it is [`Sent::Busy`], and its payload to be no longer
     /// than [`MAX_LONG_PAYLOAD`].
     ///
-    /// Not inlined, as modules cannot have what it calls, and as the address that the sample is for
-    /// is the one that this returns to.
-    #[inline(never)]
+    /// The address that the sample is for is in the function that this is inlined in.
+    #[inline(always)]
     pub fn send(self, record: &mut [u8]) -> Sent {
         if record.len() > MAX_LONG_RECORD {
             return Sent::TooLong;
@@ -180,7 +178,7 @@ impl<'g> Listener<'g> {
         // by the disabled preemption. The record is ours to write to, and its length fits in an
         // `int`. C does not keep a pointer to it.
         Sent::of(unsafe {
-            bindings::perf_event_record(
+            raw::perf_event_record(
                 self.call,
                 record.as_mut_ptr().cast(),
                 record.len() as c_int,
@@ -290,7 +288,6 @@ impl Reservation<'_> {
     /// Submits the record to the perf events of a task. Their lock is taken in interrupts as well,
     /// and its holder may be interrupted by an NMI. The events of C that have a task happen with
     /// interrupts disabled, and not in NMIs.
-    #[inline(never)]
     fn submit_for(self, count: u64, task: &Task) {
         // Interrupts are not disabled in an NMI, which C warns about.
         //
@@ -300,10 +297,12 @@ impl Reservation<'_> {
             return unsafe { self.submit_to(count, ptr::null_mut()) };
         }
 
-        let _interrupts = local_interrupt_disable();
-
+        // SAFETY: This is no NMI. They are enabled again below.
+        unsafe { raw::local_interrupt_disable() };
         // SAFETY: The task is kept by the reference. This is no NMI, and interrupts are disabled.
         unsafe { self.submit_to(count, task.as_ptr()) };
+        // SAFETY: They were disabled above.
+        unsafe { raw::local_interrupt_enable() };
     }
 
     /// Submits the record with the given head and task.
@@ -336,9 +335,7 @@ impl Reservation<'_> {
     }
 
     /// Hands the record to the perf events of this CPU.
-    ///
-    /// Not inlined as modules cannot have what it calls.
-    #[inline(never)]
+    #[inline]
     pub fn commit(self) -> Sent {
         let this = ManuallyDrop::new(self);
 
@@ -347,7 +344,7 @@ impl Reservation<'_> {
         // `this` is not used or dropped any more. The perf events of the head are kept by the
         // disabled preemption.
         Sent::of(unsafe {
-            bindings::perf_record(
+            raw::perf_record(
                 this.listener.call,
                 this.record.cast(),
                 this.len as c_int,

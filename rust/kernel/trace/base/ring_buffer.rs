@@ -6,7 +6,10 @@
 
 use crate::{
     bindings,
-    trace::HEADER_SIZE, //
+    trace::{
+        raw,
+        HEADER_SIZE, //
+    },
 };
 use core::{
     mem::{
@@ -160,19 +163,6 @@ impl Drop for Reservation<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: By the type invariant the record is reserved and neither committed nor discarded.
-        unsafe { discard(self.buffer) };
+        unsafe { raw::trace_event_discard(self.buffer) };
     }
-}
-
-/// Discards a record. Not inlined, as the events that modules declare write records as well, and
-/// this needs a per-CPU variable that modules cannot have.
-///
-/// # Safety
-///
-/// `buffer` must be that of a record which is reserved, and is not any more afterwards.
-#[cold]
-#[inline(never)]
-unsafe fn discard(buffer: &mut bindings::trace_event_buffer) {
-    // SAFETY: By the safety requirements, the record is reserved.
-    unsafe { bindings::trace_event_discard(buffer) };
 }

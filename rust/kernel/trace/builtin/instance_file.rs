@@ -22,7 +22,10 @@ use crate::{
     page::PAGE_SIZE,
     prelude::*,
     seq_file::SeqFile,
-    trace::instance::InstanceRef,
+    trace::{
+        instance::InstanceRef,
+        raw, //
+    },
     uaccess::{
         UserPtr,
         UserSlice, //
@@ -97,7 +100,7 @@ impl<T: InstanceFile> FileOperations<T> {
             return ENODEV.to_errno();
         };
         // SAFETY: C looks for an instance at this address.
-        let ret = unsafe { bindings::tracing_check_open_get_tr(instance.as_ptr()) };
+        let ret = unsafe { raw::tracing_check_open_get_tr(instance.as_ptr()) };
         if ret != 0 {
             return ret;
         }

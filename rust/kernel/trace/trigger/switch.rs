@@ -140,7 +140,7 @@ unsafe extern "C" fn remove_all(file: *mut bindings::trace_event_file) {
                 bindings::list_del_rcu(&raw mut (*trigger).list);
                 raw::trace_event_trigger_enable_disable(file, 0);
                 raw::update_cond_flag(file);
-                bindings::event_enable_trigger_free(trigger);
+                raw::event_enable_trigger_free(trigger);
             }
         }
     }

@@ -2,15 +2,17 @@
 
 //! Tests of the hash table.
 
-use kernel::prelude::*;
+use macros::kunit_tests;
 
-#[kunit_tests(user_events_table)]
+#[kunit_tests(rust_hash_table)]
 mod tests {
-    use super::*;
-    use crate::table::{
-        Key,
-        OpenTable,
-        Slots, //
+    use crate::{
+        hash_table::{
+            Key,
+            OpenTable,
+            Slots, //
+        },
+        prelude::*, //
     };
     use core::num::NonZeroU16;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A hash table with open addressing.
+//! Hash tables with open addressing.
 //!
 //! Entries are in one array whose size is a power of two, each in the first free slot from the one
 //! that its hash names. At least a quarter of the slots is free, so a search ends soon. A removed
@@ -15,12 +15,35 @@
 //! Hashes depend on a seed. User space that does not know it cannot choose keys that collide.
 //!
 //! The table has no lock; it is for the data inside of one.
+//!
+//! # Examples
+//!
+//! ```
+//! use kernel::hash_table::{
+//!     OpenTable,
+//!     Slots, //
+//! };
+//!
+//! let mut table = OpenTable::with_seed(kernel::random::get_u64());
+//!
+//! if let Some(count) = table.growth(1)? {
+//!     drop(table.resize(Slots::new(count, GFP_KERNEL)?));
+//! }
+//! assert!(table.insert_within_capacity((7u64, "seven")).is_none());
+//! assert_eq!(table.get(7), Some(&(7, "seven")));
+//! assert_eq!(table.remove(7), Some((7, "seven")));
+//! # Ok::<(), Error>(())
+//! ```
 
-use core::num::NonZeroU16;
-use kernel::{
+use crate::{
     alloc::Flags,
-    prelude::*, //
+    prelude::*,
+    sync::Arc, //
 };
+use core::num::NonZeroU16;
+
+#[cfg(CONFIG_RUST_HASH_TABLE_KUNIT_TEST)]
+mod tests;
 
 /// Slots of the smallest table that has any.
 const MIN_SLOTS: usize = 8;
@@ -32,7 +55,7 @@ const SHRINK_SLOTS: usize = 4 * MIN_SLOTS;
 const SHRINK_SHARE: usize = 8;
 
 /// The numbers that entries are found by.
-pub(crate) trait Key: Copy + Eq {
+pub trait Key: Copy + Eq {
     /// Returns the key as a number.
     fn bits(self) -> u64;
 }
@@ -52,7 +75,7 @@ impl Key for NonZeroU16 {
 /// An entry of a table. The key is a part of it and never changes.
 ///
 /// A slot has the size of an entry if the entry has a bit pattern to spare.
-pub(crate) trait TableEntry {
+pub trait Entry {
     /// The type of the key.
     type Key: Key;
 
@@ -60,7 +83,15 @@ pub(crate) trait TableEntry {
     fn key(&self) -> Self::Key;
 }
 
-impl<K: Key, V> TableEntry for (K, V) {
+impl<T: Entry> Entry for Arc<T> {
+    type Key = T::Key;
+
+    fn key(&self) -> T::Key {
+        (**self).key()
+    }
+}
+
+impl<K: Key, V> Entry for (K, V) {
     type Key = K;
 
     fn key(&self) -> K {
@@ -68,11 +99,8 @@ impl<K: Key, V> TableEntry for (K, V) {
     }
 }
 
-// Every file has a slot for each of its events.
-static_assert!(size_of::<Option<(NonZeroU16, u16)>>() == 4);
-
 /// Memory for the entries of a table, with all slots free.
-pub(crate) struct Slots<E>(KVVec<Option<E>>);
+pub struct Slots<E>(KVVec<Option<E>>);
 
 impl<E> Slots<E> {
     /// Allocates `count` slots.
@@ -80,7 +108,7 @@ impl<E> Slots<E> {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(count: usize, flags: Flags) -> Result<Self> {
+    pub fn new(count: usize, flags: Flags) -> Result<Self> {
         let mut slots = KVVec::with_capacity(count, flags)?;
 
         for _ in 0..count {
@@ -90,7 +118,7 @@ impl<E> Slots<E> {
     }
 
     /// Returns the number of slots.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 }
@@ -102,15 +130,15 @@ impl<E> Slots<E> {
 /// - `slots` has no elements, or a power of two of them that is at least [`MIN_SLOTS`].
 /// - `len` slots are in use, at most three quarters of all.
 /// - From the home slot of an entry to its own all slots are in use.
-pub(crate) struct OpenTable<E> {
+pub struct OpenTable<E> {
     slots: KVVec<Option<E>>,
     len: usize,
     seed: u64,
 }
 
-impl<E: TableEntry> OpenTable<E> {
+impl<E: Entry> OpenTable<E> {
     /// Creates an empty table, without memory.
-    pub(crate) const fn with_seed(seed: u64) -> Self {
+    pub const fn with_seed(seed: u64) -> Self {
         // INVARIANT: No slots, no entries.
         Self {
             slots: KVVec::new(),
@@ -120,39 +148,39 @@ impl<E: TableEntry> OpenTable<E> {
     }
 
     /// Returns the number of entries.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
     }
 
     /// Returns the number of entries that fit without more memory.
-    pub(crate) fn capacity(&self) -> usize {
+    pub fn capacity(&self) -> usize {
         limit(self.slots.len())
     }
 
     /// Returns the entry of `key`.
-    pub(crate) fn get(&self, key: E::Key) -> Option<&E> {
+    pub fn get(&self, key: E::Key) -> Option<&E> {
         let at = self.find(key)?;
 
         self.slots.get(at)?.as_ref()
     }
 
     /// Returns `true` if the table has an entry of `key`.
-    pub(crate) fn contains(&self, key: E::Key) -> bool {
+    pub fn contains(&self, key: E::Key) -> bool {
         self.find(key).is_some()
     }
 
     /// Returns all entries, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> + Clone {
+    pub fn iter(&self) -> impl Iterator<Item = &E> + Clone {
         self.slots.iter().flatten()
     }
 
     /// Returns the number of slots, for a pass over them with [`OpenTable::slot`].
-    pub(crate) fn slots(&self) -> usize {
+    pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
     /// Returns the entry in slot number `at`, if it is in use.
-    pub(crate) fn slot(&self, at: usize) -> Option<&E> {
+    pub fn slot(&self, at: usize) -> Option<&E> {
         self.slots.get(at)?.as_ref()
     }
 
@@ -164,7 +192,7 @@ impl<E: TableEntry> OpenTable<E> {
     /// # Errors
     ///
     /// `ENOMEM` if there cannot be as many.
-    pub(crate) fn growth(&self, additional: usize) -> Result<Option<usize>> {
+    pub fn growth(&self, additional: usize) -> Result<Option<usize>> {
         let needed = self.len.checked_add(additional).ok_or(ENOMEM)?;
 
         if needed <= self.capacity() {
@@ -175,7 +203,7 @@ impl<E: TableEntry> OpenTable<E> {
 
     /// Returns the number of slots that is enough for twice the entries of a table that is nearly
     /// empty, or `None` if it is not.
-    pub(crate) fn surplus(&self) -> Option<usize> {
+    pub fn surplus(&self) -> Option<usize> {
         let slots = self.slots.len();
 
         if slots < SHRINK_SLOTS || self.len >= slots / SHRINK_SHARE {
@@ -184,9 +212,9 @@ impl<E: TableEntry> OpenTable<E> {
         slots_for(self.len.saturating_mul(2)).ok()
     }
 
-    /// Moves the entries to `slots`, and returns the memory in which they were, to be freed. If the
-    /// slots are too few, nothing is moved and they are returned.
-    pub(crate) fn resize(&mut self, slots: Slots<E>) -> Slots<E> {
+    /// Moves the entries to `slots`, and returns the memory in which they were, to be freed. If
+    /// there are not enough slots, nothing is moved and they are returned.
+    pub fn resize(&mut self, slots: Slots<E>) -> Slots<E> {
         if limit(slots.0.len()) < self.len {
             return slots;
         }
@@ -210,7 +238,7 @@ impl<E: TableEntry> OpenTable<E> {
 
     /// Moves the entries to `slots` if the table is still nearly empty, and smaller then. Returns
     /// the memory that is not used.
-    pub(crate) fn shrink(&mut self, slots: Slots<E>) -> Slots<E> {
+    pub fn shrink(&mut self, slots: Slots<E>) -> Slots<E> {
         if self.surplus().is_none() || slots.0.len() >= self.slots.len() {
             return slots;
         }
@@ -222,7 +250,7 @@ impl<E: TableEntry> OpenTable<E> {
     ///
     /// Returns the entry that is not in the table now: the replaced one. Without room it would be
     /// `entry` itself.
-    pub(crate) fn insert_within_capacity(&mut self, entry: E) -> Option<E> {
+    pub fn insert_within_capacity(&mut self, entry: E) -> Option<E> {
         let has_room = self.len < self.capacity();
         let at = self.search(entry.key());
 
@@ -240,14 +268,14 @@ impl<E: TableEntry> OpenTable<E> {
     }
 
     /// Takes all entries, with the memory that they are in, and leaves an empty table.
-    pub(crate) fn take(&mut self) -> Self {
+    pub fn take(&mut self) -> Self {
         let seed = self.seed;
 
         core::mem::replace(self, Self::with_seed(seed))
     }
 
     /// Removes the entry of `key` and returns it.
-    pub(crate) fn remove(&mut self, key: E::Key) -> Option<E> {
+    pub fn remove(&mut self, key: E::Key) -> Option<E> {
         let mut hole = self.find(key)?;
         let entry = self.slots.get_mut(hole)?.take()?;
         let mask = self.mask();
@@ -316,11 +344,13 @@ impl<E: TableEntry> OpenTable<E> {
 }
 
 /// Returns the number of entries that `slots` slots may hold, which is three quarters of them.
+#[inline]
 const fn limit(slots: usize) -> usize {
     slots.saturating_sub(slots / 4)
 }
 
 /// Returns the number of slots of the smallest table that may hold `entries`.
+#[inline]
 fn slots_for(entries: usize) -> Result<usize> {
     let mut slots = MIN_SLOTS;
 
@@ -331,6 +361,7 @@ fn slots_for(entries: usize) -> Result<usize> {
 }
 
 /// Spreads a key over 64 bits: each bit of the result depends on each bit of the key and the seed.
+#[inline]
 const fn mix(key: u64, seed: u64) -> u64 {
     const A: u64 = 0xff51_afd7_ed55_8ccd;
     const B: u64 = 0xc4ce_b9fe_1a85_ec53;

@@ -1,0 +1,1 @@
+../../../rust/kernel/hash_table.rs

@@ -1,1 +1,0 @@
-../../../kernel/trace/user_events/table.rs
