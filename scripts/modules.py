@@ -186,8 +186,6 @@ class Graph:
                 yield f'{f}: uses bindings, which is for the kernel crate and exports.rs'
             if os.path.basename(f) != 'exports.rs' and re.search(r'\bextern\s*\{', m.plain):
                 yield f'{f}: declares functions of C, which is for exports.rs'
-            if os.path.basename(f) != 'exports.rs' and re.search(r'\bextern\s*\{', m.plain):
-                yield f'{f}: declares functions of C, which is for exports.rs'
         for circle in self.circles():
             if len(circle) > 2:
                 yield f'{self.folder}: a circle of {len(circle)} files: ' + ', '.join(map(self.name, circle))
