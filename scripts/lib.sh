@@ -83,7 +83,7 @@ quietly() { # LOG COMMAND...
 # /linux, where nothing can be written, and the output at /build. The fixed time and
 # names keep the version string, and all that depends on it, from changing with every
 # build. It takes the shell over, so that it does not outlive the caller. In /tmp the
-# job servers of two makes would have the same name.
+# job servers of two builds would have the same name.
 #
 # The compiler cache does not see what .incbin reads, so an old kernel of the same
 # size would be linked into the image. A word that is never the same keeps piggy.o

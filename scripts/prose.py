@@ -5,7 +5,7 @@
 # opens      A doc comment, another comment or a paragraph of a document opens
 #            with a question word. The limit is 1 % of the doc comments, and 1 %
 #            of the rest.
-# promised   A comment speaks of a promise. A SAFETY comment names the requirement
+# `promised` A comment appeals to the word of a caller. A SAFETY comment names the requirement
 #            and the fact that satisfies it.
 # banned     The first sentence of a doc comment has a word of BANNED.
 # private    A comment, a document, the name of a test, of its file or of an event in a
@@ -26,11 +26,14 @@ import re
 import sys
 
 OPENS = re.compile(r'(?:What|Whether|Who|Whose|Whom|How|Where|When|Why)\b(?!`)')
-BANNED = re.compile(r"""\b(?:
+# Not as a part of a name, such as that of a row.
+BANNED = re.compile(r"""(?<![\w@-])(?:
     mak(?:e|es|ing)|made | giv(?:e|es|ing)|gave | puts? | putting | go(?:es|ing|ne)? | went |
-    com(?:e|es|ing) | came | there\ (?:is|are|was|were|(?:can|may|must|will|would|should|could)\ be|ha(?:s|ve)\ to\ be) | for\ good | meanwhile | behind |
+    com(?:e|es|ing) | came |
+    there\ (?:is|are|was|were | (?:can|may|must|will|would|should|could)\ be | ha(?:s|ve)\ to\ be) |
+    for\ good | meanwhile | behind |
     (?:some|any|no|every)body | who(?:ever|m)?
-    )\b""", re.X | re.I)
+    )(?![\w-])""", re.X | re.I)
 # A verb ends with an s, and may follow an adverb. These words are none, or say too little.
 NO_VERBS = """
     Across Always As Besides Does Has Is Its Less Perhaps Plus This Thus Towards Unless Various Was
@@ -41,7 +44,7 @@ NO_VERBS = """
 VERB = re.compile(r'Called\b|(?:[A-Z][a-z]+ly (?=[a-z])|(?!(?:' + '|'.join(NO_VERBS) + r')\b)(?=[A-Z]))\w[a-z-]*s\b')
 FUNCTION = re.compile(r'(?:(?:pub(?:\([\w: ]+\))?|default|const|async|unsafe|safe|extern(?: "\w+")?|[#$]\w+)\s+)*'
                       r'fn\s+[#$]?\w')
-PROMISED = re.compile(r'\bpromised by\b', re.I)
+PROMISED = re.compile(r'\bpromis', re.I)
 # Types of Rust look the same.
 TYPES = r'(?!(?:[ius](?:8|16|32|64)|f16|f32|f64)(?:\b|_))'
 PRIVATE = re.compile(r'(?<![\w.%$/-])' + TYPES + r'[uhf]\d{1,2}\b(?![-(=]|\.\w)')
@@ -69,8 +72,17 @@ def strip_code(text):
     return re.sub(r'https?://\S+|\bDocumentation/\S+', '', text)
 
 
-def first_sentence(text):
-    return re.split(r'(?<=[.!?:])\s', ' '.join(re.split(r'\n\s*\n', text)[0].split()), maxsplit=1)[0]
+def banned(text, is_script):
+    """The sentences that have a word of BANNED, with the word."""
+    # The first column of a list of commands or options, such as "   put FILE   writes to it".
+    text = re.sub(r'^ +\S.*? {3,}', '', text, flags=re.M)
+    for paragraph in re.split(r'\n\s*\n', text):
+        plain = re.sub(r'"[^"]*"', '""', strip_code(' '.join(paragraph.split())))
+        if is_script:
+            plain = re.sub(r'\bmake\b', '', plain)
+        for sentence in re.split(r'(?<=[.!?:])\s', plain):
+            if m := BANNED.search(sentence):
+                yield m[0], sentence
 
 
 def is_of_fn(lines):
@@ -152,7 +164,7 @@ def document(text):
         depth = len(line) - len(line.lstrip())
         if literal is not None and (not line.strip() or depth > literal):
             continue
-        literal = None
+        literal = depth if re.match(r'\s*\.\. code-block::', line) else None
         again = run and depth > len(run[-1]) - len(run[-1].lstrip())
         cell = re.match(r'\s*(?:[-*]|\d+\.)\s', line)
         if run and (not line.strip() or again or cell):
@@ -170,12 +182,23 @@ def document(text):
     return [i for i in items if not re.match(r'[=~^-]{3,}', lines[i.line])]
 
 
+def error_texts(text):
+    """The strings of a proc macro: nearly all are texts of errors."""
+    text = re.sub(r'^[ \t]*//.*', '', text, flags=re.M)
+    for m in re.finditer(r"""'\\?.'|"((?:[^"\\]|\\.)*)\"""", text, re.S):
+        if m[1] and re.search(r'\w \w', m[1]):
+            yield text.count('\n', 0, m.start()) + 1, m[1].replace('\\\n', ' ').replace('\\"', '')
+
+
 def items_of(path, text):
     if path.endswith('.rs'):
         return rust(text)
+    if path.endswith('.md'):
+        # Code is indented.
+        return document(re.sub(r'^ {4}.*', '', text, flags=re.M))
     if re.search(r'\.[chS]$', path):
         return c(text)
-    if re.search(r'\.(rst|md)$', path):
+    if path.endswith('.rst'):
         return document(text)
     if path.endswith('.patch'):
         # The message; new lines are looked at where they are a file's own.
@@ -202,10 +225,10 @@ class Report:
             # A heading of a table may be a question.
             if OPENS.match(plain) and not re.fullmatch(r'(?:\w+ ?){1,5}', plain):
                 problem('opens', f'{item.kind} opens with "{plain.split()[0]}"')
-            if PROMISED.search(' '.join(plain.split())):
-                problem('promised', 'says "promised by"')
-            if item.kind == 'doc' and (m := BANNED.search(first_sentence(plain))):
-                problem('banned', f'"{m[0]}" in the first sentence: {first_sentence(plain)[:70]}')
+            if PROMISED.search(plain):
+                problem('promised', 'says who promised')
+            for word, sentence in banned(item.text, not re.search(r'\.(rs|[chS]|rst|md|patch)$', path)):
+                problem('banned', f'"{word}" in: {sentence[:70]}')
             # After a blank line it continues the text of attributes.
             if item.of_fn and not item.text.startswith('\n') and not VERB.match(item.text):
                 problem('noun', f'the doc comment of a function opens with "{item.text.split()[0]}"')
@@ -250,9 +273,14 @@ def self_test():
         'd.rs promised': ('// SAFETY: Promised by the\n// caller.\n', 1),
         'e.rs promised': ('// SAFETY: It is promised\n    // by `new()`.\n', 1),
         'f.rs banned': ('//! Makes one.\n', 1),
-        'g.rs banned': ('/// Returns `make`. It makes one.\n', 0),
+        'g.rs banned': ('/// Returns `make`. It makes one.\n', 1),
         'h.rs banned': ('/// Returns the number that there\n/// is.\n', 1),
         'i.rs banned': ('/// Adds one.\n///\n/// ```\n/// // Makes one.\n/// ```\n', 0),
+        'aa.rs banned': ('// See `make`\n// and "goes", or the row helper-goes.\nlet a = 1; // Nobody does.\n', 1),
+        'ab.rst banned': ('The first\nis ``make\ntest``.\n\n.. code-block:: rust\n\n    goes\n\n* - There may be.\n', 1),
+        'ac.sh banned': ('# See make. It makes.\n#   put FILE   writes to it\n', 1),
+        'ad.md banned': ('It goes.\n\n    make test\n', 1),
+        'rust/macros/ae.rs banned': ('f(\'"\', "there is \\\n  one", "make");\n// "It goes."\n', 1),
         'j.rs private': ('// As in u3.\nfn h25_of() {}\n', 2),
         'k.rs private': ('// A u32, or u8, of f64; see 0xf12.\nfn u32_of() {}\n', 0),
         'l.c private': ('/* Row f55,\n * and u2. */\nTEST_F(past, a1_bug)\n', 3),

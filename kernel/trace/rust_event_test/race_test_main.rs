@@ -58,8 +58,8 @@ fn plain(_: &(), f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Without this the compiler may count in a register, and store once.
         let counter = core::hint::black_box(PLAIN.0.get());
 
-        // SAFETY: The pointer is valid and aligned. That no other code uses it is not true if there
-        // are two readers: see `Plain`.
+        // SAFETY: The pointer is valid and aligned. That no other code uses it is not true with
+        // two readers: see `Plain`.
         unsafe { *counter = (*counter).wrapping_add(1) };
     });
     writeln!(f, "counted")

@@ -7,7 +7,7 @@
 //! The trigger is hit whenever the event happens and its filter, if it has one, lets the record
 //! pass. Reading the file returns a line for each trigger.
 //!
-//! # Making a command
+//! # Implementing a command
 //!
 //! - Implement [`Command`] for a type that stands for the command.
 //! - Define one static [`CommandOps`] of it and [register](CommandOps::register) it, or have

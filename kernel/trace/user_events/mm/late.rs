@@ -68,7 +68,7 @@
 //! The second work item may wait for as long as it takes to bring a page in, so it is on another
 //! queue than the first one ([`faults`]), and only so many of a group of users wait at a time. The
 //! first one waits for no lock that a process can hold for long, and has a page faulted in if that
-//! depends on nothing in user space. If there is no memory for a page, the second one tries again
+//! depends on nothing in user space. If no page can be allocated, the second one tries again
 //! after [`MEMORY_WAIT`]. Until then it does not use the address space, which may be what takes the
 //! memory.
 //!

@@ -197,8 +197,8 @@ TEST_F_TIMEOUT(fail, enable_hist, 280)
 }
 
 /*
- * Opening and reading a file of an event with a histogram: @mark is in it, or there
- * is an error, or, if it is not @always there, less. After a first read that fails
+ * Opening and reading a file of an event with a histogram: @mark is in it, or it
+ * fails, or, if it is not @always there, less. After a first read that fails
  * poll() still reports news, if it does for this file.
  */
 static void sweep_reading(struct __test_metadata *_metadata, const char *file, const char *mark,
