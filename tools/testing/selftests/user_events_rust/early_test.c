@@ -556,8 +556,10 @@ TEST_F(dev, set_user_event__bound_of_used)
 	EXPECT_EQ(8, first_record("early_10 u32 a", 0));
 	usleep(300000);
 	EXPECT_EQ(NULL, strstr(ue_slurp(SET), "# removed")) TH_LOG("%s", ue_slurp(SET));
-	for (int i = 5; i < 11; i++)
-		EXPECT_TRUE(enabled(ue_path("early_%d", i))) TH_LOG("%d", i);
+	for (int i = 5; i < 11; i++) {
+		EXPECT_TRUE(enabled(ue_path("early_%d", i)))
+			TH_LOG("%d", i);
+	}
 	/* The next one is one too many. */
 	EXPECT_EQ(8, first_record("early_11 u32 a", 0));
 	EXPECT_TRUE(ue_poll(strstr(ue_slurp(SET), "# removed: 1, last: early_5\n")))
