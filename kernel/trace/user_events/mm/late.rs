@@ -120,7 +120,7 @@ enum Late<E: Followed> {
 
 /// The outcome of a try to write a word for a switch.
 enum Outcome {
-    /// The word is written, or does not follow the event any more.
+    /// The word is written, or no longer follows the event.
     Done,
     /// The work item writes the word later.
     Deferred,
@@ -333,7 +333,7 @@ impl<E: Followed> MmState<E> {
     ///
     /// # Errors
     ///
-    /// `ESRCH` if the address space has no user any more. `ENOMEM` if a page cannot be allocated.
+    /// `ESRCH` if the address space has lost its last user. `ENOMEM` if a page cannot be allocated.
     /// What is left is listed again.
     fn write_late(this: &Arc<Self>, late: Late<E>) -> Result {
         // The page of another word may never be faulted in.

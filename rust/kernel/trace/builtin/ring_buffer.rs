@@ -151,7 +151,7 @@ impl<'s> Reservation<'s> {
         let mut this = ManuallyDrop::new(self);
 
         // SAFETY: By the type invariant the record is reserved and neither committed nor discarded;
-        // `this` is not used or dropped any more.
+        // `this` is not used or dropped from here on.
         unsafe { bindings::trace_event_buffer_commit(&mut *this.buffer) };
     }
 }
@@ -169,7 +169,7 @@ impl Drop for Reservation<'_> {
 ///
 /// # Safety
 ///
-/// `buffer` must be that of a record which is reserved, and is not any more afterwards.
+/// `buffer` must be that of a record which is reserved, and no longer is afterwards.
 #[cold]
 #[inline(never)]
 unsafe fn discard(buffer: &mut bindings::trace_event_buffer) {
