@@ -222,7 +222,7 @@ pub(crate) struct KeptText {
 /// The form of a text in an element; these have its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TextSlot {
-    /// The name of the task that had the first hit, which every element has.
+    /// The name of the task that had the first hit, which the element keeps anyway.
     Comm,
     String(u32),
     Stack(u32),
