@@ -14,8 +14,8 @@ SUITE=trixie
 SOURCE_PACKAGE=linux-source-$KVER
 CONFIG_PACKAGE=linux-config-$KVER
 
-# The fallback if the archive does not have the source any more: that package in
-# the archive of past packages, at a time when it was available. The checksum is
+# The fallback if the archive no longer has the source: that package in the
+# archive of past packages, at a time when it was available. The checksum is
 # from the signed index of the archive.
 SNAPSHOT=${LINUX_SNAPSHOT:-https://snapshot.debian.org}
 SNAPSHOT_DEB=archive/debian/20261121T000000Z/pool/main/l/linux/linux-source-7.3_7.3.4-1~bpo13+1_all.deb

@@ -209,7 +209,7 @@ fn limit(case: usize) {
         timer.join();
     }
     assert!(limited.other_woken.load(Relaxed), "the other waits forever");
-    // Nothing happens any more but what the poller does.
+    // From here on only the poller runs.
     while limited.woken.xchg(false, Full) {
         if limited.look(&mut seen) {
             limited.timer();

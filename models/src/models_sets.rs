@@ -128,7 +128,7 @@ fn mm_copy_working(case: usize) {
     }
 }
 
-/// Checks the copy of a set that is not shared any more, and has changed, when it is used.
+/// Checks the copy of a set that is no longer shared, and has changed, when it is used.
 fn mm_copy_stale() {
     let event = new_event();
     let process = Process::registered(&event);

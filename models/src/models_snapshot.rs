@@ -113,7 +113,7 @@ fn disable() {
     });
 
     snapshot.disable(Held::assume());
-    // Nothing pins it any more.
+    // Nothing pins it now.
     array.free();
     other.join();
 }

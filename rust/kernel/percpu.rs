@@ -74,7 +74,7 @@ impl<T> PerCpuArray<T> {
 impl<T> Drop for PerCpuArray<T> {
     fn drop(&mut self) {
         // SAFETY: By the type invariants the pointer was allocated and not freed, and nothing uses
-        // the memory any more: what does borrows `self`.
+        // the memory now: what does borrows `self`.
         unsafe { bindings::free_percpu(self.as_ptr().cast()) };
     }
 }

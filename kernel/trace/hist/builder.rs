@@ -294,7 +294,7 @@ impl<'h> Log<'h> {
         })
     }
 
-    /// Logs an error in column `at`, unless it is one for want of memory: the line is executed
+    /// Logs an error in column `at`, unless it is one for lack of memory: the line is executed
     /// again when memory is available.
     pub(crate) fn report_at(&self, kind: ErrorKind, at: usize) {
         if charge::is_missing(self.held) {

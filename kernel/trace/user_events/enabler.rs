@@ -387,8 +387,8 @@ impl<E: Followed> EnablerSet<E> {
     ///
     /// A set of several address spaces does not change, so its slots are passed over. That takes no
     /// memory: as many lists as address spaces could take more than all of their bits. If the set
-    /// changes, it is that of one address space, and the rest is done from a list. If that is not
-    /// the one of the caller any more, it has got a set of its own, and passes over that one after
+    /// changes, it is that of one address space, and the rest is done from a list. If that is no
+    /// longer the one of the caller, it has got a set of its own, and passes over that one after
     /// this.
     ///
     /// The lock is taken once for some sites: all address spaces that use the set may call this at

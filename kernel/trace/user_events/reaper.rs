@@ -85,7 +85,8 @@ pub(super) fn init() -> Result {
     }
 }
 
-/// Releases the state of an address space that is exiting: it has no user any more, or no bit.
+/// Releases the state of an address space that is exiting: it has lost its last user, or has no
+/// bit.
 ///
 /// # Context
 ///

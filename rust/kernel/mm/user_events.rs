@@ -89,7 +89,7 @@ impl<T: Send + Sync + 'static> UserEventsSlot<T> {
         let object = NonNull::new(field(mm).xchg(ptr::null_mut(), Full))?;
 
         // SAFETY: By the type invariant, it is from `Arc::into_raw`. The reference was the one of
-        // the `mm_struct`, whose field is null now. No user of `mm` borrows it any more.
+        // the `mm_struct`, whose field is null now. No user of `mm` borrows it now.
         Some(unsafe { Arc::from_raw(object.as_ptr().cast()) })
     }
 }

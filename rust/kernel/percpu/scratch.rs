@@ -158,7 +158,7 @@ impl Drop for ScratchGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: This is a per-CPU pointer to a `u32`. By the type invariants the bit of this CPU
-        // belongs to this guard, which has preemption disabled; the memory is not used any more.
+        // belongs to this guard, which has preemption disabled; the memory is no longer used.
         unsafe { bindings::percpu_level_leave(self.pool.used.as_ptr(), self.level) };
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 ///
 /// # Invariants
 ///
-/// It is a valid perf event whose attributes do not change any more.
+/// It is a valid perf event whose attributes no longer change.
 #[repr(transparent)]
 pub struct Event(Opaque<bindings::perf_event>);
 

@@ -172,10 +172,9 @@ pub const DEFAULT_PRIORITY: i32 = bindings::TRACEPOINT_DEFAULT_PRIO as i32;
 
 /// A [`Probe`] that is attached to the tracepoint `E`.
 ///
-/// Dropping it detaches the probe, and waits until it does not run any more. That sleeps, for two
-/// grace periods; [`detach_all`] waits once for several ones. A probe,
-/// even one that may sleep, must not drop one, nor switch a custom event off: it would wait for
-/// itself.
+/// Dropping it detaches the probe, and waits until it no longer runs. That sleeps, for two grace
+/// periods; [`detach_all`] waits once for several ones. A probe, even one that may sleep, must not
+/// drop one, nor switch a custom event off: it would wait for itself.
 ///
 /// A tracepoint of a module has to exist when the probe is attached. The module cannot be unloaded
 /// as long as it is.

@@ -188,7 +188,7 @@ static IN_ORDER: [c_uint; MAX_FIELDS] = {
 
 /// The event can be used.
 const KEPT: u32 = 0;
-/// It cannot be used any more, but may be in use still.
+/// It can no longer be used, but may be in use still.
 const CLOSED: u32 = 1;
 /// It may have been removed.
 const RELEASED: u32 = 2;

@@ -214,7 +214,7 @@ impl Readers {
 ///
 /// # Invariants
 ///
-/// All but the name is only changed by the C functions for tracepoints.
+/// Each field except the name is only changed by the C functions for tracepoints.
 #[repr(transparent)]
 pub struct Tracepoint(Opaque<bindings::tracepoint>);
 

@@ -17,8 +17,8 @@
 //! # Modules
 //!
 //! A module can have commands. Each trigger keeps the module of its command loaded, until the
-//! trigger was freed and none of the module's code is run for it any more. As long as the module is
-//! being initialised no trigger can be added, because a failure frees the module.
+//! trigger was freed and the module's code no longer runs for it. As long as the module is being
+//! initialised no trigger can be added, because a failure frees the module.
 //!
 //! # The life of a trigger
 //!
@@ -27,14 +27,14 @@
 //!    it, and prevents detaching it while they exist.
 //! 3. Detached, by [`EventFile::detach`] or by C as the instance is removed: it is not in the list,
 //!    but a CPU that entered before may still use it.
-//! 4. Freed, when no CPU can be using it any more. A kernel thread does this, later than the call
-//!    which has detached it.
+//! 4. Freed, after the last CPU has stopped using it. A kernel thread does this, later than the
+//!    call which has detached it.
 //!
 //! # Locks
 //!
-//! All but hits happens with `event_mutex` held, and [`Command::detached`] with `trace_types_lock`
-//! as well. A hit has preemption disabled, may be in any context including NMI, and is in a section
-//! that detached triggers are kept for.
+//! Each step except hits happens with `event_mutex` held, and [`Command::detached`] with
+//! `trace_types_lock` as well. A hit has preemption disabled, may be in any context including NMI,
+//! and is in a section that detached triggers are kept for.
 //!
 //! # Examples
 //!
@@ -188,11 +188,11 @@ use core::{
 pub trait Command: Sized + 'static {
     /// The data that a trigger owns.
     ///
-    /// It is dropped when no CPU can be using it any more: mostly by a kernel thread that holds no
-    /// locks, but by the caller that detached the trigger if the allocation for that thread fails.
-    /// So the drop may sleep, but must not take `event_mutex` or `trace_types_lock`, as that of an
-    /// [`InstanceRef`](super::instance::InstanceRef) does, nor wait for a task that takes one of
-    /// them. Code that needs `event_mutex` belongs in [`detached`](Self::detached), or in the
+    /// It is dropped after the last CPU has stopped using it: mostly by a kernel thread that holds
+    /// no locks, but by the caller that detached the trigger if the allocation for that thread
+    /// fails. So the drop may sleep, but must not take `event_mutex` or `trace_types_lock`, as that
+    /// of an [`InstanceRef`](super::instance::InstanceRef) does, nor wait for a task that takes one
+    /// of them. Code that needs `event_mutex` belongs in [`detached`](Self::detached), or in the
     /// `gone` of [`EventFile::detach`].
     type Data: Send + Sync + 'static;
 
@@ -225,8 +225,8 @@ pub trait Command: Sized + 'static {
 
     /// Called after C has detached a trigger because its instance is removed. May sleep.
     ///
-    /// The trigger may be hit until no CPU can be using it any more.
-    /// [`EventFile::detach`] does not call this: it has a parameter for the same purpose.
+    /// The trigger may be hit until the last CPU has stopped using it. [`EventFile::detach`] does
+    /// not call this: it has a parameter for the same purpose.
     ///
     /// `trace_types_lock` is held as well. So what takes it must not be called: an
     /// [`InstanceRef`](super::instance::InstanceRef) must be neither created nor dropped here, or
@@ -310,7 +310,7 @@ impl<'a> CommandLine<'a> {
 ///
 /// # Invariants
 ///
-/// All but the list entry, which is C's, never changes.
+/// Each field except the list entry, which is C's, never changes.
 #[repr(transparent)]
 pub struct CommandOps<T> {
     command: Opaque<bindings::event_command>,

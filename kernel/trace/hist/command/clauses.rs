@@ -161,7 +161,7 @@ pub(crate) struct VarDef<'a> {
 
 /// Splits clauses of comma-separated definitions into the definitions.
 ///
-/// The limit on the definitions of a clause that are read is that of variables.
+/// At most as many definitions of a clause are read as a histogram can have variables.
 pub(crate) fn definitions<'a>(assignments: &[Span<'a>]) -> Result<KVec<VarDef<'a>>, ParseError> {
     let mut defs = KVec::new();
 

@@ -4,7 +4,7 @@
 //!
 //! When no element is left, a new key gets that of another one: of a key none of whose variables is
 //! still to be taken by another histogram, or, if a search finds none, of any key. So no hit is
-//! dropped for want of room.
+//! dropped for lack of room.
 //!
 //! # States of an element
 //!

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A copy of all elements of a map, which does not change any more.
+//! A copy of all elements of a map, which no longer changes.
 
 use core::mem;
 use kernel::{

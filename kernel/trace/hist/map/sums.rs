@@ -113,8 +113,8 @@ fn raise(word: &Atomic<u64>, rank: u64) {
 }
 
 impl Element<'_> {
-    /// Copies the hit count and the sums, and zeroes those that are added to. `folds`
-    /// describes all but the hit count.
+    /// Copies the hit count and the sums, and zeroes those that are added to. `folds` describes
+    /// each sum except the hit count.
     pub(super) fn take(&self, folds: &[Fold], copy: &mut [u64]) {
         let words = self.words(self.layout().sums, self.layout().parts.n_sums);
         let folds = Iterator::chain([Fold::Sum].into_iter(), folds.iter().copied());

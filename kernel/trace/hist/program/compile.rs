@@ -393,8 +393,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Returns `true` if nothing but the search for the element reads a long key that ends with a
-    /// string of the record.
+    /// Returns `true` if only the search for the element reads a long key that ends with a string
+    /// of the record.
     fn has_open_key(&self) -> bool {
         let program = &self.program;
         let is_recorded = matches!(

@@ -35,7 +35,7 @@ const COPIED_AT_A_TIME: usize = 256;
 /// changes at the same time, and apply them one after the other.
 ///
 /// It is dropped without a lock. That ends the use of a set that was replaced by a copy, which
-/// frees all its sites if no other address space uses it any more.
+/// frees all its sites if it was the last use.
 pub(crate) struct Change<'a, E: Followed> {
     set: Arc<EnablerSet<E>>,
     mm: &'a Arc<MmState<E>>,

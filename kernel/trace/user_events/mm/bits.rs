@@ -76,8 +76,8 @@ impl<E: Followed> MmState<E> {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is
-    /// not followed any more all the same.
+    /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is no
+    /// longer followed all the same.
     pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, addr: usize, bit: u8) -> Result {
         Self::disable_bit(this, mm, &this.find(addr, bit)?)
     }

@@ -136,7 +136,7 @@ enum LateWords<E: Followed> {
 
 /// The outcome of a try to write a word for a switch.
 enum Outcome {
-    /// The word is written, or does not follow the event any more.
+    /// The word is written, or no longer follows the event.
     Done,
     /// The work item writes the word later.
     Deferred,

@@ -373,7 +373,7 @@ impl Registry {
         if !event.has_users() {
             kept::restore(event, guard).give_up(event.trace().name());
         }
-        // The work item has left it to this task, and the file may have no line any more.
+        // The work item has left it to this task, and the file may have lost its last line.
         if !event.is_used() && !event.is_persistent() {
             unused::reap_later(event.clone());
         }

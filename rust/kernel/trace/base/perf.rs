@@ -316,7 +316,7 @@ impl Reservation<'_> {
         let this = ManuallyDrop::new(self);
 
         // SAFETY: By the type invariant the record and the registers are our own, and `len` fits in
-        // an `int`. This releases the context; `this` is not used or dropped any more. Disabled
+        // an `int`. This releases the context; `this` is not used or dropped from here on. Disabled
         // preemption protects the perf events of the head and the programs. By the safety
         // requirements, `task` is null or exists during the call, with interrupts disabled and not
         // in an NMI.
@@ -341,7 +341,7 @@ impl Reservation<'_> {
 
         // SAFETY: By the type invariant the record and the registers are our own, and `len` fits in
         // an `int`. The call is valid by the invariant of the listener. This releases the context;
-        // `this` is not used or dropped any more. The perf events of the head are kept by the
+        // `this` is not used or dropped from here on. The perf events of the head are kept by the
         // disabled preemption.
         Sent::of(unsafe {
             raw::perf_record(

@@ -154,7 +154,7 @@ impl<'s> Reservation<'s> {
         let mut this = ManuallyDrop::new(self);
 
         // SAFETY: By the type invariant the record is reserved and neither committed nor discarded;
-        // `this` is not used or dropped any more.
+        // `this` is not used or dropped from here on.
         unsafe { bindings::trace_event_buffer_commit(&mut *this.buffer) };
     }
 }

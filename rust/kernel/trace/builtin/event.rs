@@ -17,8 +17,8 @@
 //!
 //! C calls with lists of events half walked, or with an event in use that it calls about. There
 //! [`Event::unregister`] fails with `EBUSY`. Only in [`dynevent::Operations::free`] the event that
-//! this is about can be unregistered. Code that learns in a callback that it does not need an event
-//! any more defers the rest to a work item.
+//! this is about can be unregistered. Code that learns in a callback that it no longer needs an
+//! event defers the rest to a work item.
 //!
 //! [`dynevent::Operations::free`]: super::dynevent::Operations::free
 //!
@@ -474,7 +474,7 @@ impl<T: Operations> Event<T> {
         // SAFETY: By the type invariant the event is registered.
         unsafe { calls::remove(&self.core, held)? };
 
-        // INVARIANT: C does not know the event any more, so the reference can be dropped.
+        // INVARIANT: C no longer knows the event, so the reference can be dropped.
         self.registered.store(false, Relaxed);
         // SAFETY: By the type invariant `data` is the pointer of an `Arc` that the registration
         // owned a reference of, and C does not write to it. A caller with a reference to

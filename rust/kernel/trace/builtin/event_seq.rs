@@ -256,7 +256,7 @@ impl<T: EventSeqFile> FileOperations<T> {
         match unsafe { Self::open_reader(file) } {
             Ok(()) => 0,
             Err(e) => {
-                // SAFETY: It was opened, and is not used any more.
+                // SAFETY: It was opened, and is no longer used.
                 unsafe { release_event(inode, file) };
                 e.to_errno()
             }
@@ -306,7 +306,7 @@ impl<T: EventSeqFile> FileOperations<T> {
     unsafe extern "C" fn release(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
         // SAFETY: The private data was set by `open_reader`, and it is no longer used.
         drop(unsafe { KBox::from_raw((*Self::seq_file(file)).private.cast::<Reader<T>>()) });
-        // SAFETY: Both were opened, the former first, and are not used any more.
+        // SAFETY: Both were opened, the former first, and are no longer used.
         unsafe {
             release_event(inode, file);
             bindings::seq_release(inode, file)

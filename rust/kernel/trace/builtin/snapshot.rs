@@ -136,7 +136,7 @@ impl<T: Condition> ConditionalSnapshot<T> {
 
 impl<T: Condition> Drop for ConditionalSnapshot<T> {
     fn drop(&mut self) {
-        // No CPU is in `fire` any more, which borrows.
+        // No CPU is still in `fire`, which borrows.
         if let Some(instance) = self.instance.get_mut().take() {
             take_back(instance);
         }

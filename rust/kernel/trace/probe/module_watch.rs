@@ -195,7 +195,7 @@ impl<F> PinnedDrop for ModuleWatch<F> {
     fn drop(self: Pin<&mut Self>) {
         // The only error is that it is not registered.
         //
-        // SAFETY: By the type invariant it is. It is not called any more when this returns.
+        // SAFETY: By the type invariant it is. It is no longer called when this returns.
         unsafe { bindings::unregister_tracepoint_module_notifier(self.notifier.get()) };
     }
 }

@@ -57,7 +57,7 @@ impl Call {
 ///
 /// The tracepoint stays when the module of the event is unloaded, and C may leave the probe of an
 /// event that has a trigger. So a probe that is attached keeps the module, and one that was
-/// detached does not run any more when this returns.
+/// detached no longer runs when this returns.
 ///
 /// # Safety
 ///

@@ -324,11 +324,11 @@ pub struct ReservedRecord<R, M> {
 }
 
 impl<R, M: Room> ReservedRecord<R, M> {
-    /// Writes zeroes to all but the header of a record that has gaps between its fields.
+    /// Writes zeroes to the part after the header of a record that has gaps between its fields.
     #[inline(always)]
     pub fn clear(&mut self) {
         let header = super::super::HEADER_SIZE;
-        // A record of nothing but a header may be no larger than its alignment.
+        // A record that consists of its header may be no larger than its alignment.
         let end = self.len.wrapping_sub(align_of::<R>()).max(header);
 
         // SAFETY: By the type invariant the record has as many bytes, and a record has a header.

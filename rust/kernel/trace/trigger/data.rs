@@ -254,7 +254,7 @@ pub(super) unsafe extern "C" fn detached(raw: *mut bindings::event_trigger_data)
 
 /// Drops the data and the reference to the module. The memory is freed by C, which calls this.
 ///
-/// When the module is released none of its code is run any more. So this is not a function that is
+/// When the module is released its code no longer runs. So this is not a function that is
 /// instantiated in it.
 ///
 /// # Safety
@@ -275,7 +275,7 @@ unsafe extern "C" fn free_data(raw: *mut bindings::event_trigger_data) {
 ///
 /// # Safety
 ///
-/// `raw` must be that of a `Trigger<T>` that was attached and is in no list any more, and to which
+/// `raw` must be that of a `Trigger<T>` that was attached and is no longer in a list, and to which
 /// only hits that have begun before have a reference.
 pub(super) unsafe fn retire<T: Command>(
     raw: *mut bindings::event_trigger_data,
@@ -312,7 +312,7 @@ pub struct NewTrigger<'h, T: Command> {
 pub struct NotAttached<'h, T: Command> {
     /// The reason of the failure.
     pub error: Error,
-    /// The trigger, which no hit uses any more.
+    /// The trigger, which hits no longer use.
     pub trigger: NewTrigger<'h, T>,
 }
 
@@ -475,7 +475,7 @@ impl<'h, T: Command> NewTrigger<'h, T> {
         *trigger.module.get_mut() = None;
         Err(NotAttached {
             error,
-            // INVARIANT: It is in no list any more.
+            // INVARIANT: It is no longer in a list.
             trigger: Self {
                 trigger: ManuallyDrop::new(trigger),
                 file,
@@ -501,7 +501,7 @@ impl<T: Command> Deref for NewTrigger<'_, T> {
 
 impl<T: Command> Drop for NewTrigger<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: The trigger is ours alone, and it is not used any more.
+        // SAFETY: The trigger is ours alone, and it is no longer used.
         unsafe {
             filter::free(self.trigger.as_raw());
             ManuallyDrop::drop(&mut self.trigger);

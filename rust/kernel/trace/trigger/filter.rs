@@ -82,7 +82,7 @@ impl<'h> Filter<'h> {
 
 impl Drop for Filter<'_> {
     fn drop(&mut self) {
-        // SAFETY: No code uses it any more.
+        // SAFETY: It is no longer used.
         unsafe { free(self.raw.get()) };
     }
 }

@@ -23,13 +23,12 @@ const SWITCH: u32 = bindings::event_trigger_type_ETT_HIST_ENABLE;
 /// [`CommandKind::Hist`](super::CommandKind::Hist), for a static.
 ///
 /// `enable_hist:SYSTEM:EVENT[:COUNT] [if FILTER]` does so with all of them that the event it names
-/// has in the instance. All but the hit is as C has it for `enable_event`. Like a
-/// [`CommandOps`](super::CommandOps) it is a `struct event_command` in C, to be registered
-/// there.
+/// has in the instance. Everything except the hit is as C has it for `enable_event`. Like a
+/// [`CommandOps`](super::CommandOps) it is a `struct event_command` in C, to be registered there.
 ///
 /// # Invariants
 ///
-/// All but the list entry, which is C's, never changes.
+/// Each field except the list entry, which is C's, never changes.
 #[repr(transparent)]
 pub struct Switch(Opaque<bindings::event_command>);
 

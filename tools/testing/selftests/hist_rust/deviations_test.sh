@@ -579,8 +579,8 @@ dev_auto_created_command__with_a_long_filter() {
 	records_are 'syn: lat=7 delta=5'
 }
 
-# Each histogram fires the event of the next one: whatever does not fit any more has
-# to be counted as lost.
+# Each histogram fires the event of the next one: whatever no longer fits has to be
+# counted as lost.
 dev_losses_counted__deep_chain() {
 	local i hits=''
 	fresh && made_synth 'n1 u64 val' 'n2 u64 val' 'n3 u64 val' 'n4 u64 val' 'n5 u64 val' || return

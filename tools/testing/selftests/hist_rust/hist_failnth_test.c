@@ -48,7 +48,7 @@ static int triggers_of(const char *dir)
 
 /*
  * A trigger written to an event that may have others already, and removed again.
- * @params says that it has parameters, or references: what is not found for want of
+ * @params says that it has parameters, or references: what is not found for lack of
  * memory is EINVAL. So are other errors in C.
  */
 static void sweep_trigger(struct __test_metadata *_metadata, const char *dir, const char *command,

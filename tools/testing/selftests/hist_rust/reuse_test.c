@@ -214,7 +214,7 @@ TEST_F(reuse, all_wait)
 	EXPECT_EQ(5000, first.entries + first.reused);
 }
 
-/* What nothing takes any more does not wait. */
+/* What nothing will take does not wait. */
 TEST_F(reuse, taker_is_removed)
 {
 	struct totals t;

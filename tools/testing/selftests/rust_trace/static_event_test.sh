@@ -617,7 +617,7 @@ counted_in_nmi() {
 	echo 0 >$DEBUG/in_nmi || rc=1
 	echo "$printk" >/proc/sys/kernel/printk
 	n=$(records | grep -c 'counted: n=1 next=2 square=4 task=1')
-	# All but this processor are sent one each time.
+	# All processors except this one are sent one each time.
 	[ "$n" -ge 3 ] || same "$n records" '3 or more' || rc=1
 	same "$(grep -o '^[0-9]*' "$tmp/stat")" "$n" || rc=1
 	return $rc
@@ -827,7 +827,7 @@ module_watch() {
 rust_trace_event comes with some tracepoints, no r_pair_first
 rust_trace_event goes with some tracepoints, no r_pair_first
 rust_event_test goes with some tracepoints, has r_pair_first' || rc=1
-	# The watch is not called any more.
+	# The watch is no longer called.
 	sample rust_trace_event && rmmod rust_trace_event || rc=1
 	same "$(told $mark | wc -l)" 4 || rc=1
 	unload && [ $rc = 0 ]

@@ -79,7 +79,7 @@ TEST_F(dev, late_word__busy_mmap_lock)
 	EXPECT_GT(limit, shortest);
 	munmap(h.m, h.len);
 
-	/* No task holds the lock any more: at once again. */
+	/* No task holds the lock now: at once again. */
 	ASSERT_EQ(0, ue_enable("lw", true));
 	EXPECT_EQ(1, self->w[0]);
 	ASSERT_EQ(0, ue_enable("lw", false));

@@ -374,7 +374,7 @@ TEST_F_TIMEOUT(dev, fork_enomem__bits_or_no_child, 280)
 }
 
 /*
- * Unregistering does not fail for want of memory, in a child that shares its bits either: a program
+ * Unregistering does not fail for lack of memory, in a child that shares its bits either: a program
  * that was refused could not use the memory of the word for something else. If the page of the word
  * cannot be faulted in it is EFAULT, and the bit is removed.
  */

@@ -73,7 +73,7 @@ TEST_F(user, file_operations)
 	EXPECT_EQ(4, write(pipes[1], "\0\0\0\0", 4));
 	EXPECT_EQ(-EINVAL, ue_err(splice(pipes[0], NULL, self->fd, NULL, 4, 0)));
 
-	/* All but the writing works on a descriptor for reading. */
+	/* Everything except the writing works on a descriptor for reading. */
 	fd = open(UE_DATA, O_RDONLY);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, ue_reg(fd, &self->w[0], 0, "read_only u32 a"));

@@ -37,7 +37,7 @@ class Waiter:
     ) -> None:
         if self.child is not None and self.child.poll() is None:
             self._end(self.child)
-        # A second Ctrl-C has nothing to end any more.
+        # A second Ctrl-C has nothing left to end.
         while signal.sigtimedwait(ENDING | {signal.SIGCHLD}, 0) is not None:
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, self._before or set())

@@ -175,7 +175,7 @@ mod tests {
             let _ = hit(&one, &at(2)).and_then(|_| hit(&both, &at(3)));
         })?);
         assert_eq!(hit(&both, &at(3))?, None);
-        // It is in no element any more.
+        // It is no longer in an element.
         hit(&one, &at(1))?;
         assert!(!restore(&one, &both, || one.map.clear(|| ()))?);
         Ok(())

@@ -75,7 +75,7 @@ pub(super) unsafe fn add(core: &Core, held: Held<'_>) -> Result {
         }
     };
 
-    // SAFETY: C does not know the call any more.
+    // SAFETY: C no longer knows the call.
     unsafe { clear_type(call) };
     Err(error)
 }
@@ -118,7 +118,7 @@ pub(super) unsafe fn remove(core: &Core, _held: Held<'_>) -> Result {
     // SAFETY: By the safety requirements, it is registered, so it is in the list, and `event_mutex`
     // is held.
     unsafe { bindings::dyn_event_remove(core.dynamic.get()) };
-    // SAFETY: C does not know the call any more.
+    // SAFETY: C no longer knows the call.
     unsafe { clear_type(call) };
 
     Ok(())

@@ -38,7 +38,7 @@ pub(super) unsafe fn open_event(inode: *mut bindings::inode, file: *mut bindings
 ///
 /// # Safety
 ///
-/// [`open_event`] must have succeeded for them, and the event not be used any more.
+/// [`open_event`] must have succeeded for them, and the event must no longer be used.
 pub(super) unsafe fn release_event(inode: *mut bindings::inode, file: *mut bindings::file) {
     // SAFETY: By the safety requirements, `open_event` has succeeded, and the event is no longer
     // used.

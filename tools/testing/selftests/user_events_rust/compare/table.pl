@@ -126,7 +126,7 @@ sub make_signed {
 	return $changed;
 }
 
-# Merges rows whose keys match and are the same, and which have nothing but a hitcount.
+# Merges rows whose keys match and are the same, and which have only a hitcount.
 # Returns the rows that are left.
 sub merged_rows {
 	my ($keys, $rows) = @_;
