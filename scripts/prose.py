@@ -7,7 +7,9 @@
 #            of the rest.
 # `promised` A comment appeals to the word of a caller. A SAFETY comment names the requirement
 #            and the fact that satisfies it.
-# banned     The first sentence of a doc comment has a word of BANNED.
+# banned     A comment, a paragraph of a document or an error text of a macro has a word
+#            of BANNED. Quoted text and names may have any. "make" is a program in the
+#            comments of scripts.
 # private    A comment, a document, the name of a test, of its file or of an event in a
 #            test has an id of a list that is not part of the tree, such as the 12th row
 #            of a list of bugs.
@@ -234,6 +236,9 @@ class Report:
                 problem('noun', f'the doc comment of a function opens with "{item.text.split()[0]}"')
             for m in PRIVATE.finditer(plain):
                 problem('private', f'"{m[0]}" is an id of a list that is not here')
+        for line, string in error_texts(text) if path.startswith('rust/macros/') else ():
+            for word, sentence in banned(string, False):
+                problem('banned', f'"{word}" in an error text: {sentence[:70]}', line)
         if TESTS.search(path):
             for m in [*NAMES.finditer(text), *FILES.finditer(path)]:
                 line = text.count('\n', 0, m.start()) + 1 if m.re is NAMES else 1
