@@ -126,7 +126,7 @@ for case in sorted(everywhere):
     if "__" in case and case not in named:
         problems.append(f"{case}: no row names it")
 
-# The last sections group rows by who notices them.
+# The last sections group rows by the programs that notice them.
 notice = read(rst).split("\nWhat a program that works can notice\n")[-1]
 groups = re.findall(r"\*([a-z0-9-]+)\*", notice)
 for row in sorted(set(groups)):

@@ -82,7 +82,7 @@ class Graph:
                         for _, _, _, t, k in there.uses:
                             if not k:
                                 out |= {self.stage.resolve(there, x, 0) for x, y in leaves(t) if y in m.names}
-                # A re-export is for others, who have an edge of their own.
+                # A re-export is for other modules, which have an edge of their own.
                 elif name in m.names or not (vis or m.children):
                     out.add(self.stage.resolve(m, leaf, n))
         # Paths from the root of a crate, with the same length.

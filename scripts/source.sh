@@ -33,7 +33,7 @@ patches() {
 	for p in "$TOP"/patches/*.patch; do [ ! -f "$p" ] || printf '%s\n' "$p"; done
 }
 
-# Makes the files that patches change in a folder, which is empty, from those of a tree.
+# Creates the files that patches change in an empty folder, from those of a tree.
 # Writes a list of those that patches remove.
 patched_files() { # TREE TO REMOVED
 	local p f run=(patch)

@@ -213,7 +213,7 @@ impl<E: Entry> OpenTable<E> {
     }
 
     /// Moves the entries to `slots`, and returns the memory in which they were, to be freed. If
-    /// there are not enough slots, nothing is moved and they are returned.
+    /// `slots` has too few for the entries, nothing is moved and `slots` is returned.
     pub fn resize(&mut self, slots: Slots<E>) -> Slots<E> {
         if limit(slots.0.len()) < self.len {
             return slots;

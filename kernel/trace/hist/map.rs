@@ -14,8 +14,8 @@
 //!
 //! Inserting takes no lock, in any context, NMIs included. If a key is not found, an element for it
 //! is prepared, which nothing else can see, and published by one compare-and-exchange of the free
-//! slot at which the search ended. So there is no element whose key cannot be read yet, and there
-//! is no waiting. If another insertion was faster, the search goes on at that very slot; slots
+//! slot at which the search ended. So the key of each published element can be read, and no
+//! insertion waits. If another insertion was faster, the search continues at that very slot; slots
 //! never become free again, so the same key cannot be published twice. An element that was prepared
 //! but not published is freed.
 //!

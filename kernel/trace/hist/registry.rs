@@ -90,8 +90,8 @@ pub(crate) fn write_line(trigger: &Trigger<HistCommand>, mut put: impl FnMut(&[u
 }
 
 global_lock! {
-    // SAFETY: `init` is called before the commands are registered, and nothing here is used before
-    // there is a trigger.
+    // SAFETY: `init` is called before the commands are registered. All users are those commands and
+    // the triggers that they created.
     unsafe(uninit) static HIST_REGISTRY: Mutex<Registry> = Registry {
         entries: KVec::new(),
         last: 0,
@@ -192,7 +192,7 @@ pub(crate) fn add(
         })
         .transpose()?;
 
-    // If there is no memory, what was made above is dropped without the lock.
+    // If the allocation fails, the pin and the names are dropped without the lock.
     with(held, |list| list.entries.reserve(1, GFP_KERNEL))?;
 
     with(held, |list| {

@@ -3,7 +3,7 @@
 //! Scratch memory for hits that need much of it.
 //!
 //! Each CPU has a buffer for each of four nesting levels, which all histograms share: a hit that
-//! makes a synthetic event is still running while the histograms of that event are hit, and so on,
+//! writes a synthetic event is still running while the histograms of that event are hit, and so on,
 //! so the number of levels is also what keeps such a chain, or a cycle, from using up the kernel
 //! stack. A hit that finds all levels taken is dropped.
 //!
@@ -46,8 +46,8 @@ struct SharedPool {
 }
 
 global_lock! {
-    // SAFETY: `init` is called before the commands are registered, and nothing here is used before
-    // there is a histogram.
+    // SAFETY: `init` is called before the commands are registered. All users are histograms that
+    // those commands created.
     unsafe(uninit) static HIST_SCRATCH: Mutex<SharedPool> = SharedPool {
         pool: None,
         users: 0,

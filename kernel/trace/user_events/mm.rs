@@ -135,7 +135,7 @@ pub(crate) struct MmState<E: Followed> {
     mm: ARef<Mm>,
     #[pin]
     inner: Mutex<MmInner<E>>,
-    /// All words have to be written: too many are pending, or there was no memory to list them.
+    /// All words have to be written: too many are pending, or allocating their list has failed.
     resync: Atomic<bool>,
     /// Writes what is pending and need not be waited for.
     #[pin]

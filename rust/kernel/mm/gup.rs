@@ -42,8 +42,8 @@ impl MmapReadGuard<'_> {
     /// Pins the page at `addr` for writing, if that needs no page fault.
     ///
     /// Returns [`None`] if the page is not present, or not writeable, as one that a write would
-    /// have to copy first; then [`fault_in_writeable`] can make it so. Also returns [`None`] without
-    /// a mapping that allows writing.
+    /// have to copy first; then [`fault_in_writeable`] can change that. Also returns [`None`]
+    /// without a mapping that allows writing.
     ///
     /// # Context
     ///

@@ -91,7 +91,7 @@ impl SeqCount {
         result
     }
 
-    /// Returns a copy of the data that no write has changed. `f`, which makes the copy, is called
+    /// Returns a copy of the data that no write has changed. `f`, which copies the data, is called
     /// again after a concurrent write.
     #[inline]
     pub fn read<R>(&self, mut f: impl FnMut() -> R) -> R {

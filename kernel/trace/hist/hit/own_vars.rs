@@ -231,7 +231,7 @@ fn store_all<M: HitContext>(
         }
     }
 
-    // Hashing a blob takes long, so this comes before the lock, too.
+    // Hashing a blob takes long, so this is done before the lock is taken, too.
     let mut values = [0; ACTIONS_MAX];
 
     for (to, watch) in values.iter_mut().zip(&program.watches) {

@@ -268,7 +268,7 @@ fn read_one(
 
         match blob.at {
             BlobSlot::String(n) => {
-                // In case that there is no such string.
+                // `copy_string` copies no word if the element has no such string.
                 to[0] = 0;
                 to[STRING_WORDS - 1] = 0;
                 vars.copy_string(n as usize, to);

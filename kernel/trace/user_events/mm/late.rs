@@ -312,8 +312,8 @@ impl<E: Followed> MmState<E> {
 
     /// Writes the words that need not be waited for. Returns the others.
     ///
-    /// For all words, the address space is used for one at a time. There may be many, and a process
-    /// that exits would not be gone before the last one.
+    /// For all words, the address space is used for one at a time: a set may have many words, and
+    /// the memory of a process that exits would not be freed before the last one.
     fn write_ready(this: &Arc<Self>, late: LateWords<E>) -> Option<LateWords<E>> {
         let mut pages = MAX_PAGES;
 
@@ -349,10 +349,10 @@ impl<E: Followed> MmState<E> {
     ///
     /// # Errors
     ///
-    /// `ESRCH` if the address space has no user any more. `ENOMEM` if there is no memory for a
-    /// page. What is left is listed again.
+    /// `ESRCH` if the address space has lost its last user. `ENOMEM` if a page cannot be allocated.
+    /// The remaining words are listed again.
     fn write_late(this: &Arc<Self>, late: LateWords<E>) -> Result {
-        // The page of another word may never come.
+        // The fault of another word's page may never end.
         let Some(mut late) = Self::write_ready(this, late) else {
             return Ok(());
         };

@@ -106,7 +106,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there are no user events in the system, `ENOMEM`.
+    /// `EINVAL` if the system of the pattern matches no system of user events, `ENOMEM`.
     pub(crate) fn new(parts: LineParts<'_>) -> Result<Self> {
         let colon = parts.pattern.iter().position(|b| *b == b':');
         let (system, name) = match colon {

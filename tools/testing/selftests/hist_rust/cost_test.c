@@ -70,9 +70,9 @@ static void *read_once(void *arg)
 }
 
 /*
- * hist-read: others go on while a large table is read. The longest time that an operation waits
- * for event_mutex is a small part of that; in C it is half, as the table is written twice, with
- * more room. A scheduler may delay some.
+ * hist-read: others continue while a large table is read. The longest time that an operation
+ * waits for event_mutex is a small part of that; in C it is half, as the table is written twice,
+ * with more room. A scheduler may delay some.
  */
 TEST_F_TIMEOUT(dev, hist_read__others_do_not_wait, 280)
 {

@@ -563,7 +563,7 @@ dev_plain_snapshot__is_busy() {
 
 auto_created_command='hist:keys=id:lat=total-$st:onmatch(user_events.num).syn($lat,user_events.num.delta)'
 
-# Others refer to the auto-created histogram when the one that it was created for goes.
+# Others refer to the auto-created histogram when the one that it was created for is removed.
 dev_auto_created_removal__with_the_last_reference() {
 	need_rust 'the kernel warns' || return
 	fresh && made_synth 'syn u64 lat; s32 delta' && ok num hist:keys=id:st=total || return

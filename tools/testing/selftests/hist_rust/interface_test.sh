@@ -477,7 +477,7 @@ hist:keys=id:vals=hitcount:synthetic_delta=delta:sort=hitcount:size=2048 [active
 hist:keys=id:vals=hitcount:synthetic_tag=tag:sort=hitcount:size=2048 [active]' || return
 	q mixed num 1 -9 100 tagone pair 1 0 150
 	records_are 'syn2: lat=50 delta=-9 tag=tagone' || return
-	# Auto-created histograms go with the trigger that they were created for.
+	# Auto-created histograms are removed with the trigger that they were created for.
 	ok pair "!$c" && trigger_is num 'hist:keys=id:vals=hitcount:st=total:sort=hitcount:size=2048 [active]'
 }
 

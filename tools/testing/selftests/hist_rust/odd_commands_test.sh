@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Odd commands, and what happens around histograms: names that are shared, modules
-# that go, auto-created histograms with stacks. The names of those that fail on the C
-# implementation begin with dev_ and the name of the row of
+# that are unloaded, auto-created histograms with stacks. The names of those that fail
+# on the C implementation begin with dev_ and the name of the row of
 # Documentation/trace/rust/deviations.rst.
 # shellcheck disable=SC2016 # $variables of histograms
 
@@ -154,7 +154,7 @@ dev_sym_offset__as_written() {
 		trigger_is num 'hist:keys=id:vals=hitcount:x1=total:sort=hitcount:size=2048:onmax($x1).save(id.sym-offset) [active]'
 }
 
-# A field of another event, of which there is a histogram with the same stack.
+# A field of another event, which has a histogram with the same stack.
 dev_auto_created_stack__made() {
 	fresh && made_synth 'by_stack u32 part; u32 who' || return
 	ok pair hist:keys=common_stacktrace && ok num 'hist:keys=common_stacktrace:onmatch(user_events.pair).by_stack(part,id)' || return

@@ -463,7 +463,7 @@ TEST_F(dev, set_user_event__removals_hold_nobody_up)
 	ASSERT_EQ(0, ue_put(kept, "4096"));
 }
 
-/* Has @n events early_0, early_1 ... whose last process is gone. */
+/* Creates @n events early_0, early_1 ... whose last user has closed its file. */
 static void keep_events(struct __test_metadata *_metadata, int n)
 {
 	char desc[32];

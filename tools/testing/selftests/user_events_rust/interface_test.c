@@ -52,7 +52,7 @@ TEST_F(user, files_and_modes)
 		EXPECT_EQ(files[i].mode, st.st_mode & 07777) TH_LOG("%s", files[i].path);
 		EXPECT_EQ(0, st.st_uid) TH_LOG("%s", files[i].path);
 	}
-	/* The system comes with the first event and goes with the last. */
+	/* The system is created with the first event and removed with the last. */
 	EXPECT_EQ(0, ue_del(self->fd, "modes"));
 	EXPECT_EQ(-ENOENT, access(UE_EVENTS, F_OK) ? -errno : 0);
 	EXPECT_EQ(32768, atoi(ue_slurp("/proc/sys/kernel/user_events_max")));
@@ -533,7 +533,7 @@ TEST_F(user, unusual_field_names)
 	EXPECT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
 	close(self->fd);
 	self->fd = ue_open();
-	/* C does not make an existing event persistent, so it is removed: persist-upgrade. */
+	/* In C an existing event does not become persistent, so it is removed: persist-upgrade. */
 	ret = ue_del_wait(self->fd, "non_ascii");
 	EXPECT_TRUE(ret == 0 || (!ue_is_rust() && ret == -ENOENT)) TH_LOG("%d", ret);
 	EXPECT_TRUE(ue_gone("non_ascii"));
@@ -761,7 +761,7 @@ TEST_F(user, io_uring)
 	EXPECT_EQ(-ENOENT, uring_writev(&u, self->fd, io, 2, 0));
 	EXPECT_EQ(2, ue_records("unaligned"));
 	EXPECT_STREQ(" a=0x3 (3) b=0x4 (4)", ue_last_record("unaligned"));
-	/* There is no position that could be wrong. */
+	/* No position is refused. */
 	index = 0;
 	EXPECT_EQ(12, uring_writev(&u, self->fd, io, 2, 4));
 	EXPECT_EQ(3, ue_records("unaligned"));

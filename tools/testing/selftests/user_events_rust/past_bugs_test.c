@@ -338,7 +338,7 @@ TEST_F(past, dynamic_events_against_ioctls)
 	EXPECT_LT(1, readers.rounds);
 	EXPECT_EQ(0, readers.bad);
 	ue_put(UE_DYN, "u:listed u32 a");
-	/* All of it was in order: one event, and it goes. */
+	/* The lists are intact: one event exists, and it can be removed. */
 	EXPECT_TRUE(ue_poll(ue_put(UE_DYN, "-:listed u32 a") == 0 || !ue_exists("listed")));
 	EXPECT_TRUE(ue_gone("listed"));
 	EXPECT_STREQ("", ue_slurp(UE_DYN));

@@ -36,10 +36,10 @@ echo same | tee "$tmp/c/beta" "$tmp/rust/beta" "$tmp/c/generated" >"$tmp/rust/ge
 cat >"$tmp/accept" <<'END'
 # The head.
 
-# Lines that are gone.
+# Entries that match no line.
 known alpha - ^gone$
 
-# All of these are gone, too.
+# These match no line, either.
 other beta + ^gone$
 other b* + ^gone too$
 END
