@@ -2,9 +2,9 @@
 
 //! Enable bits: the event that each bit follows.
 //!
-//! A bit is a [`Site`]. It is in two containers. A process has an [`EnablerSet`], a hash table by
-//! address and bit: for registering and unregistering. An event has a [`Sites`] list: for switching
-//! it without looking at the bits of other events.
+//! A bit is an [`Enabler`]. It is in two containers. A process has an [`EnablerSet`], a hash table
+//! by address and bit: for registering and unregistering. An event has an [`Enablers`] list: for
+//! switching it without looking at the bits of other events.
 //!
 //! Adding and removing a bit take the same time however many other bits the process and the event
 //! have. The end of a process takes time for its own bits only.
@@ -19,14 +19,14 @@
 //! # Locking
 //!
 //! The lock of a set is inside that of an address space ([`super::mm::MmState`]). The lock of the
-//! sites of an event is a spinlock, and nothing is taken inside it. No memory is allocated under
+//! enablers of an event is a spinlock, and nothing is taken inside it. No memory is allocated under
 //! any of them, and no reference is dropped under the last one that could be the last one.
 //!
 //! The holder of the lock of an address space that uses a set may change the enablers of the set,
 //! if the set has no other user.
 //!
-//! A pass over many bits or address spaces takes the locks of sets and sites for a limited number
-//! of them at a time. With `CONFIG_PREEMPT_RT` these locks are handed to the task that waits
+//! A pass over many bits or address spaces takes the locks of sets and enablers for a limited
+//! number of them at a time. With `CONFIG_PREEMPT_RT` these locks are handed to the task that waits
 //! longest: if many tasks that leave a set took its lock for each single bit, each would wait for
 //! all others each time.
 
@@ -87,21 +87,21 @@ const SLOTS_AT_A_TIME: usize = 32;
 /// Number of address spaces that a switch fetches each time it takes the lock of a set.
 const USERS_AT_A_TIME: usize = 16;
 
-/// Number of sites that join or leave an event each time the lock of its sites is taken.
-const SITES_AT_A_TIME: usize = 32;
+/// Number of enablers that join or leave an event each time the lock of its enablers is taken.
+const ENABLERS_AT_A_TIME: usize = 32;
 
 /// Something that is on or off, and that enable bits follow.
 ///
 /// # Safety
 ///
-/// A `Use` and its clones always dereference to the same object, and `sites()` of an object always
-/// returns the same list.
+/// A `Use` and its clones always dereference to the same object, and `enablers()` of an object
+/// always returns the same list.
 pub(crate) unsafe trait Followed: Send + Sync + Sized + 'static {
     /// A reference that a bit holds, as long as it is registered.
     type Use: Deref<Target = Self> + Clone + Send + Sync;
 
     /// Returns the bits that follow the event.
-    fn sites(&self) -> &SpinLock<Sites<Self>>;
+    fn enablers(&self) -> &SpinLock<Enablers<Self>>;
 
     /// Returns `true` if the event is on, so that the bits are to be set.
     fn is_on(&self) -> bool;
@@ -110,12 +110,13 @@ pub(crate) unsafe trait Followed: Send + Sync + Sized + 'static {
     fn name(&self) -> &BStr;
 }
 
-/// The sites of an event.
-pub(crate) type Sites<E> = VisitList<Site<E>>;
+/// The enablers of an event.
+pub(crate) type Enablers<E> = VisitList<Enabler<E>>;
 
-/// An enable bit: the set that it is in, its key there, and the event that it follows.
+/// An enable bit: the set that it is in, its key there, and the event that it follows. In C it is
+/// `struct user_event_enabler`.
 #[pin_data]
-pub(crate) struct Site<E: Followed> {
+pub(crate) struct Enabler<E: Followed> {
     /// [`EnableBit::key`].
     key: u64,
     event: E::Use,
@@ -129,20 +130,20 @@ pub(crate) struct Site<E: Followed> {
 }
 
 impl_list_arc_safe! {
-    impl{E: Followed} ListArcSafe<0> for Site<E> { untracked; }
+    impl{E: Followed} ListArcSafe<0> for Enabler<E> { untracked; }
 }
 
 impl_list_item! {
-    impl{E: Followed} ListItem<0> for Site<E> { using ListLinks { self.links }; }
+    impl{E: Followed} ListItem<0> for Enabler<E> { using ListLinks { self.links }; }
 }
 
-impl<E: Followed> Member for Site<E> {
+impl<E: Followed> Member for Enabler<E> {
     fn side(&self) -> &Side {
         &self.side
     }
 }
 
-impl<E: Followed> Entry for Site<E> {
+impl<E: Followed> Entry for Enabler<E> {
     type Key = u64;
 
     fn key(&self) -> u64 {
@@ -150,7 +151,7 @@ impl<E: Followed> Entry for Site<E> {
     }
 }
 
-impl<E: Followed> Site<E> {
+impl<E: Followed> Enabler<E> {
     fn new(
         set: &Arc<EnablerSet<E>>,
         key: u64,
@@ -193,47 +194,47 @@ impl<E: Followed> Site<E> {
         self.live.load(Relaxed)
     }
 
-    /// Adds the site to its event. A switch that has begun does not see it.
-    fn link(site: ListArc<Self>) {
-        let this = site.clone_arc();
+    /// Adds the enabler to its event. A switch that has begun does not see it.
+    fn link(enabler: ListArc<Self>) {
+        let this = enabler.clone_arc();
 
-        this.event.sites().lock().insert(site);
+        this.event.enablers().lock().insert(enabler);
     }
 
-    /// Removes the site from its event.
+    /// Removes the enabler from its event.
     fn unlink(&self) {
         self.live.store(false, Relaxed);
-        let mut sites = self.event.sites().lock();
-        // SAFETY: A site is only ever added to the list of its event, in `link()` and
+        let mut enablers = self.event.enablers().lock();
+        // SAFETY: An enabler is only ever added to the list of its event, in `link()` and
         // `link_copies()`. By the contract of `Followed` this is that list.
-        let this = unsafe { sites.remove(self) };
+        let this = unsafe { enablers.remove(self) };
 
-        drop(sites);
+        drop(enablers);
         drop(this);
     }
 
-    /// Removes sites from their events. The caller has a reference to each.
+    /// Removes enablers from their events. The caller has a reference to each.
     fn unlink_all<'a>(all: impl Iterator<Item = &'a Arc<Self>>) {
         let mut rest = all.peekable();
 
         while let Some(first) = rest.next() {
-            let mut sites = first.event.sites().lock();
+            let mut enablers = first.event.enablers().lock();
             let mut next = Some(first);
             let mut count = 0;
 
-            while let Some(site) = next {
-                site.live.store(false, Relaxed);
+            while let Some(enabler) = next {
+                enabler.live.store(false, Relaxed);
                 // It is not the last reference that is dropped here.
                 // SAFETY: As in `unlink()`.
-                drop(unsafe { sites.remove(site) });
+                drop(unsafe { enablers.remove(enabler) });
 
                 count += 1;
-                next = rest.next_if(|next| count < SITES_AT_A_TIME && first.is_beside(next));
+                next = rest.next_if(|next| count < ENABLERS_AT_A_TIME && first.is_beside(next));
             }
         }
     }
 
-    /// Returns `true` if two sites follow the same event.
+    /// Returns `true` if two enablers follow the same event.
     fn is_beside(&self, other: &Self) -> bool {
         core::ptr::eq(&*self.event, &*other.event)
     }
@@ -303,7 +304,7 @@ impl_has_work! {
 }
 
 struct SetInner<E: Followed> {
-    enablers: OpenTable<Arc<Site<E>>>,
+    enablers: OpenTable<Arc<Enabler<E>>>,
     /// The address spaces that use the set, by number.
     mms: RBTree<u64, Arc<MmState<E>>>,
     users: usize,
@@ -378,12 +379,12 @@ impl<E: Followed> EnablerSet<E> {
         EnableBit::both_widths(addr, bit).find(|bit| inner.enablers.contains(bit.key()))
     }
 
-    /// Returns the site of the bit with this key.
-    pub(crate) fn get(&self, key: u64) -> Option<Arc<Site<E>>> {
+    /// Returns the enabler of the bit with this key.
+    pub(crate) fn get(&self, key: u64) -> Option<Arc<Enabler<E>>> {
         self.inner.lock().enablers.get(key).cloned()
     }
 
-    /// Calls `f` with the sites of all bits that the set has, without the lock.
+    /// Calls `f` with the enablers of all bits that the set has, without the lock.
     ///
     /// A set of several address spaces does not change, so its slots are passed over. That takes no
     /// memory: as many lists as address spaces could take more than all of their bits. If the set
@@ -391,19 +392,19 @@ impl<E: Followed> EnablerSet<E> {
     /// longer the one of the caller, it has got a set of its own, and passes over that one after
     /// this.
     ///
-    /// The lock is taken once for some sites: all address spaces that use the set may call this at
-    /// the same time.
+    /// The lock is taken once for some enablers: all address spaces that use the set may call this
+    /// at the same time.
     ///
     /// # Errors
     ///
     /// `ENOMEM`, and the errors of `f`.
-    pub(crate) fn for_each_site(&self, mut f: impl FnMut(&Arc<Site<E>>) -> Result) -> Result {
+    pub(crate) fn for_each_enabler(&self, mut f: impl FnMut(&Arc<Enabler<E>>) -> Result) -> Result {
         let mut changes = None;
         let mut at = 0;
 
         loop {
             // Dropped without the lock.
-            let mut sites = [const { None }; SLOTS_AT_A_TIME];
+            let mut enablers = [const { None }; SLOTS_AT_A_TIME];
             {
                 let inner = self.inner.lock();
 
@@ -413,17 +414,17 @@ impl<E: Followed> EnablerSet<E> {
                 if at >= inner.enablers.slots() {
                     return Ok(());
                 }
-                for (site, at) in sites.iter_mut().zip(at..) {
-                    *site = inner.enablers.slot(at).cloned();
+                for (enabler, at) in enablers.iter_mut().zip(at..) {
+                    *enabler = inner.enablers.slot(at).cloned();
                 }
             }
             at += SLOTS_AT_A_TIME;
-            sites.iter().flatten().try_for_each(&mut f)?;
+            enablers.iter().flatten().try_for_each(&mut f)?;
         }
         self.keys()?
             .into_iter()
             .filter_map(|key| self.get(key))
-            .try_for_each(|site| f(&site))
+            .try_for_each(|enabler| f(&enabler))
     }
 
     /// Returns the keys of all bits.
@@ -437,47 +438,47 @@ impl<E: Followed> EnablerSet<E> {
             if inner.enablers.len() > keys.capacity() {
                 continue;
             }
-            for site in inner.enablers.iter() {
-                keys.push_within_capacity(site.key())?;
+            for enabler in inner.enablers.iter() {
+                keys.push_within_capacity(enabler.key())?;
             }
             return Ok(keys);
         }
     }
 
-    /// Adds a site to the set, which has room for it, and to its event. Only the caller may change
-    /// the set.
-    fn add(&self, site: ListArc<Site<E>>) {
+    /// Adds an enabler to the set, which has room for it, and to its event. Only the caller may
+    /// change the set.
+    fn add(&self, enabler: ListArc<Enabler<E>>) {
         let rest = {
             let mut inner = self.inner.lock();
 
             inner.changes += 1;
-            inner.enablers.insert_within_capacity(site.clone_arc())
+            inner.enablers.insert_within_capacity(enabler.clone_arc())
         };
 
-        // A site that is in no table could not be removed from its event.
+        // An enabler that is in no table could not be removed from its event.
         if !warn_on!(rest.is_some()) {
-            Site::link(site);
+            Enabler::link(enabler);
         }
     }
 
-    /// Removes a bit and returns its site, which is to be dropped without a lock. The second value
-    /// is `true` if the table should [shrink](EnablerSet::smaller) then. Only the caller may change
-    /// the set.
-    pub(crate) fn remove(&self, key: u64) -> Option<(Arc<Site<E>>, bool)> {
-        let (site, is_sparse) = {
+    /// Removes a bit and returns its enabler, which is to be dropped without a lock. The second
+    /// value is `true` if the table should [shrink](EnablerSet::smaller) then. Only the caller may
+    /// change the set.
+    pub(crate) fn remove(&self, key: u64) -> Option<(Arc<Enabler<E>>, bool)> {
+        let (enabler, is_sparse) = {
             let mut inner = self.inner.lock();
-            let site = inner.enablers.remove(key)?;
+            let enabler = inner.enablers.remove(key)?;
 
             inner.changes += 1;
-            (site, inner.enablers.surplus().is_some())
+            (enabler, inner.enablers.surplus().is_some())
         };
 
-        site.unlink();
-        Some((site, is_sparse))
+        enabler.unlink();
+        Some((enabler, is_sparse))
     }
 
     /// Allocates memory to shrink a table that has become too large, which is kept if that fails.
-    pub(crate) fn smaller(&self) -> Option<Slots<Arc<Site<E>>>> {
+    pub(crate) fn smaller(&self) -> Option<Slots<Arc<Enabler<E>>>> {
         let count = self.inner.lock().enablers.surplus()?;
 
         Slots::new(count, GFP_KERNEL_ACCOUNT).ok()
@@ -485,7 +486,7 @@ impl<E: Followed> EnablerSet<E> {
 
     /// Moves the table to `slots` if it is still nearly empty, and smaller then. Returns the
     /// memory to be freed without a lock. Only the caller may change the set.
-    pub(crate) fn shrink(&self, slots: Slots<Arc<Site<E>>>) -> Slots<Arc<Site<E>>> {
+    pub(crate) fn shrink(&self, slots: Slots<Arc<Enabler<E>>>) -> Slots<Arc<Enabler<E>>> {
         let mut inner = self.inner.lock();
 
         // Entries have moved, and a pass over the slots may have missed some.
@@ -528,7 +529,7 @@ impl<E: Followed> EnablerSet<E> {
 
         // The uses of the events are dropped here, without a lock.
         if let Some(enablers) = &enablers {
-            Site::unlink_all(enablers.iter());
+            Enabler::unlink_all(enablers.iter());
         }
         drop(enablers);
         drop(state);

@@ -21,8 +21,8 @@ use super::{
     },
     enabler::{
         self,
-        Followed,
-        Sites, //
+        Enablers,
+        Followed, //
     },
     listens,
     parse::Layout,
@@ -79,7 +79,7 @@ pub(crate) static KIND: Kind<UserEvent> = Kind::new();
 
 // As large as an object of its slab cache, with the reference count.
 #[cfg(CONFIG_64BIT)]
-static_assert!(size_of::<enabler::Site<UserEvent>>() <= 64 - 8);
+static_assert!(size_of::<enabler::Enabler<UserEvent>>() <= 64 - 8);
 
 /// A user event.
 #[pin_data]
@@ -110,7 +110,7 @@ pub(crate) struct UserEvent {
     counts: Counts,
     /// The enabled addresses that follow this event.
     #[pin]
-    sites: SpinLock<Sites<UserEvent>>,
+    enablers: SpinLock<Enablers<UserEvent>>,
     /// Links in a list of the registry, after the last use was dropped.
     #[pin]
     links: ListLinks,
@@ -189,7 +189,7 @@ impl UserEvent {
                 min_size,
                 validators,
                 counts: Counts::new(),
-                sites <- new_spinlock!(Sites::new(), "UserEvent::sites"),
+                enablers <- new_spinlock!(Enablers::new(), "UserEvent::enablers"),
                 links <- ListLinks::new(),
                 tracker <- AtomicTracker::new(),
                 kept_links <- ListLinks::new(),
@@ -338,8 +338,8 @@ impl UserEvent {
 unsafe impl Followed for UserEvent {
     type Use = EventUse;
 
-    fn sites(&self) -> &SpinLock<Sites<Self>> {
-        &self.sites
+    fn enablers(&self) -> &SpinLock<Enablers<Self>> {
+        &self.enablers
     }
 
     /// Returns `true` if ftrace or perf listens. A probe of other kernel code does not count, as

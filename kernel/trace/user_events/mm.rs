@@ -25,7 +25,7 @@
 //!
 //! An address space is closed after its last user has exited, or before another thread can use it.
 //! From then on the work items find no user and no word. The reaper may leave the set later
-//! ([`super::reaper`]); until then a switch still finds its sites, and skips them.
+//! ([`super::reaper`]); until then a switch still finds its enablers, and skips them.
 //!
 //! In the states forking and open, an address space also has what is still to be written: the tasks
 //! of its two work items, whose states are in [`late`].

@@ -4,7 +4,7 @@
 //!
 //! The last user of an address space with many bits does not remove them itself: it adds the
 //! [`MmState`] to a list, which takes no memory, and a work item removes the bits of all that are
-//! there some milliseconds later. Until then a switch finds the sites, and skips them as the
+//! there some milliseconds later. Until then a switch finds the enablers, and skips them as the
 //! address space has no user. The C implementation also leaves it to work items, one for each bit.
 //!
 //! One work item can be slower than the tasks of several CPUs. So the list is limited: beyond

@@ -2,10 +2,10 @@
 
 //! Switching an event: writing its state to all bits that follow it.
 //!
-//! A switch visits the sites that the event has when it begins, each once, and for each site the
-//! address spaces that exist when it begins. It does not visit later ones:
+//! A switch visits the enablers that the event has when it begins, each once, and for each enabler
+//! the address spaces that exist when it begins. It does not visit later ones:
 //!
-//! - A registration writes its word itself, after its site is known to the event.
+//! - A registration writes its word itself, after its enabler is known to the event.
 //! - An address space that gets a copy of a shared set writes all its words if the switch has not
 //!   met all of the originals
 //!   ([`EnablerSet::copy_for`](super::enabler::EnablerSet::copy_for)).
@@ -26,9 +26,9 @@
 
 use super::{
     enabler::{
+        Enabler,
         EnablerSet,
         Followed,
-        Site,
         Users, //
     },
     mm::MmState,
@@ -73,57 +73,57 @@ impl<E: Followed> Switch<E> {
         switch.patience.keep();
     }
 
-    /// Visits all sites of `event`.
+    /// Visits all enablers of `event`.
     ///
     /// Those of one set usually follow each other. The address spaces that use it are fetched once
     /// for them: what joins later writes all its words, see
     /// [`EnablerSet::share`](super::enabler::EnablerSet::share).
     fn visit(&mut self, event: &E) {
-        let mut seen: Option<Arc<Site<E>>> = None;
+        let mut seen: Option<Arc<Enabler<E>>> = None;
         // Those of the set of `seen`, if it has no others.
         let mut users = Users::new();
         let mut are_all = false;
 
-        event.sites().lock().begin();
+        event.enablers().lock().begin();
         loop {
             let next = {
-                let mut sites = event.sites().lock();
+                let mut enablers = event.enablers().lock();
 
-                if let Some(site) = &seen {
-                    sites.seen(site);
+                if let Some(enabler) = &seen {
+                    enablers.seen(enabler);
                 }
-                sites.next()
+                enablers.next()
             };
-            let Some(site) = next else {
+            let Some(enabler) = next else {
                 break;
             };
-            if site.set().is_deferred(self.before) {
-                seen = Some(site);
+            if enabler.set().is_deferred(self.before) {
+                seen = Some(enabler);
                 continue;
             }
-            let is_same = |seen: &Arc<Site<E>>| Arc::ptr_eq(seen.set(), site.set());
+            let is_same = |seen: &Arc<Enabler<E>>| Arc::ptr_eq(seen.set(), enabler.set());
 
             if !are_all || !seen.as_ref().is_some_and(is_same) {
-                site.set().users(&mut users, 0, self.before);
+                enabler.set().users(&mut users, 0, self.before);
             }
             if users.len() > 1 && !self.patience.may_visit_shared() {
-                EnablerSet::defer(site.set(), self.before);
+                EnablerSet::defer(enabler.set(), self.before);
             } else {
-                are_all = self.visit_users(&site, &mut users);
+                are_all = self.visit_users(&enabler, &mut users);
             }
-            seen = Some(site);
+            seen = Some(enabler);
         }
     }
 
-    /// Visits `site` in the address spaces that use its set, of which `users` are the first.
+    /// Visits `enabler` in the address spaces that use its set, of which `users` are the first.
     /// Returns `true` if these are all.
-    fn visit_users(&mut self, site: &Arc<Site<E>>, users: &mut Users<E>) -> bool {
+    fn visit_users(&mut self, enabler: &Arc<Enabler<E>>, users: &mut Users<E>) -> bool {
         let mut are_all = true;
         let mut count = 0usize;
 
         loop {
             for mm in users.iter() {
-                if MmState::sync(mm, site, &mut self.patience) {
+                if MmState::sync(mm, enabler, &mut self.patience) {
                     self.copies(mm);
                 }
             }
@@ -133,7 +133,7 @@ impl<E: Followed> Switch<E> {
             };
 
             are_all = false;
-            site.set().users(users, next, self.before);
+            enabler.set().users(users, next, self.before);
         }
         // The first of them does not count.
         self.patience.visited_shared(count.saturating_sub(1));

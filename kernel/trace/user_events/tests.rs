@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! KUnit tests of what is a function of bytes: the texts, the layout of records, the arithmetic of
-//! enable bits, the list of sites, the groups of lines and of users.
+//! enable bits, the list of enablers, the groups of lines and of users.
 
 mod canonical_fields;
 mod defs;

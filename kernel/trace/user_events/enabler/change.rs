@@ -10,10 +10,10 @@ use super::{
         defs::EnableBit,
         mm::MmState, //
     },
+    Enabler,
     EnablerSet,
     Followed,
-    Site,
-    SITES_AT_A_TIME, //
+    ENABLERS_AT_A_TIME, //
 };
 use kernel::{
     alloc::Flags,
@@ -35,7 +35,7 @@ const COPIED_AT_A_TIME: usize = 256;
 /// changes at the same time, and apply them one after the other.
 ///
 /// It is dropped without a lock. That ends the use of a set that was replaced by a copy, which
-/// frees all its sites if it was the last use.
+/// frees all its enablers if it was the last use.
 pub(crate) struct Change<'a, E: Followed> {
     set: Arc<EnablerSet<E>>,
     mm: &'a Arc<MmState<E>>,
@@ -46,15 +46,15 @@ pub(crate) struct Change<'a, E: Followed> {
     /// If others used the set as well.
     copy: Option<SetCopy<E>>,
     /// Larger slots for the table of the set, if it is full.
-    slots: Option<Slots<Arc<Site<E>>>>,
+    slots: Option<Slots<Arc<Enabler<E>>>>,
     /// A new bit.
-    site: Option<ListArc<Site<E>>>,
+    enabler: Option<ListArc<Enabler<E>>>,
 }
 
 /// A set for one address space, with room for the bits of another set.
 struct SetCopy<E: Followed> {
     set: Arc<EnablerSet<E>>,
-    sites: KVVec<Pair<E>>,
+    enablers: KVVec<Pair<E>>,
 }
 
 impl<'a, E: Followed> Change<'a, E> {
@@ -85,8 +85,8 @@ impl<'a, E: Followed> Change<'a, E> {
             None => (None, None),
         };
         let of = copy.as_ref().map_or(&set, |copy| &copy.set);
-        let site = match added {
-            Some((bit, event)) => Some(Site::new(of, bit.key(), event.clone(), flags)?),
+        let enabler = match added {
+            Some((bit, event)) => Some(Enabler::new(of, bit.key(), event.clone(), flags)?),
             None => None,
         };
 
@@ -94,7 +94,7 @@ impl<'a, E: Followed> Change<'a, E> {
             changes,
             copy,
             slots,
-            site,
+            enabler,
             set,
             mm,
             is_replaced: false,
@@ -103,7 +103,7 @@ impl<'a, E: Followed> Change<'a, E> {
 
     /// Returns a set that only this address space has, with room for the new bit. `set` is the
     /// present one. The second value is `true` if the set was replaced and a switch in progress
-    /// does not visit all sites of the new one although it has not visited their originals yet.
+    /// does not visit all enablers of the new one although it has not visited their originals yet.
     ///
     /// Returns `None` if the change has to be prepared again. The caller holds the lock of the
     /// address space.
@@ -115,12 +115,12 @@ impl<'a, E: Followed> Change<'a, E> {
             return Some((set.clone(), false));
         };
 
-        copy.set.insert_all(&mut copy.sites);
+        copy.set.insert_all(&mut copy.enablers);
         self.is_replaced = true;
-        let is_missed = Site::link_copies(copy.sites);
+        let is_missed = Enabler::link_copies(copy.enablers);
 
         // A switch that leaves the set to its work item after this has not seen the originals of
-        // the sites before, and is missed because of that.
+        // the enablers before, and is missed because of that.
         Some((copy.set, set.is_untold() || is_missed))
     }
 
@@ -135,7 +135,7 @@ impl<'a, E: Followed> Change<'a, E> {
         if inner.is_shared() {
             return false;
         }
-        let growth = inner.enablers.growth(usize::from(self.site.is_some()));
+        let growth = inner.enablers.growth(usize::from(self.enabler.is_some()));
         let wanted = match growth {
             Ok(None) => return true,
             Ok(Some(wanted)) => wanted,
@@ -155,10 +155,10 @@ impl<'a, E: Followed> Change<'a, E> {
     ///
     /// A switch of the event that begins after this finds the bit.
     pub(crate) fn insert(&mut self) {
-        if let Some(site) = self.site.take() {
-            let set = site.set().clone();
+        if let Some(enabler) = self.enabler.take() {
+            let set = enabler.set().clone();
 
-            set.add(site);
+            set.add(enabler);
         }
     }
 }
@@ -188,7 +188,7 @@ impl<E: Followed> EnablerSet<E> {
             (inner.enablers.len(), inner.enablers.slots())
         };
         let set = Self::new(mm, flags)?;
-        let mut sites = KVVec::with_capacity(len, flags)?;
+        let mut enablers = KVVec::with_capacity(len, flags)?;
         let growth = set
             .inner
             .lock()
@@ -207,41 +207,41 @@ impl<E: Followed> EnablerSet<E> {
             for at in (begin..slots).take(COPIED_AT_A_TIME) {
                 if let Some(origin) = inner.enablers.slot(at) {
                     // Without room for it, the set has changed.
-                    let _ = sites.push_within_capacity((None, origin.clone()));
+                    let _ = enablers.push_within_capacity((None, origin.clone()));
                 }
             }
         }
-        for (site, origin) in sites.iter_mut() {
-            *site = Some(Site::new(
+        for (enabler, origin) in enablers.iter_mut() {
+            *enabler = Some(Enabler::new(
                 &set,
                 origin.key(),
                 origin.event().clone(),
                 flags,
             )?);
         }
-        Ok(SetCopy { set, sites })
+        Ok(SetCopy { set, enablers })
     }
 
-    /// Adds the sites to the set, which has room for them, but not to their events yet. The set has
-    /// no user yet.
+    /// Adds the enablers to the set, which has room for them, but not to their events yet. The set
+    /// has no user yet.
     fn insert_all(&self, pairs: &mut [Pair<E>]) {
         let mut inner = self.inner.lock();
 
-        for (site, _) in pairs {
-            let rest = site
+        for (enabler, _) in pairs {
+            let rest = enabler
                 .as_ref()
-                .and_then(|site| inner.enablers.insert_within_capacity(site.clone_arc()));
+                .and_then(|enabler| inner.enablers.insert_within_capacity(enabler.clone_arc()));
 
             // As in `add()`.
             if warn_on!(rest.is_some()) {
-                *site = None;
+                *enabler = None;
             }
         }
     }
 }
 
-impl<E: Followed> Site<E> {
-    /// Adds sites to their events, each as a copy of the second one of its pair.
+impl<E: Followed> Enabler<E> {
+    /// Adds enablers to their events, each as a copy of the second one of its pair.
     ///
     /// Returns `true` if a switch still has to see one of the originals.
     fn link_copies(mut pairs: KVVec<Pair<E>>) -> bool {
@@ -252,31 +252,31 @@ impl<E: Followed> Site<E> {
             let event = origin.event.clone();
             let count = count_of(rest.iter().map(|(_, origin)| &**origin));
             let (some, others) = rest.split_at_mut_checked(count).unwrap_or_default();
-            let mut sites = event.sites().lock();
+            let mut enablers = event.enablers().lock();
 
-            for (site, origin) in some {
-                if let Some(site) = site.take() {
-                    sites.insert(site);
+            for (enabler, origin) in some {
+                if let Some(enabler) = enabler.take() {
+                    enablers.insert(enabler);
                 }
-                is_missed |= sites.is_ahead(origin);
+                is_missed |= enablers.is_ahead(origin);
             }
-            drop(sites);
+            drop(enablers);
             rest = others;
         }
         is_missed
     }
 }
 
-/// A site that is not in the list of its event yet, and the one that it is a copy of.
-type Pair<E> = (Option<ListArc<Site<E>>>, Arc<Site<E>>);
+/// An enabler that is not in the list of its event yet, and the one that it is a copy of.
+type Pair<E> = (Option<ListArc<Enabler<E>>>, Arc<Enabler<E>>);
 
-/// Returns the number of next sites that follow the event of the first one, up to
-/// [`SITES_AT_A_TIME`].
-fn count_of<'a, E: Followed>(sites: impl Iterator<Item = &'a Site<E>> + Clone) -> usize {
-    let first = sites.clone().next();
+/// Returns the number of next enablers that follow the event of the first one, up to
+/// [`ENABLERS_AT_A_TIME`].
+fn count_of<'a, E: Followed>(enablers: impl Iterator<Item = &'a Enabler<E>> + Clone) -> usize {
+    let first = enablers.clone().next();
 
-    sites
-        .take(SITES_AT_A_TIME)
-        .take_while(|site| first.is_some_and(|first| first.is_beside(site)))
+    enablers
+        .take(ENABLERS_AT_A_TIME)
+        .take_while(|enabler| first.is_some_and(|first| first.is_beside(enabler)))
         .count()
 }

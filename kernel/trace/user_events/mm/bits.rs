@@ -10,9 +10,9 @@ use super::{
         defs::EnableBit,
         enabler::{
             Change,
+            Enabler,
             EnablerSet,
-            Followed,
-            Site, //
+            Followed, //
         }, //
     },
     write,
@@ -104,8 +104,8 @@ impl<E: Followed> MmState<E> {
                 Err(EFAULT)
             });
 
-            if let Some((site, is_sparse)) = removed {
-                drop(site);
+            if let Some((enabler, is_sparse)) = removed {
+                drop(enabler);
                 if is_sparse {
                     this.shrink();
                 }
@@ -156,7 +156,7 @@ impl<E: Followed> MmState<E> {
         inner: &mut MmInner<E>,
         bit: &EnableBit,
         change: &mut Change<'_, E>,
-    ) -> Result<Option<(Arc<Site<E>>, bool)>> {
+    ) -> Result<Option<(Arc<Enabler<E>>, bool)>> {
         // Another thread may have been faster.
         if !inner.set.as_ref().is_some_and(|set| set.contains(bit)) {
             return Err(ENOENT);

@@ -79,9 +79,9 @@ use super::{
     super::{
         defs::EnableBit,
         enabler::{
+            Enabler,
             EnablerSet,
-            Followed,
-            Site, //
+            Followed, //
         },
         faults,
         patience::Patience, //
@@ -173,12 +173,16 @@ impl<E: Followed> MmInner<E> {
 }
 
 impl<E: Followed> MmState<E> {
-    /// Writes the state of its event to the bit of `site`, if it is still registered here.
+    /// Writes the state of its event to the bit of `enabler`, if it is still registered here.
     ///
     /// Words that cannot be written at once are written later. Waits a little for the locks of the
     /// process, if `patience` is left. Returns `true` if the work item copies the page of the word,
     /// which the switch should wait for at its end.
-    pub(crate) fn sync(this: &Arc<Self>, site: &Arc<Site<E>>, patience: &mut Patience) -> bool {
+    pub(crate) fn sync(
+        this: &Arc<Self>,
+        enabler: &Arc<Enabler<E>>,
+        patience: &mut Patience,
+    ) -> bool {
         // All words will be written anyway. The work item reads the status of the event after it
         // has reset the flag; the switch has stored the status before it took its number, which is
         // fully ordered.
@@ -192,7 +196,7 @@ impl<E: Followed> MmState<E> {
         for left in (0..LOCK_TRIES).rev() {
             let last = left == 0 || !patience.is_left();
 
-            match Self::try_sync(this, &mm, site, last) {
+            match Self::try_sync(this, &mm, enabler, last) {
                 Outcome::Done | Outcome::Deferred => return false,
                 Outcome::Copying => return true,
                 Outcome::Busy => (),
@@ -207,7 +211,12 @@ impl<E: Followed> MmState<E> {
     }
 
     /// Tries [`MmState::sync`] once. On the `last` try, contention of `mmap_lock` defers the word.
-    fn try_sync(this: &Arc<Self>, mm: &MmWithUser, site: &Arc<Site<E>>, last: bool) -> Outcome {
+    fn try_sync(
+        this: &Arc<Self>,
+        mm: &MmWithUser,
+        enabler: &Arc<Enabler<E>>,
+        last: bool,
+    ) -> Outcome {
         let Some(mut inner) = this.inner.try_lock() else {
             return Outcome::Busy;
         };
@@ -220,21 +229,21 @@ impl<E: Followed> MmState<E> {
         let is_here = inner
             .set
             .as_ref()
-            .is_some_and(|set| Arc::ptr_eq(set, site.set()));
+            .is_some_and(|set| Arc::ptr_eq(set, enabler.set()));
 
-        if !is_here || !site.is_live() {
+        if !is_here || !enabler.is_live() {
             return Outcome::Done;
         }
         let outcome = match mm.mmap_read_trylock() {
-            Some(guard) if write_now(&guard, site) => Outcome::Done,
-            Some(guard) if state(&guard, site).is_some() => Outcome::Copying,
+            Some(guard) if write_now(&guard, enabler) => Outcome::Done,
+            Some(guard) if state(&guard, enabler).is_some() => Outcome::Copying,
             // One word is waited for, not each of them.
             None if !last && !inner.is_working() && inner.pending.is_empty() => Outcome::Busy,
             _ => Outcome::Deferred,
         };
 
         if matches!(outcome, Outcome::Deferred | Outcome::Copying) {
-            Self::list(this, &mut inner, site.key());
+            Self::list(this, &mut inner, enabler.key());
             Self::queue(this);
         }
         outcome
@@ -330,11 +339,11 @@ impl<E: Followed> MmState<E> {
             }
             LateWords::All(set) => {
                 let mut is_absent = false;
-                let result = set.for_each_site(|site| {
+                let result = set.for_each_enabler(|enabler| {
                     let mm = this.user().ok_or(ESRCH)?;
 
-                    is_absent |= !Self::try_write(&mm, site.key(), &mut pages, |guard| {
-                        Self::write_site(this, guard, site)
+                    is_absent |= !Self::try_write(&mm, enabler.key(), &mut pages, |guard| {
+                        Self::write_enabler(this, guard, enabler)
                     });
                     Ok(())
                 });
@@ -369,10 +378,10 @@ impl<E: Followed> MmState<E> {
                 });
                 result
             }),
-            LateWords::All(set) => set.for_each_site(|site| {
+            LateWords::All(set) => set.for_each_enabler(|enabler| {
                 let mm = user()?;
 
-                Self::write_absent(this, &mm, site.key())
+                Self::write_absent(this, &mm, enabler.key())
             }),
         };
 
@@ -407,17 +416,22 @@ impl<E: Followed> MmState<E> {
         is_there && write(&guard)
     }
 
-    /// Writes the word of a site as [`MmState::write_present`] does, without the lock of the set.
+    /// Writes the word of an enabler as [`MmState::write_present`] does, without the lock of the
+    /// set.
     ///
     /// If the address space has another set by now, all words of that are written after this.
-    fn write_site(this: &Arc<Self>, guard: &MmapReadGuard<'_>, site: &Arc<Site<E>>) -> bool {
+    fn write_enabler(
+        this: &Arc<Self>,
+        guard: &MmapReadGuard<'_>,
+        enabler: &Arc<Enabler<E>>,
+    ) -> bool {
         let inner = this.inner.lock();
         let is_here = inner
             .set
             .as_ref()
-            .is_some_and(|set| Arc::ptr_eq(set, site.set()));
+            .is_some_and(|set| Arc::ptr_eq(set, enabler.set()));
 
-        !is_here || !site.is_live() || is_right(guard, site) || write_now(guard, site)
+        !is_here || !enabler.is_live() || is_right(guard, enabler) || write_now(guard, enabler)
     }
 
     /// Writes the state of its event to the bit with this key, or returns `false` if its page
@@ -428,10 +442,10 @@ impl<E: Followed> MmState<E> {
     fn write_present(this: &Arc<Self>, guard: &MmapReadGuard<'_>, key: u64) -> bool {
         let inner = this.inner.lock();
         // Dropped without the lock.
-        let site = inner.set.as_ref().and_then(|set| set.get(key));
-        let is_done = site
+        let enabler = inner.set.as_ref().and_then(|set| set.get(key));
+        let is_done = enabler
             .as_ref()
-            .is_none_or(|site| is_right(guard, site) || write_now(guard, site));
+            .is_none_or(|enabler| is_right(guard, enabler) || write_now(guard, enabler));
 
         drop(inner);
         is_done
@@ -453,14 +467,14 @@ impl<E: Followed> MmState<E> {
             let inner = this.inner.lock();
 
             // Dropped without the lock.
-            let site = inner.set.as_ref().and_then(|set| set.get(key));
-            let result = match &site {
-                Some(site) => write(page, &bit, site.event().is_on()),
+            let enabler = inner.set.as_ref().and_then(|set| set.get(key));
+            let result = match &enabler {
+                Some(enabler) => write(page, &bit, enabler.event().is_on()),
                 None => Ok(()),
             };
 
             drop(inner);
-            drop(site);
+            drop(enabler);
             result
         });
 
@@ -472,14 +486,14 @@ impl<E: Followed> MmState<E> {
         }
 
         let set = this.inner.lock().set.clone();
-        if let Some(site) = set.and_then(|set| set.get(key)) {
+        if let Some(enabler) = set.and_then(|set| set.get(key)) {
             // Switching the event again tries again. A process can provoke this as it likes.
             if faults::may_warn() {
                 pr_warn!(
                     "Fault for mm: {:p} @ 0x{:x} event: {}\n",
                     this.mm.as_raw(),
                     bit.addr(),
-                    site.event().name()
+                    enabler.event().name()
                 );
             }
         }
@@ -527,24 +541,24 @@ impl<E: Followed> WorkItem<WAIT> for MmState<E> {
     }
 }
 
-/// Returns the state of the bit of `site`, if that is known without a page fault.
-fn state<E: Followed>(guard: &MmapReadGuard<'_>, site: &Site<E>) -> Option<bool> {
-    let (addr, nr) = EnableBit::from_key(site.key()).target();
+/// Returns the state of the bit of `enabler`, if that is known without a page fault.
+fn state<E: Followed>(guard: &MmapReadGuard<'_>, enabler: &Enabler<E>) -> Option<bool> {
+    let (addr, nr) = EnableBit::from_key(enabler.key()).target();
 
     guard.test_bit_nofault(addr, nr)
 }
 
-/// Returns `true` if the bit of `site` is known to have the state of its event.
-fn is_right<E: Followed>(guard: &MmapReadGuard<'_>, site: &Site<E>) -> bool {
-    state(guard, site) == Some(site.event().is_on())
+/// Returns `true` if the bit of `enabler` is known to have the state of its event.
+fn is_right<E: Followed>(guard: &MmapReadGuard<'_>, enabler: &Enabler<E>) -> bool {
+    state(guard, enabler) == Some(enabler.event().is_on())
 }
 
-/// Writes the state of its event to the bit of `site`, if that is possible without waiting for its
-/// page or the lock of it.
-fn write_now<E: Followed>(guard: &MmapReadGuard<'_>, site: &Site<E>) -> bool {
-    let bit = EnableBit::from_key(site.key());
+/// Writes the state of its event to the bit of `enabler`, if that is possible without waiting for
+/// its page or the lock of it.
+fn write_now<E: Followed>(guard: &MmapReadGuard<'_>, enabler: &Enabler<E>) -> bool {
+    let bit = EnableBit::from_key(enabler.key());
     let (addr, nr) = bit.target();
-    let on = site.event().is_on();
+    let on = enabler.event().is_on();
 
     guard.set_bit_nofault(addr, nr, on)
         || guard

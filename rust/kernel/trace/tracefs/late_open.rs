@@ -9,6 +9,9 @@
 //! the module, and continues with the operations of the module. The file system drops the reference
 //! after the open file was released.
 //!
+//! A patch of `fs/tracefs` would need a proxy for each of its files, as in debugfs. No module of C
+//! needs that: the only one with a file (`remote_test.c`) is never unloaded.
+//!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h).
 
 use crate::{

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Oddities that the histograms in Rust share with those in C. The first part of each
+# Quirks that the histograms in Rust share with those in C. The first part of each
 # name is the row of Documentation/trace/rust/deviations.rst (with - for _) that it
 # shows. All of it holds for the C implementation.
 # shellcheck disable=SC2016 # $variables of histograms
@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 . "$here/lib.sh"
 
 # Failures that error_log says nothing about.
-kept_unlogged__no_entry() {
+quirk_unlogged__no_entry() {
 	local c
 	fresh && made 'u:odd u32 id; struct blob raw 3' || return
 	for c in hist hist: hist:vals=total hist:keys=id:nosuch hist:keys=id:size=0 hist:keys=id:size=x \
@@ -23,12 +23,12 @@ kept_unlogged__no_entry() {
 	refused_clean odd hist:keys=raw 'Cannot allocate memory'
 }
 
-kept_unlogged__busy() {
+quirk_unlogged__busy() {
 	fresh && ok num hist:keys=id:x1=total && ok pair 'hist:keys=id:y1=$x1' || return
 	refused num '!hist:keys=id:x1=total' 'Device or resource busy'
 }
 
-kept_remove_nothing__succeeds() {
+quirk_remove_nothing__succeeds() {
 	fresh && ok num '!hist:keys=id' && ok num '!hist:keys=id:name=foo' || return
 	# One is referred to, so the other one stays as well.
 	ok num hist:keys=id:x1=total && ok num hist:keys=delta && ok pair 'hist:keys=id:y1=$x1' || return
@@ -36,7 +36,7 @@ kept_remove_nothing__succeeds() {
 		same "$(new $E/num/trigger '')" ok && trigger_is num 'num: no trigger'
 }
 
-kept_after_action__is_ignored() {
+quirk_after_action__is_ignored() {
 	local c
 	fresh && made_synth 'syn u64 total' || return
 	for c in 'onmax($x1).save(delta)nonsense' 'onmax($x1).save(delta' 'onmax($x1).trace(syn,$x1)nonsense' 'onmax($x1).trace(syn,$x1'; do
@@ -50,7 +50,7 @@ kept_after_action__is_ignored() {
 	done
 }
 
-kept_limits__of_clauses() {
+quirk_limits__of_clauses() {
 	local v
 	fresh && ok num hist:keys=id,delta,total:vals=hitcount,id,delta:sort=id,delta && drop num || return
 	refused_clean num hist:keys=id,delta,total,tag 'Invalid argument' &&
@@ -64,7 +64,7 @@ kept_limits__of_clauses() {
 }
 
 # 16 references, 64 parameters.
-kept_limits__of_references() {
+quirk_limits__of_references() {
 	local sixteen more i
 	sixteen=$(printf ':v%d=total' $(seq 16))
 	fresh && ok num "hist:keys=id$sixteen" || return
@@ -81,14 +81,14 @@ kept_limits__of_references() {
 }
 
 # A number of 32 bits finds one of 64.
-kept_number_keys__match() {
+quirk_number_keys__match() {
 	fresh && ok num hist:keys=id:x1=delta && ok pair 'hist:keys=total:vals=$x1' || return
 	q num 7 3 0 a
 	q pair 1 0 7 1 0 8
 	rows_are pair '{ total:          7 } hitcount:          1  x1:          3'
 }
 
-kept_log2__of_little_and_less() {
+quirk_log2__of_little_and_less() {
 	fresh && ok pair hist:keys=total.log2:sort=total && ok num hist:keys=delta.log2:sort=delta || return
 	q pair 1 0 0 1 0 1 1 0 2 1 0 3
 	rows_are pair '{ total: ~ 2^0  } hitcount:          2
@@ -98,7 +98,7 @@ kept_log2__of_little_and_less() {
 	rows_are num '{ delta: ~ 2^64 } hitcount:          2'
 }
 
-kept_sort_name__is_the_value() {
+quirk_sort_name__is_the_value() {
 	fresh && ok num hist:keys=id:vals=id:sort=id || return
 	# The keys are 2, 8, 9, the sums 8, 4, 9... in another order.
 	q num 2 0 0 a 2 0 0 a 2 0 0 a 2 0 0 a 4 0 0 a 9 0 0 a
@@ -106,7 +106,7 @@ kept_sort_name__is_the_value() {
 }
 
 # The sum of all is -4, of which -1 is a quarter, and 0 nothing.
-kept_negative_share__of_nothing() {
+quirk_negative_share__of_nothing() {
 	local h='hist:keys=id:vals=delta.percent:sort=id'
 	fresh && ok num $h && ok num hist:keys=id:vals=delta.graph:sort=id || return
 	q num 1 -1 0 a 2 -3 0 a 3 0 0 a
@@ -121,7 +121,7 @@ kept_negative_share__of_nothing() {
 	same "$(rows $E/num | head -n 1 | sed -E 's/[ 0-9]+\.[0-9]{2}$/ SHARE/')" '{ id:          1 } hitcount:          1  delta (%): SHARE'
 }
 
-kept_hist_names__are_global() {
+quirk_hist_names__are_global() {
 	local rc=0
 	fresh && mkdir instances/kept && ok num hist:name=foo:keys=id && on instances/kept/$E/pair hist:name=foo:keys=id || return
 	q num 1 0 0 a
@@ -133,7 +133,7 @@ kept_hist_names__are_global() {
 }
 
 # As many hits after a clear as the file had when it was read.
-kept_hist_poll__same_number_of_hits() {
+quirk_hist_poll__same_number_of_hits() {
 	fresh && ok pair hist:keys=id && q pair 1 0 0 2 0 0 || return
 	mkfifo "$tmp/go" "$tmp/polled"
 	# Held open both ways, so that no process waits for one that has failed.
@@ -182,7 +182,7 @@ deep_stack_in_an_event() {
 	: >events/synthetic/d2/trigger
 }
 
-kept_debug_end__behind_a_time_stamp() {
+quirk_debug_end__behind_a_time_stamp() {
 	fresh && ok num 'hist:keys=id:x1=total:onmax($x1).save(common_timestamp,delta)' && ok num hist:keys=total || return
 	same "$(grep -o 'save_vars\[.\]\.v.*\|^# trigger info: hist:keys=.[^:]*\|  name: delta' $E/num/hist_debug)" \
 '# trigger info: hist:keys=id
@@ -191,11 +191,11 @@ save_vars[0].val:
 # trigger info: hist:keys=total'
 }
 
-run_tests kept_unlogged__no_entry kept_unlogged__busy kept_remove_nothing__succeeds kept_after_action__is_ignored \
-	kept_limits__of_clauses kept_limits__of_references kept_number_keys__match kept_log2__of_little_and_less \
-	kept_sort_name__is_the_value kept_negative_share__of_nothing kept_hist_names__are_global \
-	kept_hist_poll__same_number_of_hits \
-	deep_stack_in_an_event kept_debug_end__behind_a_time_stamp
+run_tests quirk_unlogged__no_entry quirk_unlogged__busy quirk_remove_nothing__succeeds quirk_after_action__is_ignored \
+	quirk_limits__of_clauses quirk_limits__of_references quirk_number_keys__match quirk_log2__of_little_and_less \
+	quirk_sort_name__is_the_value quirk_negative_share__of_nothing quirk_hist_names__are_global \
+	quirk_hist_poll__same_number_of_hits \
+	deep_stack_in_an_event quirk_debug_end__behind_a_time_stamp
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc

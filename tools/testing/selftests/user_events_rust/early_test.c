@@ -404,7 +404,7 @@ TEST_F(dev, set_user_event__bound)
 	EXPECT_TRUE(ue_gone("early_19"));
 	EXPECT_NE(NULL, strstr(ue_slurp(UE_STATUS), "\nActive: 10\nBusy: 10\n"));
 	EXPECT_TRUE(enabled("early_20"));
-	/* Some have the number of one that was removed, and the record of that: kept-recycled-id. */
+	/* Some have the number, and the record, of one that was removed: quirk-recycled-id. */
 	for (int i = 20; i < 30; i++) {
 		snprintf(record, sizeof(record), "early_%d: a=0x%x (", i, 1000 + i);
 		EXPECT_EQ(1, ue_count(ue_slurp(UE_TRACEFS "/trace"), record)) TH_LOG("%d", i);

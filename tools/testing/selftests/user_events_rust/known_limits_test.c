@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Weaknesses of the C implementation that the Rust one shares, the last table
+ * Quirks of the C implementation that the Rust one preserves, the rows quirk-*
  * of Documentation/trace/rust/deviations.rst. The first part of each name, up to
  * the double underscore, is a row of it, with - for _.
  *
@@ -12,7 +12,7 @@
 
 UE_FIXTURE(user)
 
-TEST_F(user, kept_recycled_id__old_record_new_name)
+TEST_F(user, quirk_recycled_id__old_record_new_name)
 {
 	int id;
 
@@ -36,7 +36,7 @@ TEST_F(user, kept_recycled_id__old_record_new_name)
 	EXPECT_EQ(0, ue_count(ue_slurp(UE_TRACEFS "/trace"), "kri_"));
 }
 
-TEST_F(user, kept_field_text__signs)
+TEST_F(user, quirk_field_text__signs)
 {
 	struct __attribute__((packed)) { int16_t a; uint32_t b; } rec = { -1, 0xffffffff };
 
@@ -49,7 +49,7 @@ TEST_F(user, kept_field_text__signs)
 	EXPECT_NE(NULL, strstr(ue_format_fields("kft"), "field:u32 b;\toffset:10;\tsize:4;\tsigned:0;"));
 }
 
-TEST_F(user, kept_remap__not_written)
+TEST_F(user, quirk_remap__not_written)
 {
 	volatile uint32_t *w = self->w + UE_PAGE / 4;
 
@@ -66,7 +66,7 @@ TEST_F(user, kept_remap__not_written)
 }
 
 /* A word that could not be written when the event was switched. */
-TEST_F(user, kept_remap__read_only)
+TEST_F(user, quirk_remap__read_only)
 {
 	volatile uint32_t *w = self->w + UE_PAGE / 4;
 
@@ -83,7 +83,7 @@ TEST_F(user, kept_remap__read_only)
 }
 
 /* A word that a child does not get from its parent. */
-TEST_F(user, kept_remap__wiped)
+TEST_F(user, quirk_remap__wiped)
 {
 	volatile uint32_t *w = self->w + UE_PAGE / 4;
 	int status;
@@ -105,7 +105,7 @@ TEST_F(user, kept_remap__wiped)
 	EXPECT_EQ(0, status);
 }
 
-TEST_F(user, kept_listing__name_without_number)
+TEST_F(user, quirk_listing__name_without_number)
 {
 	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 0, USER_EVENT_REG_MULTI_FORMAT, "kl u32 a"));
 	ASSERT_EQ(0, ue_reg_flags(self->fd, &self->w[0], 1, USER_EVENT_REG_MULTI_FORMAT, "kl u64 a"));
@@ -115,7 +115,7 @@ TEST_F(user, kept_listing__name_without_number)
 	EXPECT_EQ(1, ue_count(ue_slurp(UE_DYN), "u:kl u64 a\n"));
 }
 
-TEST_F(user, kept_no_quota__one_limit_for_all_users)
+TEST_F(user, quirk_no_quota__one_limit_for_all_users)
 {
 	const char *max = "/proc/sys/kernel/user_events_max";
 	int status;
@@ -143,7 +143,7 @@ TEST_F(user, kept_no_quota__one_limit_for_all_users)
 	EXPECT_EQ(0, status);
 }
 
-TEST_F(user, kept_blanks__new_and_existing)
+TEST_F(user, quirk_blanks__new_and_existing)
 {
 	static const char * const spelled[] = {
 		"kb u32  a; u32 b", "kb u32 a ; u32 b", "kb u32 a; u32  b", "kb u32\ta; u32 b",
@@ -158,7 +158,7 @@ TEST_F(user, kept_blanks__new_and_existing)
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 3, spelled[3]));
 }
 
-TEST_F(user, kept_static_string__no_nul)
+TEST_F(user, quirk_static_string__no_nul)
 {
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "kss char[4] a"));
 	ASSERT_EQ(0, ue_enable("kss", true));
@@ -167,13 +167,13 @@ TEST_F(user, kept_static_string__no_nul)
 	EXPECT_NE(NULL, strstr(ue_last_record("kss"), "a=wxyz"));
 }
 
-TEST_F(user, kept_print_fmt__words_in_a_type)
+TEST_F(user, quirk_print_fmt__words_in_a_type)
 {
 	ASSERT_EQ(0, ue_put(UE_DYN, "u:kpf struct x_char[2] f 4; __data_loc mychar m"));
 	EXPECT_STREQ("\"f=%s m=%llu\", REC->f, __get_str(m)", ue_print_fmt("kpf"));
 }
 
-TEST_F(user, kept_array_text__other_spelling)
+TEST_F(user, quirk_array_text__other_spelling)
 {
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "kat char[20] a"));
 	EXPECT_EQ(-EADDRINUSE, ue_reg(self->fd, &self->w[0], 1, "kat char[0x14] a"));
@@ -181,7 +181,7 @@ TEST_F(user, kept_array_text__other_spelling)
 	EXPECT_EQ(0, ue_reg(self->fd, &self->w[0], 1, "kat char[20] a"));
 }
 
-TEST_F(user, kept_two_words__both_registered)
+TEST_F(user, quirk_two_words__both_registered)
 {
 	/* The upper half of the long is the second word, or the first one. */
 	const uint64_t one = 1;
@@ -200,7 +200,7 @@ TEST_F(user, kept_two_words__both_registered)
 	EXPECT_EQ(0, self->w[upper]);
 }
 
-TEST_F(user, kept_no_cpu_names__field_comes_first)
+TEST_F(user, quirk_no_cpu_names__field_comes_first)
 {
 	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "knc u32 cpu; u32 comm"));
 	ASSERT_EQ(0, ue_put(UE_EVENTS "/knc/filter", "cpu == 70000 && comm == 5"));
