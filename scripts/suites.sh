@@ -4,7 +4,7 @@
 # The test suites of scripts/suites.list: the list of suites, which of them and of
 # their cases are wanted, and the commands that run them. Sourced after testlib.sh.
 
-declare -A BOOT_LIMIT BOOT_WITH BOOT_OPTIONS PART_OF BOOT_OF LIMIT_OF NEEDS_OF PLACES_OF KIND_OF ARGS_OF
+declare -A BOOT_LIMIT BOOT_WITH BOOT_OPTIONS PART_OF BOOT_OF LIMIT_OF NEEDS_OF PLACES_OF KIND_OF ARGS_OF NOT_ON_C
 BOOTS=() SUITES=()
 
 boot() { # NAME LIMIT WITH [OPTION...]
@@ -21,12 +21,21 @@ suite() { # PART NAME BOOT LIMIT NEEDS PLACES KIND [ARGUMENT...]
 	PART_OF[$2]=$1 BOOT_OF[$2]=$3 LIMIT_OF[$2]=$4 NEEDS_OF[$2]=$5 PLACES_OF[$2]=$6 KIND_OF[$2]=$7 ARGS_OF[$2]=${*:8}
 }
 
+not_on_c() { # SUITE:CASE REASON
+	[ $# = 2 ] && [ -n "$2" ] || die "scripts/suites.list: not_on_c $1 has no reason"
+	NOT_ON_C[$1]=$2
+}
+
 # shellcheck source=scripts/suites.list
 . "$TOP/scripts/suites.list"
 
-# Test files without a line in suites.list, and lines without a file.
+# Test files without a line in suites.list, lines without a file, and not_on_c without a case.
 suites_problems() {
 	local f s args have=' '
+	for f in "${!NOT_ON_C[@]}"; do
+		[ -n "${BOOT_OF[${f%%:*}]:-}" ] && runs_in "${f%%:*}" c && cases_of "${f%%:*}" | grep -qxF "dev.${f#*:}" ||
+			echo "scripts/suites.list: not_on_c: no case on C that shows a deviation is $f"
+	done
 	for s in "${SUITES[@]}"; do
 		read -r -a args <<<"${ARGS_OF[$s]}"
 		case ${KIND_OF[$s]} in
@@ -105,14 +114,15 @@ cases_of() { # SUITE
 	esac
 }
 
-# The cases that show a deviation from C and can be run there within a minute or two, as words
-# of --only. Those about time show nothing beside another guest. In those of deviations_test,
-# listeners_test and enable_word_test C holds all of tracing up, some for minutes: make test IMPL=c.
+# The cases that show a deviation from C, as words of --only, but for those that not_on_c leaves
+# out of "make test".
 deviations() {
-	local s
+	local s c
 	for s in "${SUITES[@]}"; do
-		case $s in deviations_test | listeners_test | enable_word_test) continue ;; esac
-		if runs_in "$s" c && is_possible "$s" c && [ "${BOOT_OF[$s]}" != timing ]; then cases_of "$s" | sed -n "s/^dev\\./$s:&/p"; fi
+		runs_in "$s" c && is_possible "$s" c || continue
+		while IFS= read -r c; do
+			[ -n "${NOT_ON_C[$s:${c#dev.}]:-}" ] || printf '%s:%s\n' "$s" "$c"
+		done < <(cases_of "$s" | grep '^dev\.')
 	done
 }
 

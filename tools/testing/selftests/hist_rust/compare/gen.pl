@@ -341,7 +341,27 @@ my %special = (
 	},
 );
 
+# Triggers that pause a histogram of another event, and snapshots, which are taken a little later:
+# no record comes to these.
+my %others = (
+	enabling => sub {
+		my ($c) = ordinary_command('pair', keys => ['id'], vars => 0);
+		$c =~ s/ if .*|:pause\b//g;
+		my $name = pick('enable_hist', 'disable_hist');
+		my $other = "$name:user_events:pair";
+		my $if = pick('', ' if id == 2', ' if total > 100', ' if tag == "bb"');
+		return ("try pair $c" . ($name eq 'enable_hist' ? ':pause' : ''), "try num $other" . pick('', '', ':1', ':2', ':0', ':x') . $if,
+			"try num $other$if", 'trigger num', 'feed', 'show pair', 'trigger num', "try num !$other", 'trigger num', "try num $name:" . pick('user_events', 'user_events:none', ''));
+	},
+	snapshots => sub {
+		my $action = pick('onmax($x1)', 'onchange($x1)', 'onmatch(user_events.pair)') . '.' . pick('snapshot()', 'snapshot()', 'snapshot(id)');
+		my $c = 'hist:keys=id:x1=' . pick('total', 'kind', 'id') . ":$action";
+		return ("try num $c", 'trigger num', 'try pair hist:keys=id:y1=total:onmax($y1).snapshot()', 'trigger pair', "try num !$c", 'trigger num');
+	},
+);
+
 my @kinds = sort keys %special;
+my @other_kinds = sort keys %others;
 my $commands = 0;
 for my $i (1 .. $count) {
 	my ($name, @lines);
@@ -365,5 +385,12 @@ for my $i (1 .. $count) {
 	}
 	$commands += grep { /^(try|full) / } @lines;
 	print "seq $name $i\n", map { "$_\n" } @lines;
+}
+# One more for each 20: those before are the same without.
+for my $i (1 .. $count / 20) {
+	my $name = $other_kinds[$i % @other_kinds];
+	my @lines = $others{$name}->();
+	$commands += grep { /^(try|full) / } @lines;
+	print "seq $name ", $count + $i, "\n", map { "$_\n" } @lines;
 }
 print "# $commands commands\n";

@@ -7,11 +7,13 @@
 #
 # usage: compare/bless.pl LEFT ACCEPT SEQUENCES [ROW]
 #
-# LEFT is what compare/judge.pl writes to JUDGE_LEFT. An entry that is added is for
-# the row ROW, matches the whole line, and follows the others of its sequence; it
-# may be generalized by hand. An entry that accepts more or fewer lines than it says
-# has the new number. Without ROW nothing can be added. Nothing is changed on an
-# error.
+# LEFT is what compare/judge.pl writes to JUDGE_LEFT. An entry that is added is for the
+# row ROW, matches the whole line, and follows the others of its sequence; it may be made
+# more general by hand. Of a generated sequence only carets and frames are added: what is wrong
+# with the command and where the caret is, and the numbers of frames, for all sequences of
+# its kind. An entry that accepts more or fewer lines than it says has the new number. Without
+# ROW nothing but carets and frames can be added, which have rows of their own. Nothing is
+# changed if there is an error.
 
 use strict;
 use warnings;
@@ -27,12 +29,13 @@ sub lines_of {
 	return @l;
 }
 
-# A side that accepts some number of lines.
+# A side that accepts some number of lines, or =N in all sequences.
 sub with_count {
 	my ($side, $n) = @_;
-	return $side . ($n > 1 ? $n : '');
+	return $side . ($n =~ /^=/ || $n > 1 ? $n : '');
 }
 
+my %row_of = (caret => 'exact-caret', frames => 'stack-frame');
 my (%unused, %added, %times, %count);
 for (lines_of($left)) {
 	my ($name, $side, $line) = split /\t/, $_, 3;
@@ -44,18 +47,28 @@ for (lines_of($left)) {
 		$count{$line} = $side;
 		next;
 	}
+	my $end = '^';
 	# A generated sequence has another text with another seed.
-	next unless $name =~ /^[\w-]+$/ && -e "$sequences/$name.sh";
-	die "$name differs: --row has to say what row of deviations.rst that is\n" unless defined $row;
+	if ($row_of{$side} && $name =~ /^generated(-hist)?\S*: (plain|broken|several|named|linked|[a-z-]+)/) {
+		my ($hist, $kind) = ($1, $2);
+		next if defined $hist xor $sequences =~ /hist_rust/;
+		$name = "generated*:_$kind*_*";
+		$end = '' if $side eq 'caret' && $line =~ s/.* (?=# )//;
+	} elsif ($name !~ /^[\w-]+$/ || !-e "$sequences/$name.sh") {
+		next;
+	}
+	die "$name differs: --row has to say what row of deviations.rst that is\n" unless defined($row_of{$side} // $row);
 	$line =~ s/([\\^\$.|?*+()\[\]{}])/\\$1/g;
 	# A tab is to be seen.
 	$line =~ s/\t/\\t/g;
+	$line = "$end$line\$";
 	push @{$added{$name}}, [$side, $line] unless $times{$name}{$side}{$line}++;
 }
 for my $name (keys %added) {
 	for (@{$added{$name}}) {
 		my ($side, $line) = @$_;
-		$_ = "$row $name " . with_count($side, $times{$name}{$side}{$line}) . " ^$line\$";
+		my $n = $times{$name}{$side}{$line};
+		$_ = ($row_of{$side} // $row) . " $name " . with_count($side, $name =~ /\*/ ? "=$n" : $n) . " $line";
 	}
 }
 
@@ -64,7 +77,7 @@ my (@kept, %last);
 for (@old) {
 	next if $unused{$_};
 	my $n = $count{$_};
-	s/^(\S+\s+\S+\s+)([-+]|[a-z]+)\d*(?=\s)/$1 . with_count($2, $n)/e if $n;
+	s/^(\S+\s+\S+\s+)([-+]|[a-z]+)(?:\d*|=[\d.]+)(?=\s)/$1 . with_count($2, $n)/e if $n;
 	push @kept, $_;
 	next if /^\s*(#|$)/;
 	my (undef, $name) = split ' ';

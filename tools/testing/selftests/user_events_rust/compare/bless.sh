@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Checks compare/judge.pl and compare/bless.pl with artificial outputs: what differs
-# and is not accepted is said, is accepted after bless.pl, and entries that accept
-# nothing are removed. Frames of stacks are compared by name, without those of the
-# implementations.
+# Checks compare/judge.pl and compare/bless.pl with outputs made up here: what differs and is
+# not accepted is said, is accepted after bless.pl, and entries that accept nothing are removed.
+# Frames of stacks are compared by name, those of the implementations by their number.
 #
 # usage: compare/bless.sh
 
@@ -13,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp"/{c,rust,seq}
-printf '   * - %s\n' known other >"$tmp/rows"
+printf '   * - %s\n' known other exact-caret stack-frame >"$tmp/rows"
 touch "$tmp/seq/alpha.sh" "$tmp/seq/beta.sh"
 
 fail() {
@@ -39,9 +38,9 @@ cat >"$tmp/accept" <<'END'
 # Entries that match no line.
 known alpha - ^gone$
 
-# These match no line, either.
+# All of these are gone, too.
 other beta + ^gone$
-other b* + ^gone too$
+other b* +=2 ^gone too$
 END
 
 all='not ok compare: alpha
@@ -51,7 +50,7 @@ not ok compare: compare.accept: not seen: known alpha - ^gone$
 not ok compare: compare.accept: not seen: other beta + ^gone$'
 judged "$all" 1
 judged "$all
-not ok compare: compare.accept: not seen: other b* + ^gone too\$"
+not ok compare: compare.accept: not seen: other b* +=2 ^gone too\$"
 
 cp "$tmp/accept" "$tmp/before"
 ! bless 2>/dev/null || fail 'a difference without a row was accepted'
@@ -88,18 +87,46 @@ judged 'ok compare: alpha (differs by known, other)
 not ok compare: beta
 not ok compare: generated'
 
-# An entry of one side only accepts what has something of the other side in its
-# place, unless that may be missing.
+# An entry of one side only accepts what has something of the other side in its place. How
+# many there are in all is said with it.
 rm "$tmp/c/"* "$tmp/rust/"*
 touch "$tmp/c/beta" "$tmp/rust/beta"
 printf '%s\n' same 'c 1' >"$tmp/c/part-1"
 printf '%s\n' same 'rust 1' >"$tmp/rust/part-1"
 printf '%s\n' same 'c 2' >"$tmp/c/part-2"
 echo same | tee "$tmp/rust/part-2" "$tmp/c/beta" >"$tmp/rust/beta"
-printf '%s\n' 'known part-* - ^c \d$' 'known part-* + ^rust \d$' >"$tmp/accept"
+printf '%s\n' 'known part-* -=2 ^c \d$' 'known part-* +=1 ^rust \d$' >"$tmp/accept"
 judged 'ok compare: beta
 ok compare: part-1 (differs by known)
 not ok compare: part-2'
+printf '%s\n' 'known part-* - ^c \d$' 'known part-* +=1 ^rust \d$' >"$tmp/accept"
+judged 'ok compare: beta
+ok compare: part-1 (differs by known)
+ok compare: part-2 (differs by known)
+not ok compare: compare.accept: how many? known part-* - ^c \d$'
+# As many lines of each kernel are in a sequence.
+echo 'rust 2' >>"$tmp/rust/part-1"
+printf '%s\n' 'known part-* -=2 ^c \d$' 'known part-* +=2 ^rust \d$' >"$tmp/accept"
+judged 'ok compare: beta
+not ok compare: part-1
+not ok compare: part-2'
+printf '%s\n' same 'rust 1' >"$tmp/rust/part-1"
+# The number is that of all sequences, unless only a part of them is run.
+wrong() { # NUMBER
+	printf '%s\n' "known part-* -=$1 ^c \\d\$" 'other part-1 + ^rust' >"$tmp/accept"
+	judged "ok compare: beta
+ok compare: part-1 (differs by known, other)
+ok compare: part-2 (differs by known)${2:+
+not ok compare: compare.accept: 2 of known part-* -=$1 ^c \\d\$}" "${3:-}"
+}
+wrong 2
+wrong 1..2
+wrong 1 fails
+wrong 3..4 fails
+wrong 1 '' part
+wrong 3 fails
+bless
+head -n 1 "$tmp/accept" | grep -qx 'known part-\* -=2 ^c \\d\$' || fail 'bless.pl: the number of all is not corrected'
 # With a number it accepts as many in each sequence, and needs nothing of the other side.
 printf '%s\n' 'known part-* -1 ^c \d$' 'known part-* +1 ^rust \d$' >"$tmp/accept"
 judged 'ok compare: beta
@@ -144,7 +171,7 @@ caret "$tmp/rust/two" 21
 judged 'ok compare: beta
 not ok compare: one
 not ok compare: two'
-echo 'known * caret ^hist:keys=total:' >"$tmp/accept"
+echo 'known * caret=1 ^hist:keys=total:sort=tot # Invalid, at a name$' >"$tmp/accept"
 judged 'ok compare: beta
 ok compare: one (differs by known)
 not ok compare: two'
@@ -153,6 +180,31 @@ judged 'ok compare: beta
 ok compare: one (differs by known)
 not ok compare: two'
 rm "$tmp"/{c,rust}/{one,two}
+# Of generated sequences, by the error and by what the caret is at.
+for side in c rust; do
+	caret "$tmp/caret" "$([ $side = c ] && echo 10 || echo 21)"
+	{
+		echo '== broken 1'
+		cat "$tmp/caret"
+		echo '== broken-signed 2'
+		cat "$tmp/caret"
+	} >"$tmp/$side/generated-1"
+done
+: >"$tmp/accept"
+judged 'ok compare: beta
+not ok compare: generated-1: broken 1
+not ok compare: generated-1: broken-signed 2'
+bless
+[ "$(tail -n 1 "$tmp/accept")" = 'exact-caret generated*:_broken*_* caret=2 # Invalid, at a name$' ] || fail "bless.pl: carets: $(cat "$tmp/accept" "$tmp/left")"
+judged 'ok compare: beta
+ok compare: generated-1: broken 1 (differs by exact-caret)
+ok compare: generated-1: broken-signed 2 (differs by exact-caret)'
+sed -i 's/a name/a number/' "$tmp/accept"
+judged 'ok compare: beta
+not ok compare: generated-1: broken 1
+not ok compare: generated-1: broken-signed 2
+not ok compare: compare.accept: not seen: exact-caret generated*:_broken*_* caret=2 # Invalid, at a number$'
+rm "$tmp"/{c,rust}/generated-1
 
 # A table of C is compared as a whole with its numbers negative, in the order of these, and
 # with rows that look alike as one.
@@ -207,15 +259,29 @@ stack() { # FRAME...
 rust=_RNvMNtCs1KkRNbfVzRu_11user_events4file5write hist=_RNvNtCs4C1ZPlwmmM3_4hist3hit6handle
 : >"$tmp/accept"
 stack user_event_ftrace user_events_write vfs_write >"$tmp/c/stacks"
-stack $rust vfs_write.llvm.123 | sed 's/0x1/0x17/' >"$tmp/rust/stacks"
+stack $rust $rust vfs_write.llvm.123 | sed 's/0x1/0x17/' >"$tmp/rust/stacks"
 judged 'ok compare: beta
 ok compare: stacks'
-for frames in "$rust new_sync_write vfs_write" "$rust" "vfs_write $rust ksys_write" "$rust $hist vfs_write" \
-	"_RNvCsb5MLIFMWygY_6kernel5write vfs_write"; do
+for frames in "$rust $rust new_sync_write vfs_write" "$rust $rust" "vfs_write $rust $rust ksys_write" \
+	"$rust $rust $hist vfs_write" "_RNvCsb5MLIFMWygY_6kernel5write vfs_write" "$rust vfs_write $rust"; do
 	stack $frames >"$tmp/rust/stacks"
 	judged 'ok compare: beta
 not ok compare: stacks'
 done
+# One more of those of the implementation.
+stack $rust $rust $rust vfs_write >"$tmp/rust/stacks"
+judged 'ok compare: beta
+not ok compare: stacks'
+touch "$tmp/seq/stacks.sh"
+bless
+[ "$(tail -n 1 "$tmp/accept")" = 'stack-frame stacks frames2 ^2 -> 3$' ] || fail 'bless.pl: frames'
+judged 'ok compare: beta
+ok compare: stacks (differs by stack-frame)'
+stack $rust $rust $rust $rust vfs_write >"$tmp/rust/stacks"
+judged 'ok compare: beta
+not ok compare: stacks
+not ok compare: compare.accept: not seen: stack-frame stacks frames2 ^2 -> 3$'
+: >"$tmp/accept"
 
 # Functions of histograms are in the stack of a record only.
 stack user_event_ftrace event_hist_trigger vfs_write | sed '2,4{/hist/d}' >"$tmp/c/stacks"

@@ -15,19 +15,23 @@
 #
 #   -       for a line that only the C kernel prints and that REGEX matches,
 #   +       for one that only the Rust kernel prints,
-#   caret   for a command in error_log whose caret is at another place than in C, if
-#           C's is at the first occurrence of the text that is wrong (exact-caret),
+#   caret   for a command in error_log whose caret is at another place than in C, if C's is
+#           at the first occurrence of the text that is wrong (exact-caret). REGEX matches
+#           COMMAND, or COMMAND # ERROR, at WHAT: what the Rust kernel's caret is at, see
+#           place_of(),
+#   frames  for functions of the implementation that follow one another in a stack, and are
+#           others in number (stack-frame). REGEX matches N -> M, of C and of Rust, 0 for none,
 #   signed  for a negative number, which C shows from 2^63 on, in a column of a histogram
 #           whose name REGEX matches; the rows are sorted by it (signed-output),
 #   merged  for a row of a histogram whose keys are those of another row in C only; their
 #           hitcounts are added up (key-after-nul).
 #
-# COUNT says how many of them each such sequence has, neither fewer nor more.
-# Without it that is 1, or any number if SEQUENCE has a *; ? is any number or none,
-# for what depends on chance. An entry without ? that accepts nothing is an error,
-# as is one whose row does not exist. If a row has entries of both - and + without
-# COUNT for a sequence, a sequence in which only one kernel prints such lines
-# differs: what takes their place is missing.
+# COUNT says how many of them each such sequence has, neither fewer nor more; without it that
+# is 1. If SEQUENCE has a *, there has to be one, and =N or =N..M says how many there are in all
+# these sequences together. That is about the generated ones of scripts/compare without
+# options: see JUDGE_PART. An entry that accepts nothing is an error, as is one whose row is not
+# there. If a row has entries of both - and + with =N for a sequence, each kernel has to print
+# as many of these lines in it: one takes the place of the other.
 #
 # Each line of the output begins with "ok", "not ok", or with # if it explains the
 # next one.
@@ -35,8 +39,9 @@
 # With JUDGE_LEFT=FILE in the environment, compare/bless.pl gets there what is to be
 # changed in ACCEPT: SEQUENCE, SIDE and the line of each difference that is not accepted,
 # "unused" and the entry of each that accepts nothing, and "count", the number and the
-# entry of each whose number is another one, separated by tabs. With JUDGE_PART=1 not all
-# sequences were run: an entry with a glob may accept something in the others.
+# entry of each whose number is another one, separated by tabs. With JUDGE_PART=1 other
+# sequences were run, or not all: an entry with a glob may accept something in the others, and
+# another number than N.
 
 use strict;
 use warnings;
@@ -63,17 +68,17 @@ my (@accept, @errors);
 for (@{lines_of($accept) // die "$accept: $!\n"}) {
 	next if /^\s*(#|$)/;
 	my ($row, $glob, $side, $regex) = split ' ', $_, 4;
-	my ($kind, $count) = ($side // '') =~ /^([-+]|caret|signed|merged)([1-9]\d*|\?)?$/;
-	if (!defined $regex || !defined $kind) {
+	my ($kind, $count, $least, $most) = ($side // '') =~ /^([-+]|caret|frames|signed|merged)(?:([1-9]\d*)|=([1-9]\d*)(?:\.\.(\d+))?)?$/;
+	if (!defined $regex || !defined $kind || (defined $least && $glob !~ /\*/)) {
 		push @errors, "compare.accept: not an entry: $_";
 		next;
 	}
-	my $needed = ($count // '') ne '?';
-	$count = undef unless $needed;
-	$count //= 1 if $needed && $glob !~ /\*/;
+	push @errors, "compare.accept: how many? $_" if $glob =~ /\*/ && !defined $count && !defined $least;
+	$most //= $least;
+	$count //= 1 unless defined $least;
 	push @errors, "compare.accept: no row $row in deviations.rst" unless $rows{$row};
 	my $name = join '', map { $_ eq '*' ? '.*' : $_ eq '_' ? ' ' : quotemeta } split /([*_])/, $glob;
-	push @accept, { row => $row, glob => $glob, name => qr/^$name$/, side => $kind, count => $count, needed => $needed,
+	push @accept, { row => $row, glob => $glob, name => qr/^$name$/, side => $kind, count => $count, least => $least, most => $most,
 		regex => qr/$regex/, text => $_, used => 0 };
 }
 
@@ -115,7 +120,9 @@ sub judge {
 		$_->{here} = 0;
 		push @{$of_side{$_->{side}}}, $_;
 	}
-	my @d = differences([canonical($x, %of_side)], [canonical($y)]);
+	my @in_c = canonical($x, %of_side);
+	my %error = our %error_of;
+	my @d = differences(\@in_c, [canonical($y)]);
 	my (%seen, %sides, @open);
 	# A line that begins with ? is a failure of the run, on any side.
 	push @open, "- $_" for grep { /^\? / } @$x;
@@ -124,8 +131,9 @@ sub judge {
 	for (@d) {
 		push @{$carets{$2}}, $1 if $_->[0] eq '+' && $_->[1] =~ /^  Command\((\d+)\): (.*)/;
 	}
-	for my $d (@d) {
-		my ($side, $line) = @$d;
+	for my $i (0 .. $#d) {
+		next unless $d[$i];
+		my ($side, $line) = @{$d[$i]};
 		if ($line =~ /^  Command\((\d+)\): (.*)/) {
 			my ($at, $text) = ($1, $2);
 			if ($side eq '+' && @{$exact{$text} // []} && $exact{$text}[0] == $at) {
@@ -134,16 +142,27 @@ sub judge {
 			}
 			if ($side eq '-' && @{$carets{$text} // []} && first_occurrence($text, $at, $carets{$text}[0])) {
 				push @{$exact{$text}}, shift @{$carets{$text}};
-				($side, $line) = ('caret', $text);
+				($side, $line) = ('caret', "$text # " . ($error{$line} // '?') . ', at ' . place_of($text, $exact{$text}[-1]));
 			}
 		}
-		my ($a) = grep { $line =~ $_->{regex} } @{$of_side{$side} // []};
+		# Those of the other kernel have the same in front of them; the line before may differ.
+		if ($line =~ /^( *(?:=> )?)OWN x(\d+)$/) {
+			my ($before, $c, $rust) = ($1, $side eq '-' ? ($2, 0) : (0, $2));
+			for my $next ($side eq '-' ? @d[$i + 1 .. ($i + 2 < $#d ? $i + 2 : $#d)] : ()) {
+				next unless $next && $next->[0] eq '+' && $next->[1] =~ /^\Q$before\EOWN x(\d+)$/;
+				$rust = $1;
+				$next = undef;
+				last;
+			}
+			($side, $line) = ('frames', "$c -> $rust");
+		}
+		my ($a) = grep { $line =~ $_->{regex} || ($side eq 'caret' && $line =~ s/ # .*//r =~ $_->{regex}) } @{$of_side{$side} // []};
 		if ($a) {
 			$a->{here}++;
-			$sides{$a->{row}}{$side} = 1 unless defined $a->{count};
+			$sides{$a->{row}}{$side}++ unless defined $a->{count};
 		} else {
 			push @open, "$side $line";
-			print $left "$name\t$side\t$line\n" if $left && $line !~ /^\? /;
+			print $left "$name\t$side\t$line\n" if $left && $line !~ /^\? / && !($ENV{JUDGE_PART} && $name =~ /: /);
 		}
 	}
 	for my $a (@mine) {
@@ -156,10 +175,9 @@ sub judge {
 		print $left "count\t$a->{here}\t$a->{text}\n" if $left && $a->{glob} eq $name;
 	}
 	for my $row (sort keys %sides) {
-		for my $side (grep { !$sides{$row}{$_} } '-', '+') {
-			next unless grep { $_->{row} eq $row && !defined $_->{count} && $_->{needed} } @{$of_side{$side} // []};
-			push @open, "$side nothing of $row";
-		}
+		next if grep { my $side = $_; !grep { $_->{row} eq $row && !defined $_->{count} } @{$of_side{$side} // []} } '-', '+';
+		my ($c, $rust) = map { $sides{$row}{$_} // 0 } '-', '+';
+		push @open, "$c of C and $rust of Rust of $row" if $c != $rust;
 	}
 	if (@open) {
 		$bad++;
@@ -219,10 +237,14 @@ for my $name (sort keys %names) {
 	}
 }
 # With a part of the sequences only, not everything can be seen.
-my @unused = grep { !$_->{used} && $_->{needed} && (!$ENV{JUDGE_PART} || $judged{$_->{glob}}) } @accept;
+my @unused = grep { !$_->{used} && (!$ENV{JUDGE_PART} || $judged{$_->{glob}}) } @accept;
 push @errors, map { "compare.accept: not seen: $_->{text}" } @unused;
+my @others = grep { $_->{used} && defined $_->{least} && ($_->{used} < $_->{least} || $_->{used} > $_->{most}) } @accept;
+@others = () if $ENV{JUDGE_PART};
+push @errors, map { "compare.accept: $_->{used} of $_->{text}" } @others;
 if ($left) {
 	print $left "unused\t\t$_->{text}\n" for @unused;
+	print $left "count\t=$_->{used}\t$_->{text}\n" for @others;
 	close($left) or die "$ENV{JUDGE_LEFT}: $!\n";
 }
 for (@errors) {

@@ -5,8 +5,9 @@
 # - rows that are equal in what the table is sorted by have no order of their
 #   own, and are in the order of their text;
 # - numbers of processes, times, offsets of frames of stacks and the like are masked;
-# - frames of the implementations themselves are left out, see own_frame();
-# - addresses are numbered in the order of one dump, so that
+# - frames of the implementations themselves that follow one another are one line, which has
+#   their number, see own_frame();
+# - addresses are numbered in the order in which they come in one dump, so that
 #   what is the same in it has to be the same in the other one (memory that was
 #   freed is used again at once by one kernel and later by the other);
 # - a command in error_log and the caret below it are one line;
@@ -36,6 +37,13 @@ sub sort_text {
 	return join "\0", @shown;
 }
 
+# The text of a row that has no order of its own. How many frames a stack has of the
+# implementation says nothing about it.
+sub row_text {
+	my $row = shift;
+	return join "\n", map { s/\bOWN x\d+$/OWN/r } @$row;
+}
+
 sub sorted_rows {
 	my ($info, $rows) = @_;
 	my ($sort) = $info =~ /:sort=([^:\s]+)/;
@@ -49,13 +57,13 @@ sub sorted_rows {
 		# A stack has no order, and neither have bars and what is not shown.
 		$text = '' if !defined $text || $names[0] =~ /stack/;
 		if (@run && $text ne $last) {
-			push @out, sort { join("\n", @$a) cmp join("\n", @$b) } @run;
+			push @out, sort { row_text($a) cmp row_text($b) } @run;
 			@run = ();
 		}
 		push @run, $row;
 		$last = $text;
 	}
-	push @out, sort { join("\n", @$a) cmp join("\n", @$b) } @run;
+	push @out, sort { row_text($a) cmp row_text($b) } @run;
 	return map { @$_ } @out;
 }
 
@@ -146,31 +154,53 @@ sub merged_rows {
 	return @out;
 }
 
-# True for a function that the two kernels implement differently, of which a stack may have
-# any number (the row stack-frame): one of user_events, and, in a stack that ftrace saves
-# with a record, one of histograms. A stack that a histogram itself saves begins below these.
-# All other frames have to be the same, in the same order.
+# True for a function that the two kernels implement differently (the row stack-frame): one of
+# user_events, and, in a stack that ftrace saves with a record, one of histograms. A stack that
+# a histogram itself saves begins below these. All other frames have to be the same, in the
+# same order; of these, an entry says how many each kernel has.
 sub own_frame {
 	my ($symbol, $by_ftrace) = @_;
 	return 1 if $symbol =~ /^(user_events?_\w+|_R\w*Cs[0-9A-Za-z]+_11user_events\w*)$/;
 	return $by_ftrace && $symbol =~ /^(event_hist_trigger|action_trace|ontrack_action|_R\w*Cs[0-9A-Za-z]+_4hist\w*)$/;
 }
 
-# The line of a frame without its offset, and without what compilers add to the name; an
-# empty text for one that is left out; undef for another line. ftrace shows no offsets.
+# What is in front of a frame, and the frame without its offset and without what compilers add
+# to the name, or OWN; nothing for another line. ftrace shows no offsets.
 sub frame {
 	my $line = shift;
 	my ($before, $symbol, $offset, $module) = $line =~ /^( {9,}| ?=> )(\S+?)(\+0x[0-9a-f]+\/0x[0-9a-f]+)?( \[\w+\])?$/;
-	return undef unless defined $symbol && (defined $offset || $before eq ' => ');
+	return unless defined $symbol && (defined $offset || $before eq ' => ');
 	$symbol =~ s/\.(llvm|isra|part|constprop|cold)\b.*//;
-	return own_frame($symbol, !defined $offset) ? '' : $before . $symbol . ($module // '');
+	return ($before, own_frame($symbol, !defined $offset) ? 'OWN' : $symbol . ($module // ''));
 }
+
+# The lines with these frames: OWN xN for N that follow one another.
+sub with_frames {
+	my (@out, $own);
+	for my $line (@_) {
+		my ($before, $frame) = frame($line);
+		if (!defined $frame || $frame ne 'OWN') {
+			$own = undef;
+			push @out, defined $frame ? $before . $frame : $line;
+		} elsif (defined $own) {
+			$out[-1] = "${before}OWN x" . ++$own;
+		} else {
+			$own = 1;
+			push @out, "${before}OWN x1";
+		}
+	}
+	return @out;
+}
+
+# By its text with the caret, the error of each command in the log that was made canonical last.
+our %error_of;
 
 # Rules are lists of what a side has, "signed" or "merged": a regular expression and a count,
 # to which the number of changes is added.
 sub canonical {
 	my ($in, %rules) = @_;
-	my @in = @$in;
+	my @in = with_frames(@$in);
+	%error_of = ();
 	my (@out, @rows, %address);
 	my $info = '';
 	my $table = 0;
@@ -211,12 +241,10 @@ sub canonical {
 			$address{$2} = 'ADDRESS' . (1 + keys %address) unless $address{$2};
 			"$1: $address{$2}";
 		}ge;
-		my $frame = frame($line);
-		next if defined $frame && $frame eq '';
-		$line = $frame if defined $frame;
 		if (@out && $out[-1] =~ /^  Command: / && $line =~ /^ {11}( *)\^$/) {
 			my $at = length $1;
 			$out[-1] =~ s/^  Command:/  Command($at):/;
+			$error_of{$out[-1]} = $1 if @out > 1 && $out[-2] =~ /^hist:[^ ]+ error: (.*)/;
 			next;
 		}
 		$field = '' if $line !~ /^ {6}\S/;
@@ -261,6 +289,13 @@ sub first_occurrence {
 		return 1 if index($command, substr($command, $rust, $n)) == $c;
 	}
 	return 0;
+}
+
+# What a caret is at, in words.
+sub place_of {
+	my ($command, $at) = @_;
+	my $c = $at < length $command ? substr($command, $at, 1) : '';
+	return $c eq '' ? 'the end' : $c =~ /[A-Za-z_\$]/ ? 'a name' : $c =~ /\d/ ? 'a number' : $c eq ' ' ? 'a blank' : $c;
 }
 
 1;
