@@ -433,6 +433,7 @@ two_writers() {
 # A string that a probe reads from the memory of a program, in a synthetic event.
 user_strings() {
 	local rc=0
+	[ -e kprobe_events ] || skip 'there are no kprobes' || return
 	fresh && made_synth 'opened char[] name' && put kprobe_events 'p:hist_open do_sys_openat2 name=+0($arg2):ustring bad=+0($arg3):ustring' | q grep ok || return
 	on events/kprobes/hist_open 'hist:keys=common_pid:nn=name:bb=bad:onchange($oo).trace(opened,$nn):oo=common_timestamp if name ~ "*hist_s4*"' || rc=1
 	q cat /tmp/hist_s4_file 2>/dev/null
