@@ -342,7 +342,7 @@ my %special = (
 );
 
 # Triggers that pause a histogram of another event, and snapshots, which are taken a little later:
-# no record comes to these.
+# these get no records.
 my %others = (
 	enabling => sub {
 		my ($c) = ordinary_command('pair', keys => ['id'], vars => 0);

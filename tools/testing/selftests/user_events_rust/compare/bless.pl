@@ -8,12 +8,12 @@
 # usage: compare/bless.pl LEFT ACCEPT SEQUENCES [ROW]
 #
 # LEFT is what compare/judge.pl writes to JUDGE_LEFT. An entry that is added is for the
-# row ROW, matches the whole line, and follows the others of its sequence; it may be made
-# more general by hand. Of a generated sequence only carets and frames are added: what is wrong
+# row ROW, matches the whole line, and follows the others of its sequence; it may be
+# generalized by hand. Of a generated sequence only carets and frames are added: what is wrong
 # with the command and where the caret is, and the numbers of frames, for all sequences of
 # its kind. An entry that accepts more or fewer lines than it says has the new number. Without
-# ROW nothing but carets and frames can be added, which have rows of their own. Nothing is
-# changed if there is an error.
+# ROW only carets and frames can be added, which have rows of their own. Nothing is
+# changed on an error.
 
 use strict;
 use warnings;

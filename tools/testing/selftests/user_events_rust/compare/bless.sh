@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Checks compare/judge.pl and compare/bless.pl with outputs made up here: what differs and is
+# Checks compare/judge.pl and compare/bless.pl with artificial outputs: what differs and is
 # not accepted is said, is accepted after bless.pl, and entries that accept nothing are removed.
 # Frames of stacks are compared by name, those of the implementations by their number.
 #
@@ -38,7 +38,7 @@ cat >"$tmp/accept" <<'END'
 # Entries that match no line.
 known alpha - ^gone$
 
-# All of these are gone, too.
+# These match no line, either.
 other beta + ^gone$
 other b* +=2 ^gone too$
 END
@@ -87,8 +87,8 @@ judged 'ok compare: alpha (differs by known, other)
 not ok compare: beta
 not ok compare: generated'
 
-# An entry of one side only accepts what has something of the other side in its place. How
-# many there are in all is said with it.
+# An entry of one side only accepts what has something of the other side in its place. It
+# has the total.
 rm "$tmp/c/"* "$tmp/rust/"*
 touch "$tmp/c/beta" "$tmp/rust/beta"
 printf '%s\n' same 'c 1' >"$tmp/c/part-1"

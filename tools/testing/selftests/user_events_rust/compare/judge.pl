@@ -27,9 +27,9 @@
 #           hitcounts are added up (key-after-nul).
 #
 # COUNT says how many of them each such sequence has, neither fewer nor more; without it that
-# is 1. If SEQUENCE has a *, there has to be one, and =N or =N..M says how many there are in all
-# these sequences together. That is about the generated ones of scripts/compare without
-# options: see JUDGE_PART. An entry that accepts nothing is an error, as is one whose row is not
+# is 1. If SEQUENCE has a *, COUNT is required, and may be =N or =N..M: the number in all these
+# sequences together. That is about the generated ones of scripts/compare without options, see
+# JUDGE_PART. An entry that accepts nothing is an error, as is one whose row is not
 # there. If a row has entries of both - and + with =N for a sequence, each kernel has to print
 # as many of these lines in it: one takes the place of the other.
 #

@@ -7,7 +7,7 @@
 # - numbers of processes, times, offsets of frames of stacks and the like are masked;
 # - frames of the implementations themselves that follow one another are one line, which has
 #   their number, see own_frame();
-# - addresses are numbered in the order in which they come in one dump, so that
+# - addresses are numbered in the order of one dump, so that
 #   what is the same in it has to be the same in the other one (memory that was
 #   freed is used again at once by one kernel and later by the other);
 # - a command in error_log and the caret below it are one line;
@@ -192,7 +192,7 @@ sub with_frames {
 	return @out;
 }
 
-# By its text with the caret, the error of each command in the log that was made canonical last.
+# By its text with the caret, the error of each command in the log that canonical() had last.
 our %error_of;
 
 # Rules are lists of what a side has, "signed" or "merged": a regular expression and a count,

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154,SC2086,SC2046
 # The latency of wakeups, as in the documentation.
 synth 'wakeup_latency u64 lat; pid_t pid; int prio; char comm[16]'
-# In C a key has the bytes behind the name of the task, which are those that were in the buffer
+# In C a key has the bytes after the name of the task, which are those that were in the buffer
 # before: here the same everywhere.
 for ((cpu = 0; cpu < $(nproc); cpu++)); do taskset -c $cpu dd if=/dev/zero of=trace_marker bs=1000 count=2000 status=none; done
 : >trace
