@@ -46,12 +46,10 @@ use crate::{
             Tracer,
             Type,
             Value, //
-        },
-        tracepoint::CallGuard, //
+        }, //
     },
     LocalModule, //
 };
-use core::ptr::null_mut;
 
 struct Word;
 
@@ -367,6 +365,9 @@ mod commands {
     #[cfg(CONFIG_PREEMPTION)]
     #[test]
     fn preemption_is_disabled() -> Result {
+        use crate::trace::tracepoint::CallGuard;
+        use core::ptr::null_mut;
+
         let file = EventFile::get(None, c"sched", c"sched_process_exec")?;
         let command = FIXED.register()?;
 
