@@ -61,6 +61,11 @@ reference_only() {
 	rows_are pair '{ id:          1 } hitcount:          1  x1:          3' && ok pair '!hist:keys=id:vals=$x1' && ok num '!hist:keys=id:x1=total'
 }
 
+# A number of rounds, or a quarter of them on a kernel that checks itself, where each takes long.
+rounds() { # NUMBER
+	if [ "${UE_PATIENCE:-0}" -gt 10000 ]; then echo $(($1 / 4)); else echo "$1"; fi
+}
+
 open_hist() {
 	while :; do
 		if cat events/user_events/goes/hist events/user_events/goes/hist_debug; then : >"$tmp/worked-event"; fi
@@ -70,7 +75,7 @@ open_hist() {
 
 remove_and_make() {
 	local i
-	for i in $(seq 20); do
+	for i in $(seq "$(rounds 20)"); do
 		mkdir instances/goes
 		put instances/goes/$E/num/trigger hist:keys=id | q grep ok || return
 		made 'u:goes u32 id' || return
@@ -423,7 +428,7 @@ two_writers() {
 	a=$!
 	definitions two &
 	b=$!
-	for i in $(seq 100); do q cat error_log synthetic_events; done
+	for i in $(seq "$(rounds 100)"); do q cat error_log synthetic_events; done
 	kill $a $b
 	wait $a $b 2>/dev/null
 	# The last commands may still be running.
