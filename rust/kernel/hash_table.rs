@@ -118,7 +118,7 @@ impl<E> Slots<E> {
     }
 
     /// Returns the number of slots.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 }
@@ -127,7 +127,7 @@ impl<E> Slots<E> {
 ///
 /// # Invariants
 ///
-/// - `slots` has no elements, or a power of two of them that is at least [`MIN_SLOTS`].
+/// - `slots` has no elements, or a power of two of them that is at least `MIN_SLOTS`.
 /// - `len` slots are in use, at most three quarters of all.
 /// - From the home slot of an entry to its own all slots are in use.
 pub struct OpenTable<E> {
@@ -148,7 +148,7 @@ impl<E: Entry> OpenTable<E> {
     }
 
     /// Returns the number of entries.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.len
     }
 

@@ -361,7 +361,7 @@ impl<E: Followed> EnablerSet<E> {
         if inner.is_shared() {
             0
         } else {
-            inner.enablers.len()
+            inner.enablers.count()
         }
     }
 
@@ -430,12 +430,12 @@ impl<E: Followed> EnablerSet<E> {
     /// Returns the keys of all bits.
     fn keys(&self) -> Result<KVVec<u64>> {
         loop {
-            let len = self.inner.lock().enablers.len();
+            let len = self.inner.lock().enablers.count();
             // Bits may be registered until the lock is taken again.
             let mut keys = KVVec::with_capacity(len.saturating_add(len / 4), GFP_KERNEL)?;
             let inner = self.inner.lock();
 
-            if inner.enablers.len() > keys.capacity() {
+            if inner.enablers.count() > keys.capacity() {
                 continue;
             }
             for enabler in inner.enablers.iter() {
@@ -525,7 +525,7 @@ impl<E: Followed> EnablerSet<E> {
             (state, is_last.then(|| inner.enablers.take()))
         };
 
-        let count = enablers.as_ref().map_or(0, OpenTable::len);
+        let count = enablers.as_ref().map_or(0, OpenTable::count);
 
         // The uses of the events are dropped here, without a lock.
         if let Some(enablers) = &enablers {

@@ -149,7 +149,7 @@ impl Index {
             return Ok(Ok(claim.index));
         }
 
-        let index = u16::try_from(self.table.len().saturating_add(self.claims.len()))?;
+        let index = u16::try_from(self.table.count().saturating_add(self.claims.len()))?;
         if !events.has_room(index.into()) {
             return Ok(Err(Lack::Event(index)));
         }
@@ -170,7 +170,7 @@ impl Index {
     /// another thread was faster.
     fn extend(&mut self, memory: Memory, events: &AppendVec<EventUse>) -> Memory {
         match memory {
-            Memory::Slots(slots) if slots.len() > self.table.slots() => {
+            Memory::Slots(slots) if slots.count() > self.table.slots() => {
                 Memory::Slots(self.table.resize(slots))
             }
             Memory::Claims(mut claims) if claims.capacity() > self.claims.capacity() => {
@@ -217,7 +217,7 @@ impl Index {
     fn last_unused(&self) -> Option<usize> {
         let last = self
             .table
-            .len()
+            .count()
             .saturating_add(self.claims.len())
             .checked_sub(1)?;
 

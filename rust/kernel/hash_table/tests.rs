@@ -5,7 +5,7 @@
 use macros::kunit_tests;
 
 #[kunit_tests(rust_hash_table)]
-mod tests {
+mod open_table {
     use crate::{
         hash_table::{
             Key,
@@ -65,7 +65,7 @@ mod tests {
             .all(|(key, value)| get(table, key) == value.as_ref());
 
         all_found
-            && table.len() == count
+            && table.count() == count
             && table.iter().count() == count
             && table.capacity() >= count
     }
@@ -74,7 +74,7 @@ mod tests {
     fn empty_table() -> Result {
         let mut table = Map::<u64, u32>::with_seed(0);
 
-        assert_eq!(table.len(), 0);
+        assert_eq!(table.count(), 0);
         assert_eq!(table.capacity(), 0);
         assert!(table.get(0).is_none());
         assert!(table.remove(0).is_none());
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(table.slots(), 0);
         // The table is full, so the value is returned.
         assert_eq!(put(&mut table, 1, 2), Some(2));
-        assert_eq!(table.len(), 0);
+        assert_eq!(table.count(), 0);
         Ok(())
     }
 
@@ -97,7 +97,7 @@ mod tests {
             assert_eq!(get(&table, key), Some(&!key));
         }
         assert!(!table.contains(2));
-        assert_eq!(table.len(), 5);
+        assert_eq!(table.count(), 5);
         Ok(())
     }
 
@@ -109,7 +109,7 @@ mod tests {
             let key = NonZeroU16::new(number).ok_or(EINVAL)?;
             assert!(insert(&mut table, key, !number)?.is_none());
         }
-        assert_eq!(table.len(), usize::from(u16::MAX));
+        assert_eq!(table.count(), usize::from(u16::MAX));
         for number in 1..=u16::MAX {
             let key = NonZeroU16::new(number).ok_or(EINVAL)?;
             assert_eq!(get(&table, key), Some(&!number));
@@ -124,11 +124,11 @@ mod tests {
         assert_eq!(insert(&mut table, 5, 'a')?, None);
         assert_eq!(insert(&mut table, 5, 'b')?, Some('a'));
         assert_eq!(put(&mut table, 5, 'c'), Some('b'));
-        assert_eq!(table.len(), 1);
+        assert_eq!(table.count(), 1);
         assert_eq!(get(&table, 5), Some(&'c'));
         assert_eq!(take(&mut table, 5), Some('c'));
         assert_eq!(take(&mut table, 5), None);
-        assert_eq!(table.len(), 0);
+        assert_eq!(table.count(), 0);
         Ok(())
     }
 
@@ -151,7 +151,7 @@ mod tests {
                 assert_eq!(put(&mut table, key, key), None);
             }
             assert_eq!(put(&mut table, 1000, 7), Some(7));
-            assert_eq!(table.len(), capacity);
+            assert_eq!(table.count(), capacity);
             for key in 0..capacity as u64 {
                 assert_eq!(get(&table, key), Some(&key));
             }
@@ -184,7 +184,7 @@ mod tests {
             }
         }
         assert!(growths < 14);
-        assert_eq!(table.len(), 5000);
+        assert_eq!(table.count(), 5000);
         Ok(())
     }
 
@@ -232,7 +232,7 @@ mod tests {
                 shrunk += 1;
                 // Neither at once again, nor does it have to grow soon.
                 assert!(table.surplus().is_none());
-                assert!(table.growth(table.len() / 2)?.is_none());
+                assert!(table.growth(table.count() / 2)?.is_none());
             }
             for rest in key + 1..300 {
                 assert_eq!(get(&table, rest), Some(&rest));
@@ -288,7 +288,7 @@ mod tests {
 
         table.resize(Slots::new(8, GFP_KERNEL)?);
         assert_eq!(table.slots(), slots);
-        assert_eq!(table.len(), 100);
+        assert_eq!(table.count(), 100);
         assert!((0..100).all(|key| get(&table, key) == Some(&key)));
         Ok(())
     }

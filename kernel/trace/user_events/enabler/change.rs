@@ -141,7 +141,7 @@ impl<'a, E: Followed> Change<'a, E> {
             Ok(Some(wanted)) => wanted,
             Err(_) => return false,
         };
-        let Some(slots) = self.slots.take_if(|slots| slots.len() >= wanted) else {
+        let Some(slots) = self.slots.take_if(|slots| slots.count() >= wanted) else {
             return false;
         };
 
@@ -185,7 +185,7 @@ impl<E: Followed> EnablerSet<E> {
         let (len, slots) = {
             let inner = self.inner.lock();
 
-            (inner.enablers.len(), inner.enablers.slots())
+            (inner.enablers.count(), inner.enablers.slots())
         };
         let set = Self::new(mm, flags)?;
         let mut enablers = KVVec::with_capacity(len, flags)?;
