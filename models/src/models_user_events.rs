@@ -19,7 +19,8 @@ use crate::user_events::{
     mm::MmState,
     parse::Layout,
     reaper,
-    spend_shared_visits, //
+    spend_shared_visits,
+    unused, //
 };
 use kernel::{
     mm::{
@@ -57,6 +58,8 @@ use std::rc::Rc;
 
 pub(crate) const MODELS: &[Model] = &[
     Model::new("event_uses", Every, event_uses),
+    Model::new("event_users", Every, event_users),
+    Model::new("event_reap", Every, event_reap),
     Model::new("mm_switch", All(4), mm_switch),
     Model::new("mm_switch_absent", All(4), mm_switch_absent),
     Model::new("mm_register", All(4), mm_register),
@@ -113,6 +116,37 @@ fn event_uses() {
         job.join();
     }
     assert!(!event.is_used());
+}
+
+/// Checks that observing an event without users implies observing the drop of their uses.
+fn event_users() {
+    let event = new_event();
+    let its_use = event_use(&event);
+    let other = spawn(1, move || drop(its_use));
+
+    if !event.has_users() {
+        assert!(!event.is_used());
+    }
+    other.join();
+}
+
+/// Checks that an event which is used again while it is on the list of unused ones is removed, or
+/// on the list again, if its last use is dropped as the work item looks at it.
+fn event_reap() {
+    unused::begin();
+
+    let event = new_event();
+
+    drop(event_use(&event));
+
+    let listed = unused::next().expect("it has lost its last use");
+    let its_use = event_use(&event);
+    let other = spawn(1, move || drop(its_use));
+    // Registry::look_at()
+    let is_removed = !UserEvent::leave_list(listed).is_used();
+
+    other.join();
+    assert!(unused::end() || is_removed, "it stays without a use");
 }
 
 pub(crate) fn bit_number(nr: u8) -> EnableBit {

@@ -125,10 +125,46 @@ pub(crate) mod reaper {
     }
 }
 
-mod unused {
+pub(crate) mod unused {
     use super::event::UserEvent;
-    use kernel::sync::Arc;
+    use kernel::{
+        list::ListArc,
+        sync::Arc, //
+    };
+    use std::cell::RefCell;
 
-    /// Ignores the event, as none is removed in a model.
-    pub(super) fn reap_later(_: Arc<UserEvent>) {}
+    thread_local! {
+        /// The list of unused events, of the models that have one.
+        static LIST: RefCell<Option<Vec<ListArc<UserEvent>>>> = const { RefCell::new(None) };
+    }
+
+    /// Lists the event, unless it is listed or the model has no list. None is removed.
+    pub(super) fn reap_later(event: Arc<UserEvent>) {
+        if LIST.with_borrow(|list| list.is_none()) {
+            return;
+        }
+
+        let event = ListArc::try_from_arc_or_drop(event);
+
+        LIST.with_borrow_mut(|list| {
+            if let Some(list) = list {
+                list.extend(event);
+            }
+        });
+    }
+
+    /// Begins a model with an empty list.
+    pub(crate) fn begin() {
+        LIST.set(Some(Vec::new()));
+    }
+
+    /// Takes the next event off the list.
+    pub(crate) fn next() -> Option<ListArc<UserEvent>> {
+        LIST.with_borrow_mut(|list| list.as_mut()?.pop())
+    }
+
+    /// Ends a model. Returns `true` if an event was left on the list.
+    pub(crate) fn end() -> bool {
+        LIST.take().is_some_and(|list| !list.is_empty())
+    }
 }

@@ -37,6 +37,7 @@ use kernel::{
         impl_list_arc_safe,
         impl_list_item,
         AtomicTracker,
+        ListArc,
         ListLinks,
         TryNewListArc, //
     },
@@ -50,6 +51,7 @@ use kernel::{
             Full,
             Relaxed, //
         },
+        barrier::smp_mb,
         Arc,
         ArcBorrow,
         SpinLock, //
@@ -317,6 +319,16 @@ impl UserEvent {
     #[must_use]
     fn release(&self) -> bool {
         self.uses.fetch_sub(1, Full) == 1 && !self.is_persistent()
+    }
+
+    /// Returns an event that was taken off the list of unused ones, before its uses are looked at.
+    pub(crate) fn leave_list(event: ListArc<Self>) -> Arc<Self> {
+        let event = event.into_arc();
+
+        // Pairs with the decrement in `release()`, which precedes the attempt to add the event to
+        // the list: an event that could not be added is seen without uses.
+        smp_mb(Full);
+        event
     }
 
     /// Updates `status` and the enabled words to the attached probes.

@@ -20,13 +20,7 @@ use super::{
 use kernel::{
     list::ListArc,
     prelude::*,
-    sync::{
-        barrier::{
-            smp_mb,
-            Full, //
-        },
-        Arc, //
-    },
+    sync::Arc,
     trace::event_mutex,
     workqueue::WorkItem, //
 };
@@ -77,11 +71,8 @@ impl Registry {
     /// Removes an event that was on the list of unused ones, or lists it as refused. Returns `true`
     /// for the latter.
     pub(super) fn look_at(&self, unused: &Unused, event: ListArc<UserEvent>) -> bool {
-        let event = event.into_arc();
+        let event = UserEvent::leave_list(event);
 
-        // The event has left the list before its uses are looked at. Pairs with the decrement in
-        // `UserEvent::release()`, which precedes the attempt to add it to the list.
-        smp_mb(Full);
         if !self.reap(&event) {
             return false;
         }

@@ -16,7 +16,10 @@
  * or in one of its own counts of lost records. "read events" differs from the number of
  * lines that trace_pipe has returned if a read returns a record twice or drops it. The file
  * user_events_losses has to have the number of records that were written, and about that
- * of the records that all instances account for. Each pair has to be one record of the synthetic event, and one hit of its histogram.
+ * of the records that all instances account for. Each pair has to be one record of the
+ * synthetic event, and one hit of its histogram. A third instance records the first of each
+ * pair, which nothing switches: there user_events_losses has to have exactly the records
+ * that the instance accounts for.
  */
 #define _GNU_SOURCE
 #include <linux/membarrier.h>
@@ -29,6 +32,7 @@
 #define INSTANCE	UE_TRACEFS "/instances/soak"
 #define OTHER		UE_TRACEFS "/instances/soak_other"
 #define PAIRS		UE_TRACEFS "/instances/soak_pairs"
+#define STEADY		UE_TRACEFS "/instances/soak_steady"
 #define SYNTH		PAIRS "/events/synthetic/soak_synth"
 #define EVENT		"soak u32 a"
 #define FROM		"soak_from u32 a; u64 b"
@@ -238,9 +242,51 @@ static int pairs_setup(int fd)
 	    ue_put(PAIRS "/events/user_events/soak_to/trigger",
 		   "hist:keys=a:d=b-$x:onmatch(user_events.soak_from).trace(soak_synth,$d)") ||
 	    ue_put(SYNTH "/trigger", "hist:keys=d") ||
-	    ue_put(SYNTH "/enable", "1"))
+	    ue_put(SYNTH "/enable", "1") || mkdir(STEADY, 0750) ||
+	    ue_put(STEADY "/events/user_events/soak_from/enable", "1"))
 		return -1;
 	return pair_word[0] == 1 && pair_word[1] == 1 ? 0 : -1;
+}
+
+/* What user_events_losses has of an event: records written and refused, and those of instances. */
+struct losses {
+	long written, failed, ftrace;
+};
+
+static bool losses_of(const char *event, struct losses *l)
+{
+	enum { WRITTEN, FAILED, FTRACE, PERF = 7 };
+	const char *name = ue_path("\n%s\t", event);
+	const char *line = strstr(ue_slurp(UE_TRACEFS "/user_events_losses"), name);
+	long column[PERF];
+	char *at;
+
+	if (!line)
+		return false;
+	at = (char *)line + strlen(name) - 1;
+	for (int i = 0; i < PERF; i++)
+		column[i] = strtol(at + 1, &at, 10);
+	*l = (struct losses){ .written = column[WRITTEN], .failed = column[FAILED] };
+	for (int i = FTRACE; i < PERF; i++)
+		l->ftrace += column[i];
+	return true;
+}
+
+/* Checks the first of each pair, whose event is never switched. */
+static int steady_check(long written)
+{
+	struct losses l;
+	int bad = 0;
+
+	bad |= same("records of the first of pairs", records_accounted(STEADY), written);
+	if (!ue_is_rust())
+		return bad;
+	if (!losses_of("soak_from", &l))
+		return bad | same("lines of the first in user_events_losses", 0, 1);
+	bad |= same("written of it there", l.written, written);
+	bad |= same("failed of it there", l.failed, 0);
+	bad |= same("taken and lost of it there", l.ftrace, written);
+	return bad;
 }
 
 static int pairs_check(void)
@@ -258,7 +304,7 @@ static int pairs_check(void)
 	bad |= same("its hits", number_after(hist, "Hits: "), written);
 	bad |= same("its entries", number_after(hist, "Entries: "), 1);
 	bad |= same("its key", number_after(hist, "{ d:"), DIFFERENCE);
-	return bad;
+	return bad | steady_check(written);
 }
 
 static int pairs_remove(int fd)
@@ -269,7 +315,9 @@ static int pairs_remove(int fd)
 	ue_trunc(PAIRS "/events/user_events/soak_from/trigger");
 	ue_trunc(SYNTH "/trigger");
 	ue_put(SYNTH "/enable", "0");
-	bad = same("removing the instance of pairs", ue_poll(rmdir(PAIRS) == 0), true);
+	ue_put(STEADY "/events/user_events/soak_from/enable", "0");
+	bad = same("removing the steady instance", ue_poll(rmdir(STEADY) == 0), true);
+	bad |= same("removing the instance of pairs", ue_poll(rmdir(PAIRS) == 0), true);
 	bad |= same("removing the synthetic event",
 		    ue_poll(ue_put(UE_TRACEFS "/synthetic_events", "!soak_synth") == 0), true);
 	for (int i = 0; i < 2; i++) {
@@ -287,24 +335,16 @@ static int pairs_remove(int fd)
  */
 static int losses_check(long written, long instances)
 {
-	enum { WRITTEN, FAILED, FTRACE, PERF = 7 };
-	const char *line = strstr(ue_slurp(UE_TRACEFS "/user_events_losses"), "\nsoak\t");
 	long switched = storm_count(SWITCHED) + 2 * storm_count(INSTANCES);
-	long column[PERF], ftrace = 0;
-	char *at;
+	struct losses l;
 	int bad;
 
-	if (!line)
+	if (!losses_of("soak", &l))
 		return same("lines of user_events_losses", 0, 1);
-	at = (char *)line + strlen("\nsoak");
-	for (int i = 0; i < PERF; i++)
-		column[i] = strtol(at + 1, &at, 10);
-	for (int i = FTRACE; i < PERF; i++)
-		ftrace += column[i];
-	bad = same("written in user_events_losses", column[WRITTEN], written);
-	bad |= same("failed there", column[FAILED], 0);
-	printf("# taken and lost by instances there: %ld, records that they had: %ld\n", ftrace, instances);
-	bad |= same("difference beyond two for each switch", labs(ftrace - instances) > 2 * switched, false);
+	bad = same("written in user_events_losses", l.written, written);
+	bad |= same("failed there", l.failed, 0);
+	printf("# taken and lost by instances there: %ld, records that they had: %ld\n", l.ftrace, instances);
+	bad |= same("difference beyond two for each switch", labs(l.ftrace - instances) > 2 * switched, false);
 	return bad;
 }
 
