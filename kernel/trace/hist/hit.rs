@@ -58,7 +58,10 @@ use self::{
         Eval,
         HitContext, //
     },
-    own_vars::watched,
+    own_vars::{
+        watched,
+        Origins, //
+    },
     refs::Outcome, //
 };
 use crate::{
@@ -186,13 +189,16 @@ fn plain_reusing(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
     let value = eval.value(&number.value, &[]);
     let comm = |comm: &mut Comm| *comm = hit.first_comm();
 
-    hist.map.hit_live(&[load(key, record)], comm, |_, vars| {
+    let found = hist.map.hit_live(&[load(key, record)], comm, |_, vars| {
         if let Some(vars) = vars {
             vars.put(number.place as usize, value);
             vars.mark(program.kept_vars);
         }
-        wake_pollers();
     });
+
+    if found.is_some() {
+        wake_pollers();
+    }
 }
 
 /// Counts a hit in an element, with its values, of which none is an extreme.
@@ -401,7 +407,7 @@ pub(crate) fn record<'m, const BLOBS: bool, const OPEN: bool, M: HitContext>(
     }
     own_vars::compute(program, &eval, scratch.slots);
     if BLOBS {
-        own_vars::compute_blobs(program, &eval, element, &mut scratch.blobs.lend());
+        own_vars::compute_blobs(program, &eval, Some(element), &mut scratch.blobs.lend());
     }
     let run = own_vars::store(program, &eval, element, scratch).unwrap_or_else(|| {
         hist.map.count_drop();
@@ -428,13 +434,26 @@ pub(crate) fn record_reusing<'m, const BLOBS: bool, M: HitContext>(
     let Scratch {
         key, slots, blobs, ..
     } = &mut *scratch;
+    let mut stored = Comm::default();
+
+    // The element is locked when it is known, so this is done before.
+    if BLOBS {
+        own_vars::compute_blobs(program, &eval, None, blobs);
+        stored = own_vars::stored_comm(program, &eval);
+    }
+
     let comm = |comm: &mut Comm| *comm = context.first_comm();
     let element = hist.map.hit_live(key, comm, |element, vars| {
         if BLOBS {
-            own_vars::compute_blobs(program, &eval, element, blobs);
+            own_vars::compute_first_comms(program, element, blobs);
         }
         if let Some(vars) = vars {
-            own_vars::store_reusing::<BLOBS, _>(program, &eval, element, vars, (slots, blobs));
+            own_vars::store_numbers(program, vars, slots);
+            if BLOBS {
+                let from = Origins::new(eval.record(), &stored, blobs);
+
+                own_vars::store_blobs(program, &element, vars, &from);
+            }
         }
     })?;
 
