@@ -72,7 +72,8 @@ use crate::{
     limits::STACK_DEPTH,
     map::{
         Comm,
-        Element, //
+        Element,
+        Polls, //
     },
     program::{
         bit,
@@ -281,7 +282,8 @@ fn large(hist: &Histogram, hit: &Hit<'_>) {
 /// Saves the stack that led to the event, if the histogram needs it.
 #[inline(always)]
 pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, buffer: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(buffer, STACK_DEPTH) else {
+    let mut polls = Polls::new();
+    let Some(mut scratch) = Scratch::new(buffer, STACK_DEPTH, &mut polls) else {
         return;
     };
     let (count, words) = match hist.program.stack {
@@ -309,7 +311,8 @@ pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, buffer: &
 /// Handles a hit with a buffer of the scratch pool.
 #[inline(never)]
 fn handle(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(buffer, hist.map.layout().key_words) else {
+    let (words, mut polls) = (hist.map.layout().key_words, Polls::new());
+    let Some(mut scratch) = Scratch::new(buffer, words, &mut polls) else {
         return;
     };
 
@@ -325,7 +328,8 @@ fn handle(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
 /// something.
 #[inline(never)]
 fn handle_open(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(buffer, hist.map.layout().key_words) else {
+    let (words, mut polls) = (hist.map.layout().key_words, Polls::new());
+    let Some(mut scratch) = Scratch::new(buffer, words, &mut polls) else {
         return;
     };
 
@@ -337,7 +341,8 @@ fn handle_open(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
 /// Handles a hit as [`handle`] does, in a histogram that reuses elements.
 #[inline(never)]
 fn handle_reusing(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(buffer, hist.map.layout().key_words) else {
+    let (words, mut polls) = (hist.map.layout().key_words, Polls::new());
+    let Some(mut scratch) = Scratch::new(buffer, words, &mut polls) else {
         return;
     };
 

@@ -279,7 +279,7 @@ fn store_all<M: HitContext>(
     }
 
     let from = Origins::new(eval.record(), &comm, &scratch.blobs);
-    let vars = &mut element.write()?;
+    let vars = &mut element.write(scratch.polls)?;
     let mut run = program.always;
 
     store_vars(program, &element, vars, (scratch.slots, &from));
