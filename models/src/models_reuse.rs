@@ -8,6 +8,7 @@ use crate::{
         Element,
         Layout,
         Map,
+        Polls,
         VarSet, //
     },
     models_map::plain,
@@ -100,12 +101,17 @@ fn take(map: &Map, key: &[u64]) -> bool {
     let Some(element) = map.lookup_live(key) else {
         return false;
     };
-    let taken = element.consume(once(), |vars| {
-        if !element.is_of(key) {
-            return None;
-        }
-        vars.var(0)
-    });
+    let taken = element.consume(
+        &mut Polls::new(),
+        once(),
+        || false,
+        |vars| {
+            if !element.is_of(key) {
+                return None;
+            }
+            vars.var(0)
+        },
+    );
 
     if let Ok(Some(taken)) = taken {
         assert_eq!(taken, value(key));

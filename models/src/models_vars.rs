@@ -9,6 +9,7 @@ use crate::{
         Element,
         Layout,
         Map,
+        Polls,
         VarSet, //
     },
     models_map::{
@@ -39,6 +40,8 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("vars_copy", All(2), copy),
     Model::new("vars_take", All(2), take),
     Model::new("vars_restore", All(2), restore),
+    Model::new("vars_one", All(3), one),
+    Model::with_cases("vars_one_interrupt", All(1), 24, one_interrupt),
     Model::with_cases("vars_interrupt", All(1), 24, interrupt),
     Model::new("vars_storm", Random(40_000), storm),
 ];
@@ -63,7 +66,7 @@ fn element(map: &Map) -> Element<'_> {
 
 /// Sets both variables. Returns `true` if the lock was taken.
 fn set(map: &Map, n: u64) -> bool {
-    let Some(mut writer) = element(map).write() else {
+    let Some(mut writer) = element(map).write(&mut Polls::new()) else {
         return false;
     };
 
@@ -96,7 +99,9 @@ fn write() {
     let map = with_vars();
     let add = |map: &Map| {
         let element = element(map);
-        let mut writer = element.write().expect("the other one comes to its end");
+        let mut writer = element
+            .write(&mut Polls::new())
+            .expect("the other one comes to its end");
         let n = writer.var(0);
 
         assert_eq!(writer.var(1), !n);
@@ -165,7 +170,12 @@ fn both() -> VarSet {
 
 fn take_both(map: &Map) -> Option<u64> {
     let (a, b) = element(map)
-        .consume(both(), |vars| Some((vars.var(0)?, vars.var(1)?)))
+        .consume(
+            &mut Polls::new(),
+            both(),
+            || false,
+            |vars| Some((vars.var(0)?, vars.var(1)?)),
+        )
         .expect("the other one comes to its end")?;
 
     assert_eq!(!a, b);
@@ -199,11 +209,16 @@ fn restore() {
         assert!(set(&its_map, 2));
         take_both(&its_map)
     });
-    let taken = element(&map).consume(both(), |vars| Some((vars.var(0)?, vars.version())));
+    let taken = element(&map).consume(
+        &mut Polls::new(),
+        both(),
+        || false,
+        |vars| Some((vars.var(0)?, vars.version())),
+    );
 
     if let Ok(Some((n, version))) = taken {
         assert!(n == 1 || n == 2);
-        element(&map).restore(both(), version);
+        element(&map).restore(&mut Polls::new(), both(), version);
     }
     let theirs = writer.join();
     let rest = get(&map);
@@ -213,6 +228,55 @@ fn restore() {
         matches!((theirs, rest), (Some(2), None) | (None, Some(2))),
         "{theirs:?} {rest:?}"
     );
+}
+
+/// Reads the first variable alone. Never waits.
+fn one_number(map: &Map) -> Result<Option<u64>, Busy> {
+    element(map).consume(&mut Polls::new(), VarSet::NONE, || true, |vars| vars.var(0))
+}
+
+/// Checks that a reader of one variable gets the values in the order in which they are set, and
+/// none after the last one was taken.
+fn one() {
+    let map = with_vars();
+    let its_map = map.clone();
+    let other = spawn(1, move || {
+        overwrite_with(&its_map, 2);
+        assert_eq!(take_both(&its_map), Some(2));
+    });
+    // The order of 1, 2, none.
+    let place = |read: Result<Option<u64>, Busy>| match read {
+        Ok(Some(n)) => n,
+        Ok(None) => 3,
+        Err(Busy) => panic!("it has waited"),
+    };
+    let first = place(one_number(&map));
+    let second = place(one_number(&map));
+
+    assert!((1..=second).contains(&first), "{first} {second}");
+    other.join();
+    assert!(matches!(one_number(&map), Ok(None)));
+}
+
+/// Checks that a reader of one variable that interrupts a write, anywhere, gets a value.
+fn one_interrupt(after: usize) {
+    let map = with_vars();
+    let its_map = map.clone();
+
+    model::interrupt(after, move || {
+        assert!(matches!(one_number(&its_map), Ok(Some(1 | 2))));
+    });
+    let its_map = map.clone();
+    let other = spawn(1, move || {
+        assert!(matches!(one_number(&its_map), Ok(Some(1 | 2))));
+    });
+
+    assert!(set(&map, 2));
+    assert!(matches!(one_number(&map), Ok(Some(2))));
+    other.join();
+    while model::interrupt_is_due() {
+        assert!(matches!(one_number(&map), Ok(Some(2))));
+    }
 }
 
 /// Checks a write that is interrupted, anywhere, by a read and a write, while another CPU reads.
@@ -262,10 +326,12 @@ fn storm() {
                     match random(3) {
                         0 => drop(set(&map, n)),
                         1 => drop(get(&map)),
-                        _ => drop(
-                            element(&map)
-                                .consume(both(), |vars| Some((vars.var(0)?, vars.var(1)?))),
-                        ),
+                        _ => drop(element(&map).consume(
+                            &mut Polls::new(),
+                            both(),
+                            || false,
+                            |vars| Some((vars.var(0)?, vars.var(1)?)),
+                        )),
                     }
                 }
                 while model::interrupt_is_due() {

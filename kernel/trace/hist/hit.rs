@@ -58,7 +58,10 @@ use self::{
         Eval,
         HitContext, //
     },
-    own_vars::watched,
+    own_vars::{
+        watched,
+        Origins, //
+    },
     refs::Outcome, //
 };
 use crate::{
@@ -69,7 +72,8 @@ use crate::{
     limits::STACK_DEPTH,
     map::{
         Comm,
-        Element, //
+        Element,
+        Polls, //
     },
     program::{
         bit,
@@ -186,13 +190,16 @@ fn plain_reusing(hist: &Histogram, key: Leaf, hit: &Hit<'_>) {
     let value = eval.value(&number.value, &[]);
     let comm = |comm: &mut Comm| *comm = hit.first_comm();
 
-    hist.map.hit_live(&[load(key, record)], comm, |_, vars| {
+    let found = hist.map.hit_live(&[load(key, record)], comm, |_, vars| {
         if let Some(vars) = vars {
             vars.put(number.place as usize, value);
             vars.mark(program.kept_vars);
         }
-        wake_pollers();
     });
+
+    if found.is_some() {
+        wake_pollers();
+    }
 }
 
 /// Counts a hit in an element, with its values, of which none is an extreme.
@@ -275,7 +282,8 @@ fn large(hist: &Histogram, hit: &Hit<'_>) {
 /// Saves the stack that led to the event, if the histogram needs it.
 #[inline(always)]
 pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, buffer: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(buffer, STACK_DEPTH) else {
+    let mut polls = Polls::new();
+    let Some(mut scratch) = Scratch::new(buffer, STACK_DEPTH, &mut polls) else {
         return;
     };
     let (count, words) = match hist.program.stack {
@@ -303,7 +311,8 @@ pub(crate) fn save_stack<M: HitContext>(hist: &Histogram, context: &M, buffer: &
 /// Handles a hit with a buffer of the scratch pool.
 #[inline(never)]
 fn handle(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(buffer, hist.map.layout().key_words) else {
+    let (words, mut polls) = (hist.map.layout().key_words, Polls::new());
+    let Some(mut scratch) = Scratch::new(buffer, words, &mut polls) else {
         return;
     };
 
@@ -319,7 +328,8 @@ fn handle(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
 /// something.
 #[inline(never)]
 fn handle_open(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(buffer, hist.map.layout().key_words) else {
+    let (words, mut polls) = (hist.map.layout().key_words, Polls::new());
+    let Some(mut scratch) = Scratch::new(buffer, words, &mut polls) else {
         return;
     };
 
@@ -331,7 +341,8 @@ fn handle_open(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
 /// Handles a hit as [`handle`] does, in a histogram that reuses elements.
 #[inline(never)]
 fn handle_reusing(hist: &Histogram, hit: &Hit<'_>, buffer: &mut [u64]) {
-    let Some(mut scratch) = Scratch::new(buffer, hist.map.layout().key_words) else {
+    let (words, mut polls) = (hist.map.layout().key_words, Polls::new());
+    let Some(mut scratch) = Scratch::new(buffer, words, &mut polls) else {
         return;
     };
 
@@ -401,7 +412,7 @@ pub(crate) fn record<'m, const BLOBS: bool, const OPEN: bool, M: HitContext>(
     }
     own_vars::compute(program, &eval, scratch.slots);
     if BLOBS {
-        own_vars::compute_blobs(program, &eval, element, &mut scratch.blobs.lend());
+        own_vars::compute_blobs(program, &eval, Some(element), &mut scratch.blobs.lend());
     }
     let run = own_vars::store(program, &eval, element, scratch).unwrap_or_else(|| {
         hist.map.count_drop();
@@ -428,13 +439,26 @@ pub(crate) fn record_reusing<'m, const BLOBS: bool, M: HitContext>(
     let Scratch {
         key, slots, blobs, ..
     } = &mut *scratch;
+    let mut stored = Comm::default();
+
+    // The element is locked when it is known, so this is done before.
+    if BLOBS {
+        own_vars::compute_blobs(program, &eval, None, blobs);
+        stored = own_vars::stored_comm(program, &eval);
+    }
+
     let comm = |comm: &mut Comm| *comm = context.first_comm();
     let element = hist.map.hit_live(key, comm, |element, vars| {
         if BLOBS {
-            own_vars::compute_blobs(program, &eval, element, blobs);
+            own_vars::compute_first_comms(program, element, blobs);
         }
         if let Some(vars) = vars {
-            own_vars::store_reusing::<BLOBS, _>(program, &eval, element, vars, (slots, blobs));
+            own_vars::store_numbers(program, vars, slots);
+            if BLOBS {
+                let from = Origins::new(eval.record(), &stored, blobs);
+
+                own_vars::store_blobs(program, &element, vars, &from);
+            }
         }
     })?;
 

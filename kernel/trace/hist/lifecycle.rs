@@ -204,7 +204,7 @@ fn end_effects<'a>(effects: impl Iterator<Item = &'a Effect> + Clone, held: Held
     }
 }
 
-/// Empties the map of a histogram. Hits that happen concurrently are not counted. Sleeps.
+/// Empties the map of a histogram. Hits during that time count as drops. Sleeps.
 pub(crate) fn clear(hist: &Histogram) {
     hist.map.clear(synchronize);
 }

@@ -89,6 +89,7 @@ pub(crate) use self::{
     sums::Fold,
     vars::{
         Busy,
+        Polls,
         Reader,
         Writer, //
     },

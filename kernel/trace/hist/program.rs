@@ -205,6 +205,8 @@ pub(crate) struct Program {
     pub(crate) stores: bool,
     /// None of these variables is a blob, and no action watches a variable.
     pub(crate) stores_numbers_only: bool,
+    /// The name of the current task is stored, and not in the scratch memory.
+    pub(crate) stores_comm: bool,
     /// The actions that always run.
     pub(crate) always: u32,
     /// The actions that do more than to store something in the element.

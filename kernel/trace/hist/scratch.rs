@@ -21,6 +21,7 @@ use crate::{
         SMALL_WORDS,
         STRING_WORDS, //
     },
+    map::Polls,
     program::snapshot_condition::REQUEST_WORDS, //
 };
 use kernel::{
@@ -35,7 +36,7 @@ use kernel::{
     },
 };
 
-/// Words of a buffer, see [`Scratch`].
+/// Words of a buffer, see [`Scratch`]: what the largest histogram can need, as all share the pool.
 const WORDS: usize =
     KEY_WORDS_MAX + REQUEST_WORDS + SLOTS_MAX + PARAMS_MAX + BLOBS_MAX * STRING_WORDS;
 
@@ -111,12 +112,18 @@ pub(crate) struct Scratch<'a> {
     /// Room for the parameters of a synthetic event.
     pub(crate) params: &'a mut [u64],
     pub(crate) blobs: Blobs<'a>,
+    /// The polls of the locks of elements that are left to the hit.
+    pub(crate) polls: &'a mut Polls,
 }
 
 impl<'a> Scratch<'a> {
     /// Splits a buffer into its parts. The key has `key_words` words.
     #[inline]
-    pub(crate) fn new(buffer: &'a mut [u64], key_words: usize) -> Option<Self> {
+    pub(crate) fn new(
+        buffer: &'a mut [u64],
+        key_words: usize,
+        polls: &'a mut Polls,
+    ) -> Option<Self> {
         // The rest is known when this is compiled.
         let buffer = buffer.first_chunk_mut::<WORDS>()?;
         let (key, buffer) = buffer.split_at_mut_checked(KEY_WORDS_MAX)?;
@@ -130,6 +137,7 @@ impl<'a> Scratch<'a> {
             slots,
             params,
             blobs: Blobs(blobs),
+            polls,
         })
     }
 
@@ -144,23 +152,31 @@ impl<'a> Scratch<'a> {
             slots: self.slots,
             params: self.params,
             blobs: self.blobs.lend(),
+            polls: self.polls,
         }
     }
 }
 
-/// Scratch memory of a small histogram: the key, then the slots.
-pub(crate) struct Small([u64; SMALL_WORDS]);
+/// Scratch memory of a small histogram.
+pub(crate) struct Small {
+    /// The key, then the slots.
+    words: [u64; SMALL_WORDS],
+    polls: Polls,
+}
 
 impl Small {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self([0; SMALL_WORDS])
+        Self {
+            words: [0; SMALL_WORDS],
+            polls: Polls::new(),
+        }
     }
 
     /// Splits the memory into its parts. The key has `key_words` words.
     #[inline(always)]
     pub(crate) fn scratch(&mut self, key_words: usize) -> Option<Scratch<'_>> {
-        let (key, slots) = self.0.split_at_mut_checked(key_words)?;
+        let (key, slots) = self.words.split_at_mut_checked(key_words)?;
 
         Some(Scratch {
             key,
@@ -168,6 +184,7 @@ impl Small {
             slots,
             params: &mut [],
             blobs: Blobs(&mut []),
+            polls: &mut self.polls,
         })
     }
 }

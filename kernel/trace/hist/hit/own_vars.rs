@@ -2,9 +2,9 @@
 
 //! The variables of a hit: they are computed first, then stored in the element, all at once.
 //!
-//! Blobs that only the element keeps are copied to it from where they are. If a handler watches a
-//! variable, a hit has to compare, so it waits for other writers for a few microseconds. Otherwise
-//! it overwrites all variables, and never waits.
+//! Blobs that only the element keeps are copied to it from the record, and the name of the task
+//! from a copy. If a handler watches a variable, a hit has to compare, so it waits for other
+//! writers for a few microseconds. Otherwise it overwrites all variables, and never waits.
 //!
 //! Actions and aliases that use them while the hit is handled get the computed values, not those in
 //! the element, which may be from another CPU by then.
@@ -35,6 +35,7 @@ use crate::{
         VARS_MAX, //
     },
     map::{
+        Comm,
         Element,
         Writer, //
     },
@@ -71,17 +72,62 @@ pub(crate) fn compute<M: HitContext>(program: &Program, eval: &Eval<'_, M>, slot
     }
 }
 
-/// Computes the variables that are blobs, if they are used.
+/// Computes the variables that are blobs, if they are used. Those that are in the element are left
+/// to [`compute_first_comms`] if it is not known yet.
 #[inline(always)]
 pub(crate) fn compute_blobs<M: HitContext>(
     program: &Program,
     eval: &Eval<'_, M>,
-    element: Element<'_>,
+    element: Option<Element<'_>>,
     blobs: &mut Blobs<'_>,
 ) {
     for var in &program.blobs {
         if let Some(to) = var.scratch.and_then(|n| blobs.get_mut(n)) {
-            fill(var.blob, eval, &element, to);
+            fill(var.blob, eval, element.as_ref(), to);
+        }
+    }
+}
+
+/// Computes the variables that are the name of the task that had the first hit, if they are used.
+#[inline(always)]
+pub(crate) fn compute_first_comms(program: &Program, element: Element<'_>, blobs: &mut Blobs<'_>) {
+    if !program.layout.comm {
+        return;
+    }
+    for var in &program.blobs {
+        if var.blob == BlobOrigin::FirstComm {
+            if let Some(to) = var.scratch.and_then(|n| blobs.get_mut(n)) {
+                set_comm(to, &element.comm());
+            }
+        }
+    }
+}
+
+/// Returns the name of the current task, if it is stored without having been computed.
+#[inline(always)]
+pub(crate) fn stored_comm<M: HitContext>(program: &Program, eval: &Eval<'_, M>) -> Comm {
+    if program.stores_comm {
+        eval.context().comm()
+    } else {
+        Comm::default()
+    }
+}
+
+/// Where the blobs of a hit are that are stored in the element.
+pub(crate) struct Origins<'a> {
+    record: &'a [u8],
+    /// The name of the current task.
+    comm: &'a Comm,
+    blobs: &'a Blobs<'a>,
+}
+
+impl<'a> Origins<'a> {
+    #[inline(always)]
+    pub(crate) fn new(record: &'a [u8], comm: &'a Comm, blobs: &'a Blobs<'_>) -> Self {
+        Self {
+            record,
+            comm,
+            blobs,
         }
     }
 }
@@ -90,7 +136,7 @@ pub(crate) fn compute_blobs<M: HitContext>(
 fn fill<M: HitContext>(
     blob: BlobOrigin,
     eval: &Eval<'_, M>,
-    element: &Element<'_>,
+    element: Option<&Element<'_>>,
     to: &mut [u64; STRING_WORDS],
 ) {
     match blob {
@@ -100,7 +146,11 @@ fn fill<M: HitContext>(
                 *count = copy_stack(words, dynamic_field(eval.record(), offset)) as u64;
             }
         }
-        BlobOrigin::FirstComm => set_comm(to, &element.comm()),
+        BlobOrigin::FirstComm => {
+            if let Some(element) = element {
+                set_comm(to, &element.comm());
+            }
+        }
         _ => string_blob(blob, eval, to),
     }
 }
@@ -125,8 +175,9 @@ pub(crate) fn store<M: HitContext>(
     Some(program.always)
 }
 
+/// Stores the variables that are numbers.
 #[inline(always)]
-fn store_numbers(program: &Program, vars: &mut Writer<'_>, slots: &[u64]) {
+pub(crate) fn store_numbers(program: &Program, vars: &mut Writer<'_>, slots: &[u64]) {
     for number in &program.kept_numbers {
         debug_assert!((number.slot as usize) < slots.len());
         if let Some(value) = slots.get(number.slot as usize) {
@@ -193,21 +244,6 @@ fn store_several<M: HitContext>(program: &Program, eval: &Eval<'_, M>, element: 
     }
 }
 
-/// Stores variables that have been computed, in an element that can be reused.
-#[inline(always)]
-pub(crate) fn store_reusing<const BLOBS: bool, M: HitContext>(
-    program: &Program,
-    eval: &Eval<'_, M>,
-    element: Element<'_>,
-    vars: &mut Writer<'_>,
-    (slots, blobs): (&[u64], &Blobs<'_>),
-) {
-    store_numbers(program, vars, slots);
-    if BLOBS {
-        store_blobs(program, eval, &element, vars, blobs);
-    }
-}
-
 /// Stores the variables as [`store`] does, for histograms with blobs or watches.
 #[inline(never)]
 fn store_all<M: HitContext>(
@@ -216,9 +252,13 @@ fn store_all<M: HitContext>(
     element: Element<'_>,
     scratch: &mut Scratch<'_>,
 ) -> Option<u32> {
+    let comm = stored_comm(program, eval);
+
     if program.watches.is_empty() {
+        let from = Origins::new(eval.record(), &comm, &scratch.blobs);
+
         if let Some(vars) = &mut element.overwrite() {
-            store_vars(program, eval, &element, vars, scratch);
+            store_vars(program, &element, vars, (scratch.slots, &from));
         }
         return Some(program.always);
     }
@@ -238,45 +278,45 @@ fn store_all<M: HitContext>(
         *to = watched(watch, scratch);
     }
 
-    let vars = &mut element.write()?;
+    let from = Origins::new(eval.record(), &comm, &scratch.blobs);
+    let vars = &mut element.write(scratch.polls)?;
     let mut run = program.always;
 
-    store_vars(program, eval, &element, vars, scratch);
+    store_vars(program, &element, vars, (scratch.slots, &from));
     for (new, watch) in values.iter().zip(&program.watches) {
         if !check(watch, *new, vars) {
             continue;
         }
         run |= bit(watch.action as usize);
         if watch.save {
-            save(program, eval, &element, vars, (&saved, &scratch.blobs));
+            save(program, &element, vars, (&saved, &from));
         }
     }
     Some(run)
 }
 
-fn store_vars<M: HitContext>(
+fn store_vars(
     program: &Program,
-    eval: &Eval<'_, M>,
     element: &Element<'_>,
     vars: &mut Writer<'_>,
-    scratch: &Scratch<'_>,
+    (slots, from): (&[u64], &Origins<'_>),
 ) {
-    store_numbers(program, vars, scratch.slots);
-    store_blobs(program, eval, element, vars, &scratch.blobs);
+    store_numbers(program, vars, slots);
+    store_blobs(program, element, vars, from);
 }
 
-fn store_blobs<M: HitContext>(
+/// Stores the variables that are blobs.
+pub(crate) fn store_blobs(
     program: &Program,
-    eval: &Eval<'_, M>,
     element: &Element<'_>,
     vars: &mut Writer<'_>,
-    blobs: &Blobs<'_>,
+    from: &Origins<'_>,
 ) {
     for var in &program.blobs {
         if let Some(kept) = var.kept {
             let blob = var.scratch.map_or(var.blob, BlobOrigin::Scratch);
 
-            store_blob(blob, kept, eval, element, vars, blobs);
+            store_blob(blob, kept, element, vars, from);
         }
     }
 }
@@ -313,31 +353,33 @@ pub(crate) fn watched(watch: &Watch, scratch: &Scratch<'_>) -> u64 {
 }
 
 /// Stores the values that `save()` keeps: numbers that have been computed, and blobs.
-fn save<M: HitContext>(
+fn save(
     program: &Program,
-    eval: &Eval<'_, M>,
     element: &Element<'_>,
     vars: &mut Writer<'_>,
-    (numbers, blobs): (&[u64; VARS_MAX], &Blobs<'_>),
+    (numbers, from): (&[u64; VARS_MAX], &Origins<'_>),
 ) {
     for (number, save) in numbers.iter().zip(&program.saves) {
         match *save {
             Save::Number { place, .. } => vars.set_var(place as usize, *number),
-            Save::Blob { blob, kept } => store_blob(blob, kept, eval, element, vars, blobs),
+            Save::Blob { blob, kept } => store_blob(blob, kept, element, vars, from),
         }
     }
 }
 
 /// Copies a blob to the element, from the scratch memory or from its origin.
-fn store_blob<M: HitContext>(
+fn store_blob(
     blob: BlobOrigin,
     kept: KeptBlob,
-    eval: &Eval<'_, M>,
     element: &Element<'_>,
     vars: &mut Writer<'_>,
-    blobs: &Blobs<'_>,
+    from: &Origins<'_>,
 ) {
-    let record = eval.record();
+    let Origins {
+        record,
+        comm,
+        blobs,
+    } = *from;
 
     match (kept.at, blob) {
         (BlobSlot::Comm, _) => (),
@@ -350,7 +392,7 @@ fn store_blob<M: HitContext>(
                         vars.set_string(n, words.as_bytes());
                     }
                 }
-                BlobOrigin::Comm => vars.set_string(n, &eval.context().comm()),
+                BlobOrigin::Comm => vars.set_string(n, comm),
                 BlobOrigin::FirstComm => vars.set_string(n, &element.comm()),
                 _ => vars.set_string(n, field(blob, record)),
             }

@@ -83,10 +83,18 @@ pub(crate) fn resolve(program: &Program, scratch: &mut Scratch<'_>) -> Outcome {
     let Some(element) = element else {
         return Outcome::Unresolved;
     };
+    let (slots, polls) = (&mut *scratch.slots, &mut *scratch.polls);
+    let one = || is_one_number(source);
 
-    Outcome::of(element.consume(source.once, |vars| {
-        read_numbers(source, vars, scratch.slots)
+    Outcome::of(element.consume(polls, source.once, one, |vars| {
+        read_numbers(source, vars, slots)
     }))
+}
+
+/// Returns `true` if one number of a source is referred to.
+#[inline]
+fn is_one_number(source: &ReferredHist) -> bool {
+    matches!(source.reads.as_slice(), [read] if read.blob.is_none())
 }
 
 /// Reads the referred variables of a source, all of which are numbers.
@@ -107,10 +115,11 @@ fn read_numbers(source: &ReferredHist, vars: &Reader<'_>, slots: &mut [u64]) -> 
 #[inline(always)]
 fn resolve_reusing(source: &ReferredHist, scratch: &mut Scratch<'_>) -> Outcome {
     let (key, slots) = (&*scratch.key, &mut *scratch.slots);
+    let one = || is_one_number(source);
     let Some(element) = source.hist.map.lookup_live(key) else {
         return Outcome::Unresolved;
     };
-    let taken = element.consume(source.once, |vars| {
+    let taken = element.consume(scratch.polls, source.once, one, |vars| {
         // It may have become the element of another key.
         if !element.is_of(key) {
             return None;
@@ -199,13 +208,15 @@ fn read_source(
         other,
         slots,
         blobs,
+        polls,
         ..
     } = &mut *scratch;
+    let one = || is_one_number(source);
     let Some((element, key)) = find(program, source, key, other) else {
         return Ok(None);
     };
     let reuses = source.hist.map.reuses();
-    let read = element.consume(once, |vars| {
+    let read = element.consume(polls, once, one, |vars| {
         // It may have become the element of another key.
         if reuses && !element.is_of(key) {
             return None;
@@ -298,10 +309,11 @@ pub(crate) fn restore_vars(program: &Program, scratch: &mut Scratch<'_>, stamps:
         }
         // An element that was used again has another version, whatever its key is, but the key may
         // have another element.
+        let polls = &mut *scratch.polls;
         let restored = find(program, source, scratch.key, scratch.other)
             .map(|(element, _)| element)
             .filter(|element| element.address() == stamp.element)
-            .is_some_and(|element| element.restore(source.once, stamp.version));
+            .is_some_and(|element| element.restore(polls, source.once, stamp.version));
 
         if !restored {
             kept &= source.hist.map.count_lost();

@@ -6,10 +6,12 @@
 //! are set, and a version. A writer holds the lock; a reader copies, and retries if the word has
 //! changed, so no reader sees half of an update.
 //!
-//! All of this runs in any context. Waiting ends after a few microseconds, and nothing waits if
-//! this very CPU is the writer: that is interrupted code, which cannot continue before the waiter
-//! has failed. A writer of all variables never waits: if another one has the lock, the state
-//! afterwards is the same as if its own values had been stored just before.
+//! All of this runs in any context. Waiting ends after a few microseconds, for all elements of a
+//! hit together ([`Polls`]), and nothing waits if this very CPU is the writer: that is interrupted
+//! code, which cannot continue before the waiter has failed. A writer of all variables never
+//! waits: if another one has the lock, the state afterwards is the same as if its own values had
+//! been stored just before. Nor does a reader of one number that unsets nothing: the word of a
+//! variable that is set always has the value of one hit.
 
 use core::mem;
 use kernel::{
@@ -46,8 +48,26 @@ use super::{
 };
 use crate::limits::STRING_WORDS;
 
-/// Number of polls of the lock before the caller fails, all attempts together.
+/// Number of polls of a hit before it fails, all elements and attempts together.
 const LOCK_SPIN_LIMIT: u32 = 64;
+
+/// The polls that are left to a hit. One is used up whenever a lock is found held, and whenever an
+/// attempt is in vain since another CPU was faster. A lock that is free takes none.
+pub(crate) struct Polls(u32);
+
+impl Polls {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self(LOCK_SPIN_LIMIT)
+    }
+
+    /// Uses up one, or returns `None` if none is left.
+    #[inline(always)]
+    fn use_up(&mut self) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(())
+    }
+}
 
 /// An element was written to, or used for another key.
 pub(super) struct Changed;
@@ -62,16 +82,16 @@ impl<'m> Element<'m> {
     /// `None` if another CPU holds the lock for too long, or if this CPU does, and for elements
     /// without variables.
     #[inline(always)]
-    pub(crate) fn write(&self) -> Option<Writer<'m>> {
+    pub(crate) fn write(&self, polls: &mut Polls) -> Option<Writer<'m>> {
         let (lock, vars) = self.locked()?;
-        let mut polls = LOCK_SPIN_LIMIT;
 
         loop {
-            let word = unlocked(lock, &mut polls)?;
+            let word = unlocked(lock, polls, || false)?;
 
             if let Ok(writer) = self.try_write(lock, vars, word) {
                 return Some(writer);
             }
+            polls.use_up()?;
         }
     }
 
@@ -136,6 +156,7 @@ impl<'m> Element<'m> {
             return Ok(None);
         };
 
+        // These are no polls: each attempt that fails is a reader that has taken variables.
         for _ in 0..LOCK_SPIN_LIMIT {
             if word.version() != seen.version() {
                 return Err(Changed);
@@ -277,10 +298,19 @@ impl<'m> Element<'m> {
     /// elements, and for those without variables.
     #[inline]
     pub(crate) fn read<R>(&self, f: impl FnMut(&Reader<'m>) -> R) -> Option<R> {
-        self.read_then(f, |lock, word, _| lock.load(Relaxed) == word.0)
+        self.read_then(
+            &mut Polls::new(),
+            || false,
+            f,
+            |lock, word, _| lock.load(Relaxed) == word.0,
+        )
     }
 
     /// Reads variables and, if `f` returns a value, unsets those of `once`, all in one step.
+    ///
+    /// If `f` reads `one` number at most and nothing is to be unset, this does not wait for a
+    /// writer: the variable is set if it was before the write, and its word has the value of
+    /// before, or that of the hit that is writing.
     ///
     /// # Errors
     ///
@@ -288,10 +318,14 @@ impl<'m> Element<'m> {
     #[inline(always)]
     pub(crate) fn consume<R>(
         &self,
+        polls: &mut Polls,
         once: VarSet,
+        one: impl Fn() -> bool,
         f: impl FnMut(&Reader<'m>) -> Option<R>,
     ) -> Result<Option<R>, Busy> {
-        self.read_then(f, |lock, word, result| {
+        let one = || once.is_empty() && one();
+
+        self.read_then(polls, one, f, |lock, word, result| {
             let taken = word.0 & !once.marks();
 
             if result.is_none() || taken == word.0 {
@@ -304,8 +338,10 @@ impl<'m> Element<'m> {
 
     /// Sets consumed variables again, unless they were written since `version`, as the new values
     /// may have been consumed as well. Returns `false` where [`Element::read`] returns `None`.
-    pub(crate) fn restore(&self, once: VarSet, version: u32) -> bool {
+    pub(crate) fn restore(&self, polls: &mut Polls, once: VarSet, version: u32) -> bool {
         let restored = self.read_then(
+            polls,
+            || false,
             |_| (),
             |lock, word, ()| {
                 word.version() != version
@@ -316,18 +352,21 @@ impl<'m> Element<'m> {
         restored.is_some()
     }
 
-    /// Reads variables until `still` confirms that none was written concurrently.
+    /// Reads variables until `still` confirms that the word of the lock has not changed, so that
+    /// none was written concurrently. `one` returns `true` if that one is being written does not
+    /// matter.
     #[inline(always)]
     fn read_then<R>(
         &self,
+        polls: &mut Polls,
+        one: impl Fn() -> bool,
         mut f: impl FnMut(&Reader<'m>) -> R,
         still: impl Fn(&Atomic<u64>, LockWord, &R) -> bool,
     ) -> Option<R> {
         let (lock, vars) = self.locked()?;
-        let mut polls = LOCK_SPIN_LIMIT;
 
         loop {
-            let word = unlocked(lock, &mut polls)?;
+            let word = unlocked(lock, polls, &one)?;
             let result = f(&Reader {
                 element: *self,
                 vars,
@@ -339,6 +378,7 @@ impl<'m> Element<'m> {
             if still(lock, word, &result) {
                 return Some(result);
             }
+            polls.use_up()?;
         }
     }
 
@@ -363,40 +403,42 @@ impl<'m> Element<'m> {
     }
 }
 
-/// Waits until the lock is free, but not for this CPU, and for no more than `polls`, one of which
-/// is used up in any case.
+/// Waits until the lock is free, but not for this CPU, and for no more than `polls`. If `held`
+/// returns `true` it may also be held by a writer.
 #[inline(always)]
-fn unlocked(lock: &Atomic<u64>, polls: &mut u32) -> Option<LockWord> {
-    *polls = polls.checked_sub(1)?;
+fn unlocked(lock: &Atomic<u64>, polls: &mut Polls, held: impl Fn() -> bool) -> Option<LockWord> {
     // Pairs with the store in `drop`: what the last writer wrote is seen.
     let word = LockWord(lock.load(Acquire));
 
     if word.owner() == 0 {
         return Some(word);
     }
-    let (word, left) = wait(lock, *polls)?;
+    if word.owner() != UNUSED && held() {
+        return Some(word);
+    }
+    let (word, left) = wait(lock, polls.0);
 
-    *polls = left;
-    Some(word)
+    polls.0 = left;
+    word
 }
 
 /// Polls until the lock is free. Returns its word, and the number of polls that are left.
 #[cold]
 #[inline(never)]
-fn wait(lock: &Atomic<u64>, polls: u32) -> Option<(LockWord, u32)> {
+fn wait(lock: &Atomic<u64>, polls: u32) -> (Option<LockWord>, u32) {
     for left in (0..polls).rev() {
         // As in `unlocked`.
         let word = LockWord(lock.load(Acquire));
 
         if word.owner() == 0 {
-            return Some((word, left));
+            return (Some(word), left);
         }
         if word.owner() == LockWord::this_cpu() || word.owner() == UNUSED {
-            return None;
+            return (None, left);
         }
         cpu_relax();
     }
-    None
+    (None, 0)
 }
 
 /// Writes the variables of an element, and reads them.

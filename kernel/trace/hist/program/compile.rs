@@ -141,6 +141,7 @@ fn empty(spec: &Spec) -> Result<KBox<Program>> {
             counts_only: false,
             stores: false,
             stores_numbers_only: false,
+            stores_comm: false,
             always: actions(spec, |action| {
                 matches!(action.clause.handler, Handler::OnMatch { .. })
             }),
@@ -428,6 +429,21 @@ impl Compiler<'_> {
         program.counts_only = program.sums.is_empty() && !program.stores && !program.reuse;
         program.stores_numbers_only =
             program.blobs.iter().all(|blob| blob.kept.is_none()) && program.watches.is_empty();
+
+        let saved = |save: &Save| {
+            matches!(
+                save,
+                Save::Blob {
+                    blob: BlobOrigin::Comm,
+                    ..
+                }
+            )
+        };
+
+        program.stores_comm = program.saves.iter().any(saved)
+            || program.blobs.iter().any(|var| {
+                var.blob == BlobOrigin::Comm && var.kept.is_some() && var.scratch.is_none()
+            });
         Ok(program)
     }
 }

@@ -29,6 +29,7 @@ use crate::{
         Kind,
         Layout,
         Map,
+        Polls,
         SortBy,
         SortValue, //
     }, //
@@ -392,7 +393,7 @@ mod tests {
                     .read(|vars| vars.var(0))
                     .is_some_and(|v| v.is_none()));
 
-                let mut writer = element.write().ok_or(EINVAL)?;
+                let mut writer = element.write(&mut Polls::new()).ok_or(EINVAL)?;
                 assert_eq!((writer.var(0), writer.var(1)), (0, 0));
                 writer.set_var(0, 7);
                 writer.set_string(0, b"text");

@@ -50,6 +50,7 @@ use crate::{
         Fold,
         KeyOrder,
         Layout,
+        Polls,
         SortBy,
         SortValue, //
     },
@@ -253,7 +254,8 @@ fn hit<M: HitContext>(hist: &Histogram, context: &M) -> Result<Option<u32>> {
 
     buffer.fill(0x5a5a_5a5a_5a5a_5a5a);
     save_stack(hist, context, &mut buffer);
-    let mut scratch = Scratch::new(&mut buffer, hist.map.layout().key_words).ok_or(EINVAL)?;
+    let (words, mut polls) = (hist.map.layout().key_words, Polls::new());
+    let mut scratch = Scratch::new(&mut buffer, words, &mut polls).ok_or(EINVAL)?;
 
     let recorded = if hist.program.path == HitPath::LargeOpen {
         record::<true, true, _>(hist, context, &mut scratch)

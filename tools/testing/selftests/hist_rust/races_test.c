@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
 
 #include "kselftest_harness.h"
 #include "../user_events_rust/ue.h"
@@ -273,6 +274,89 @@ TEST_F_TIMEOUT(dev, clear_under_load__sums_and_hits, 280)
 		dropped += t.dropped;
 	}
 	EXPECT_LT(0, dropped);
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "!hist:keys=id:size=128"));
+}
+
+struct one_clear {
+	pthread_t thread;
+	volatile pid_t tid;
+	volatile bool done;
+	int ret;
+};
+
+static void *clear_once(void *arg)
+{
+	struct one_clear *c = arg;
+
+	c->tid = syscall(SYS_gettid);
+	c->ret = ue_put(RACE "/trigger", "hist:keys=id:size=128:clear");
+	c->done = true;
+	return NULL;
+}
+
+/*
+ * Returns true once no further hit can be counted and then cleared: the command waits for
+ * those that have begun, or is done.
+ */
+static bool is_closed(struct one_clear *c)
+{
+	if (c->done)
+		return true;
+	return c->tid && strstr(ue_slurp(ue_path("/proc/self/task/%d/stat", c->tid)), ") D ") &&
+	       !strstr(ue_slurp(ue_path("/proc/self/task/%d/stack", c->tid)), "mutex_lock");
+}
+
+/* Waits for the clear, and for some hits after it. */
+static void until_cleared(void *arg)
+{
+	struct one_clear *c = arg;
+
+	pthread_join(c->thread, NULL);
+	usleep(2000);
+}
+
+/* The number after the word in the table of the histogram of this size. */
+static unsigned long number_of_size(const char *size, const char *what)
+{
+	const char *table = strstr(ue_slurp(RACE "/hist"), ue_path(":size=%s [active]", size));
+
+	return table ? number_after(table, what) : ~0ul;
+}
+
+/*
+ * clear-under-load: a hit during a clear is in the table or lost, never neither and never both.
+ * Another histogram of the event, which is not cleared, has all of them.
+ */
+TEST_F_TIMEOUT(dev, clear_under_load__exact, 280)
+{
+	struct writer like = { .keys = 100 };
+	unsigned long dropped = 0, all = 0;
+
+	NEED_RUST();
+	ASSERT_EQ(0, ue_reg_index(self->fd, self->w, 0, DESC));
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:size=128"));
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "hist:keys=id:vals=total:size=256"));
+	for (int round = 0; round < 50; round++) {
+		struct one_clear c = {};
+		unsigned long written, hits, lost;
+
+		/* All writers have stopped, and begin when the table is closed. */
+		ASSERT_EQ(0, pthread_create(&c.thread, NULL, clear_once, &c));
+		ASSERT_TRUE(ue_poll(is_closed(&c)));
+		written = run_writers(_metadata, self->fd, &like, until_cleared, &c, NULL);
+		ASSERT_EQ(0, c.ret);
+		hits = number_of_size("128", "Hits: ");
+		lost = number_of_size("128", "Dropped: ");
+		ASSERT_EQ(written, hits + lost);
+		ASSERT_LT(0, hits);
+		dropped += lost;
+		all += written;
+		ASSERT_EQ(all, number_of_size("256", "Hits: "));
+		ASSERT_EQ(0, number_of_size("256", "Dropped: "));
+	}
+	/* Some of the clears were under load. */
+	EXPECT_LT(0, dropped);
+	ASSERT_EQ(0, ue_put(RACE "/trigger", "!hist:keys=id:vals=total:size=256"));
 	ASSERT_EQ(0, ue_put(RACE "/trigger", "!hist:keys=id:size=128"));
 }
 

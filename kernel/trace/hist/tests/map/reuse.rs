@@ -14,6 +14,7 @@ use crate::{
     map::{
         Layout,
         Map,
+        Polls,
         VarSet, //
     }, //
 };
@@ -64,9 +65,12 @@ fn take(map: &Map, key: &[u64]) -> Option<u64> {
     let element = map.lookup_live(key)?;
 
     element
-        .consume(once(), |vars| {
-            element.is_of(key).then(|| vars.var(0)).flatten()
-        })
+        .consume(
+            &mut Polls::new(),
+            once(),
+            || false,
+            |vars| element.is_of(key).then(|| vars.var(0)).flatten(),
+        )
         .ok()?
 }
 

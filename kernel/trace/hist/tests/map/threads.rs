@@ -34,6 +34,7 @@ use crate::{
         Element,
         Layout,
         Map,
+        Polls,
         VarSet, //
     }, //
 };
@@ -124,7 +125,7 @@ fn write_all(element: Element<'_>, n: u64) -> bool {
     // CAST: Digits repeat.
     let text = [b'a' + (n % 26) as u8; 100];
 
-    let Some(mut writer) = element.write() else {
+    let Some(mut writer) = element.write(&mut Polls::new()) else {
         return false;
     };
     writer.set_var(0, n);
@@ -397,7 +398,7 @@ mod tests {
                     let mut tries = 0..MOST_TRIES;
                     let Some(mut writer) = tries.find_map(|_| {
                         cpu_relax();
-                        element.write()
+                        element.write(&mut Polls::new())
                     }) else {
                         return false;
                     };
@@ -446,16 +447,19 @@ mod tests {
 
                 for n in 1..ROUNDS {
                     if thread == 0 {
-                        if let Some(mut writer) = element.write() {
+                        if let Some(mut writer) = element.write(&mut Polls::new()) {
                             if !writer.is_set(0) {
                                 writer.set_var(0, n);
                                 writer.set_var(1, !n);
                                 element.add(0, n);
                             }
                         }
-                    } else if let Ok(Some((n, other))) =
-                        element.consume(both, |vars| Some((vars.var(0)?, vars.var(1)?)))
-                    {
+                    } else if let Ok(Some((n, other))) = element.consume(
+                        &mut Polls::new(),
+                        both,
+                        || false,
+                        |vars| Some((vars.var(0)?, vars.var(1)?)),
+                    ) {
                         sum.add(0, n);
                         if other != !n {
                             return false;
@@ -468,7 +472,7 @@ mod tests {
         )?;
 
         let rest = element
-            .consume(both, |vars| vars.var(0))
+            .consume(&mut Polls::new(), both, || false, |vars| vars.var(0))
             .ok()
             .flatten()
             .unwrap_or(0);

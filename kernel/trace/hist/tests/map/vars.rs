@@ -12,9 +12,11 @@ use crate::{
         VARS_MAX, //
     },
     map::{
+        Busy,
         Element,
         Layout,
         Map,
+        Polls,
         VarSet, //
     }, //
 };
@@ -66,7 +68,7 @@ mod tests {
         for i in 0..VARS_MAX {
             assert_eq!(var(element, i), None);
 
-            let mut writer = element.write().ok_or(EBUSY)?;
+            let mut writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
             assert!(!writer.is_set(i));
             writer.set_var(i, 100 + i as u64);
             assert!(writer.is_set(i));
@@ -80,7 +82,7 @@ mod tests {
         }
 
         // No more exist.
-        let mut writer = element.write().ok_or(EBUSY)?;
+        let mut writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
         writer.set_var(VARS_MAX, 1);
         assert!(!writer.is_set(VARS_MAX));
         drop(writer);
@@ -101,10 +103,17 @@ mod tests {
         let map = Map::new(MAP_BITS_MIN, plain(1))?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
 
-        assert!(element.write().is_none());
+        assert!(element.write(&mut Polls::new()).is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.consume(VarSet::NONE.with(0), |_| Some(())).is_err());
-        element.restore(VarSet::NONE.with(0), 0);
+        assert!(element
+            .consume(
+                &mut Polls::new(),
+                VarSet::NONE.with(0),
+                || false,
+                |_| Some(())
+            )
+            .is_err());
+        element.restore(&mut Polls::new(), VarSet::NONE.with(0), 0);
         assert!(map
             .snapshot()?
             .row(0)
@@ -122,15 +131,58 @@ mod tests {
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let other = map.insert_u64(2, |_| ()).ok_or(EINVAL)?;
 
-        let writer = element.write().ok_or(EBUSY)?;
+        let writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
         // As an interrupt of the writer would.
-        assert!(element.write().is_none());
+        assert!(element.write(&mut Polls::new()).is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element.consume(VarSet::NONE.with(0), |_| Some(())).is_err());
-        assert!(other.write().is_some());
+        assert!(element
+            .consume(
+                &mut Polls::new(),
+                VarSet::NONE.with(0),
+                || false,
+                |_| Some(())
+            )
+            .is_err());
+        assert!(other.write(&mut Polls::new()).is_some());
         drop(writer);
-        assert!(element.write().is_some());
+        assert!(element.write(&mut Polls::new()).is_some());
         assert!(element.read(|_| ()).is_some());
+        Ok(())
+    }
+
+    /// Checks that reading one number does not need the lock, also of an element that has none yet.
+    #[test]
+    fn one_number_at_any_time() -> Result {
+        let map = Map::new(MAP_BITS_MIN, LAYOUT)?;
+        let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+        let read = || {
+            let mut polls = Polls::new();
+
+            element.consume(&mut polls, VarSet::NONE, || true, |vars| vars.var(0))
+        };
+
+        let mut writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
+        writer.set_var(0, 5);
+        assert_eq!(read(), Ok(None));
+        drop(writer);
+        assert_eq!(read(), Ok(Some(5)));
+
+        let mut writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
+        assert_eq!(read(), Ok(Some(5)));
+        writer.set_var(0, 6);
+        assert_eq!(read(), Ok(Some(6)));
+        // What unsets it has to have the lock free.
+        assert_eq!(
+            element.consume(
+                &mut Polls::new(),
+                VarSet::NONE.with(0),
+                || true,
+                |vars| vars.var(0)
+            ),
+            Err(Busy)
+        );
+        drop(writer);
+        assert_eq!(read(), Ok(Some(6)));
         Ok(())
     }
 
@@ -140,14 +192,19 @@ mod tests {
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let take = |i| {
             element
-                .consume(VarSet::NONE.with(i), |vars| vars.var(i))
+                .consume(
+                    &mut Polls::new(),
+                    VarSet::NONE.with(i),
+                    || false,
+                    |vars| vars.var(i),
+                )
                 .ok()
                 .flatten()
         };
 
         assert_eq!(take(3), None);
 
-        let mut writer = element.write().ok_or(EBUSY)?;
+        let mut writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
         writer.set_var(3, 5);
         writer.set_var(4, 6);
         drop(writer);
@@ -158,13 +215,13 @@ mod tests {
         assert_eq!(var(element, 4), Some(6));
 
         // One write has happened.
-        element.restore(VarSet::NONE.with(3), 1);
+        element.restore(&mut Polls::new(), VarSet::NONE.with(3), 1);
         assert_eq!(take(3), Some(5));
         assert_eq!(take(VARS_MAX), None);
         assert_eq!(take(usize::MAX), None);
 
         // A second write sets again; a taken value remains the value.
-        let mut writer = element.write().ok_or(EBUSY)?;
+        let mut writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
         assert!(!writer.is_set(3));
         assert_eq!(writer.var(3), 5);
         writer.set_var(3, 8);
@@ -172,9 +229,9 @@ mod tests {
         assert_eq!(take(3), Some(8));
 
         // A reader that took the value before must not restore this one, which was used.
-        element.restore(VarSet::NONE.with(3), 1);
+        element.restore(&mut Polls::new(), VarSet::NONE.with(3), 1);
         assert_eq!(take(3), None);
-        element.restore(VarSet::NONE.with(3), 2);
+        element.restore(&mut Polls::new(), VarSet::NONE.with(3), 2);
         assert_eq!(take(3), Some(8));
         Ok(())
     }
@@ -185,23 +242,26 @@ mod tests {
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let take = || {
             element
-                .consume(VarSet::NONE.with(3).with(4), |vars| {
-                    Some((vars.var(3)?, vars.var(4)?))
-                })
+                .consume(
+                    &mut Polls::new(),
+                    VarSet::NONE.with(3).with(4),
+                    || false,
+                    |vars| Some((vars.var(3)?, vars.var(4)?)),
+                )
                 .ok()
                 .flatten()
         };
 
-        element.write().ok_or(EBUSY)?.set_var(3, 5);
+        element.write(&mut Polls::new()).ok_or(EBUSY)?.set_var(3, 5);
         // All or none.
         assert_eq!(take(), None);
         assert_eq!(var(element, 3), Some(5));
 
-        element.write().ok_or(EBUSY)?.set_var(4, 6);
+        element.write(&mut Polls::new()).ok_or(EBUSY)?.set_var(4, 6);
         assert_eq!(take(), Some((5, 6)));
         assert_eq!((var(element, 3), var(element, 4)), (None, None));
 
-        element.restore(VarSet::NONE.with(4), 2);
+        element.restore(&mut Polls::new(), VarSet::NONE.with(4), 2);
         assert_eq!(take(), None);
         assert_eq!(var(element, 4), Some(6));
         Ok(())
@@ -214,23 +274,32 @@ mod tests {
         let long = [b'x'; 300];
 
         for n in [255, 0, 1, 7, 8, 9, 15, 16, 17, 247, 248, 249, 254, 255] {
-            element.write().ok_or(EBUSY)?.set_string(0, &long[..n]);
+            element
+                .write(&mut Polls::new())
+                .ok_or(EBUSY)?
+                .set_string(0, &long[..n]);
             assert!(has_string(&map, element, 0, &long[..n])?);
             assert!(has_string(&map, element, 1, b"")?);
         }
 
         // Characters without room are cut off, and so are those after a NUL.
-        element.write().ok_or(EBUSY)?.set_string(1, &long);
+        element
+            .write(&mut Polls::new())
+            .ok_or(EBUSY)?
+            .set_string(1, &long);
         assert!(has_string(&map, element, 1, &long[..255])?);
         element
-            .write()
+            .write(&mut Polls::new())
             .ok_or(EBUSY)?
             .set_string(1, b"a string\0with more");
         assert!(has_string(&map, element, 1, b"a string")?);
         assert!(has_string(&map, element, 0, &long[..255])?);
 
         // No more exist.
-        element.write().ok_or(EBUSY)?.set_string(2, b"text");
+        element
+            .write(&mut Polls::new())
+            .ok_or(EBUSY)?
+            .set_string(2, b"text");
         assert!(map
             .snapshot()?
             .row(0)
@@ -249,7 +318,7 @@ mod tests {
         };
         let map = Map::new(MAP_BITS_MIN, layout)?;
         let element = map.insert_u64(1, |comm| *comm = [b'c'; 16]).ok_or(EINVAL)?;
-        let mut writer = element.write().ok_or(EBUSY)?;
+        let mut writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
 
         for (slot, text) in [b"one", b"two", b"six"].iter().enumerate() {
             writer.set_string(slot, *text);
@@ -280,7 +349,10 @@ mod tests {
         }
         for n in [0, 1, 31, 32, 40, 5] {
             let addresses = stack[..n].iter().map(|address| *address as u64);
-            element.write().ok_or(EBUSY)?.set_stack(1, addresses);
+            element
+                .write(&mut Polls::new())
+                .ok_or(EBUSY)?
+                .set_stack(1, addresses);
 
             let mut words = [u64::MAX; STRING_WORDS];
             element

@@ -142,7 +142,12 @@ mod tests {
 
         assert!(!source.once.is_empty());
         let stamp = element
-            .consume(source.once, |vars| Some(Stamp::of(&element, vars)))
+            .consume(
+                &mut Polls::new(),
+                source.once,
+                || false,
+                |vars| Some(Stamp::of(&element, vars)),
+            )
             .map_err(|_| EBUSY)?
             .ok_or(EINVAL)?;
         meanwhile();
@@ -150,7 +155,8 @@ mod tests {
         // With a buffer of the pool nothing may sleep.
         let pool = ScratchRef::new()?;
         let mut buffer = pool.enter().ok_or(EBUSY)?;
-        let mut scratch = Scratch::new(&mut buffer, 1).ok_or(EINVAL)?;
+        let mut polls = Polls::new();
+        let mut scratch = Scratch::new(&mut buffer, 1, &mut polls).ok_or(EINVAL)?;
 
         scratch.key[0] = 7;
         Ok(restore_vars(&taker.program, &mut scratch, &[stamp]))
@@ -228,6 +234,36 @@ mod tests {
         })?);
         assert_eq!(one.map.reused(), Some((0, 1)));
         assert_eq!(is_there(), Some(1));
+        Ok(())
+    }
+
+    /// Checks that a reference to one number that does not unset it is resolved while another hit
+    /// is writing.
+    #[test]
+    fn one_number_needs_no_lock() -> Result {
+        let stamps = stamps()?;
+        let mut spec = spec()?;
+        let ts = add_ref(&mut spec, owner(&stamps), 0, false)?;
+        let ts = Field::reference(ts, &spec.refs[ts], true)?;
+
+        add(&mut spec, var(ts, 0)?)?;
+        add_key(&mut spec, word(0)?)?;
+        let reader = hist_with(spec, &[stamps.clone()])?;
+        let taker = latencies(&stamps)?;
+        let record = words([7]);
+        let context = Fake::new(record.as_flattened());
+
+        hit(&stamps, &context)?;
+        let element = stamps.map.lookup_u64(7).ok_or(EINVAL)?;
+        let writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
+
+        assert_eq!(hit(&reader, &context)?, Some(0));
+        assert_eq!((reader.map.hits(), reader.map.drops()), (1, 0));
+        assert_eq!(hit(&taker, &context)?, None);
+        assert_eq!((taker.map.hits(), taker.map.drops()), (0, 1));
+        drop(writer);
+        assert_eq!(hit(&taker, &context)?, Some(0));
+        assert_eq!(hit(&reader, &context)?, None);
         Ok(())
     }
 
@@ -406,7 +442,7 @@ mod tests {
         let interrupt = |hist: &Histogram| -> Result<Option<u32>> {
             hit(hist, &Fake::new(&record))?;
             let element = hist.map.lookup(&[0]).ok_or(EINVAL)?;
-            let mut writer = element.write().ok_or(EBUSY)?;
+            let mut writer = element.write(&mut Polls::new()).ok_or(EBUSY)?;
 
             writer.set_var(0, 5);
             let run = hit(hist, &Fake::new(&record))?;
