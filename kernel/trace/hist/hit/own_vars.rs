@@ -113,7 +113,7 @@ pub(crate) fn stored_comm<M: HitContext>(program: &Program, eval: &Eval<'_, M>) 
     }
 }
 
-/// Where the blobs of a hit are that are stored in the element.
+/// The origins of the blobs of a hit that are stored in the element.
 pub(crate) struct Origins<'a> {
     record: &'a [u8],
     /// The name of the current task.

@@ -24,8 +24,8 @@ use kernel::{
 /// An element whose handler runs asks for a snapshot. It is taken if its value is also the largest
 /// of all elements, or differs from that of the last snapshot.
 ///
-/// What is remembered is written by one CPU at a time, with interrupts disabled, as C calls
-/// [`update`] under a lock.
+/// One CPU at a time writes the remembered values, with interrupts disabled, as C calls [`update`]
+/// under a lock.
 ///
 /// [`update`]: snapshot::Condition::update
 pub(crate) struct SnapshotCondition {

@@ -3,8 +3,8 @@
 //! Printing a record of a static event.
 //!
 //! The output is written by the `printk` of C, with the format of the `format` file, so both agree.
-//! What a conversion takes is checked by the traits here when the event is compiled. Records are
-//! read with all bounds checked: they may be in a buffer that survived a boot.
+//! The traits here check the argument of a conversion when the event is compiled. Records are read
+//! with all bounds checked: they may be in a buffer that survived a boot.
 //!
 //! C header:
 //! [`stage3_trace_output.h`](srctree/include/trace/stages/stage3_trace_output.h).
