@@ -1495,17 +1495,6 @@ static int other_users_child(int fd, const int going[2], struct stuck_words *wor
 	return ue_poll(*(volatile uint32_t *)m == 1) ? 0 : 5;
 }
 
-/* Returns true once the number is @n, or false if it stays the same for UE_PATIENCE. */
-static bool comes_to(volatile int *number, int n)
-{
-	int now;
-
-	do {
-		now = __atomic_load_n(number, __ATOMIC_ACQUIRE);
-	} while (now != n && ue_poll(__atomic_load_n(number, __ATOMIC_ACQUIRE) != now));
-	return now == n;
-}
-
 TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 {
 	struct stuck_words *words = mmap(NULL, sizeof(*words), PROT_READ | PROT_WRITE,
@@ -1530,7 +1519,7 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 	if (!other)
 		_exit(other_users_child(self->fd, going, words));
 	ASSERT_LT(0, other);
-	EXPECT_TRUE(comes_to(&words->ready, n + 1)) {
+	EXPECT_TRUE(ue_comes_to(&words->ready, n + 1)) {
 		TH_LOG("%d of %d are ready", words->ready, n + 1);
 	}
 	/* Work that is queued from here on is queued on this CPU. */
@@ -1538,7 +1527,7 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 	CPU_SET(0, &one);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
 	EXPECT_EQ(0, ue_enable("sm_many", true));
-	EXPECT_TRUE(comes_to(&words->stuck, STUCK_AT_A_TIME)) {
+	EXPECT_TRUE(ue_comes_to(&words->stuck, STUCK_AT_A_TIME)) {
 		TH_LOG("%d of %d are waited for", words->stuck, STUCK_AT_A_TIME);
 	}
 
@@ -1567,7 +1556,7 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 		pids[i] = 0;
 		killed++;
 	}
-	EXPECT_TRUE(comes_to(&words->stuck, n)) TH_LOG("%d of %d were waited for", words->stuck, n);
+	EXPECT_TRUE(ue_comes_to(&words->stuck, n)) TH_LOG("%d of %d were waited for", words->stuck, n);
 	while (n-- > 0) {
 		if (!pids[n])
 			continue;

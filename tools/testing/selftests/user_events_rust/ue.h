@@ -76,6 +76,17 @@ static inline uint64_t ue_now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
+/* Returns true once the number is @n, or false if it stays the same for UE_PATIENCE. */
+static inline bool ue_comes_to(volatile int *number, int n)
+{
+	int now;
+
+	do {
+		now = __atomic_load_n(number, __ATOMIC_ACQUIRE);
+	} while (now != n && ue_poll(__atomic_load_n(number, __ATOMIC_ACQUIRE) != now));
+	return now == n;
+}
+
 static inline long ue_err(long ret)
 {
 	return ret < 0 ? -errno : ret;
