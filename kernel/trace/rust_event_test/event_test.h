@@ -24,8 +24,16 @@ struct test_place {
 
 enum test_state { TEST_IDLE, TEST_BUSY = 5, TEST_DONE = 9 };
 
+struct task_struct;
+
 int event_test_attach(void);
 void event_test_detach(void);
+
+/* Called when a record of r_counted is complete, before it is committed. */
+void event_test_built(void);
+
+/* In Rust: hits r_counted for a task. */
+void rust_event_test_counted(u32 n, struct task_struct *task);
 #endif
 
 TRACE_EVENT(c_numbers,

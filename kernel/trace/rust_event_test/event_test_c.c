@@ -3,7 +3,7 @@
  * The events of the test module that are defined in C.
  *
  * The module starts in Rust, so the files of this part are module parameters:
- * fire_c, pointers_c, contexts, cost_c and hooks_c in
+ * fire_c, pointers_c, contexts, fire_in_nmi, cost_c and hooks_c in
  * /sys/module/rust_event_test/parameters.
  */
 #include <linux/bottom_half.h>
@@ -21,6 +21,16 @@
 #include <linux/timer.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
+
+/* With the last one <linux/nmi.h> has register_nmi_handler(). */
+#if defined(CONFIG_X86_LOCAL_APIC) && defined(CONFIG_PERF_EVENTS) && \
+	defined(CONFIG_HAVE_ACPI_APEI_NMI)
+#define CAN_SEND_NMI
+#include <linux/delay.h>
+#include <linux/nmi.h>
+#include <linux/perf_event.h>
+#include <asm/apic.h>
+#endif
 
 /* Declared in Rust. */
 DECLARE_TRACE_EVENT(r_exported,
@@ -265,6 +275,100 @@ static int contexts(const char *val, const struct kernel_param *kp)
 
 static const struct kernel_param_ops contexts_ops = { .set = contexts };
 module_param_cb(contexts, &contexts_ops, NULL, 0200);
+
+#ifdef CAN_SEND_NMI
+static struct {
+	/* An NMI hits r_counted for this task. */
+	struct task_struct *task;
+	/* The CPU that it is sent to, until it is handled. */
+	int cpu;
+	bool sent;
+	/* One is sent whenever a record is complete and not committed. */
+	bool when_built;
+} nmi;
+
+static int hit_in_nmi(unsigned int type, struct pt_regs *regs)
+{
+	if (!READ_ONCE(nmi.sent) || nmi.cpu != smp_processor_id())
+		return NMI_DONE;
+	rust_event_test_counted(100, nmi.task);
+	WRITE_ONCE(nmi.sent, false);
+	return NMI_HANDLED;
+}
+
+/* Sends an NMI to this CPU, which handles it before this returns. */
+static void nmi_here(void)
+{
+	unsigned int i;
+
+	nmi.cpu = smp_processor_id();
+	WRITE_ONCE(nmi.sent, true);
+	__apic_send_IPI_mask(cpumask_of(nmi.cpu), NMI_VECTOR);
+	for (i = 0; i < USEC_PER_SEC && READ_ONCE(nmi.sent); i++)
+		udelay(1);
+}
+
+void event_test_built(void)
+{
+	if (READ_ONCE(nmi.when_built) && !in_nmi())
+		nmi_here();
+}
+
+struct nmi_work {
+	struct work_struct work;
+	int ret;
+};
+
+static void hit_around_nmis(struct work_struct *work)
+{
+	struct nmi_work *hits = container_of(work, struct nmi_work, work);
+	/* The task waits for this, so it keeps them. */
+	struct perf_event_context *ctx = nmi.task->perf_event_ctxp;
+	unsigned long flags;
+
+	hits->ret = -EINVAL;
+	if (!ctx)
+		return;
+
+	/* While the records of another hit for the task are not committed. */
+	preempt_disable();
+	WRITE_ONCE(nmi.when_built, true);
+	rust_event_test_counted(1, nmi.task);
+	WRITE_ONCE(nmi.when_built, false);
+	preempt_enable();
+
+	/* While this CPU has the lock that perf takes for the perf events of the task. */
+	raw_spin_lock_irqsave(&ctx->lock, flags);
+	nmi_here();
+	raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	hits->ret = READ_ONCE(nmi.sent) ? -ETIME : 0;
+}
+
+/* Hits r_counted in another task, and in NMIs, for this one. */
+static int fire_in_nmi(const char *val, const struct kernel_param *kp)
+{
+	struct nmi_work hits;
+	int ret;
+
+	nmi.task = current;
+	ret = register_nmi_handler(NMI_LOCAL, hit_in_nmi, 0, "rust_event_test");
+	if (ret)
+		return ret;
+	INIT_WORK_ONSTACK(&hits.work, hit_around_nmis);
+	schedule_work(&hits.work);
+	flush_work(&hits.work);
+	destroy_work_on_stack(&hits.work);
+	unregister_nmi_handler(NMI_LOCAL, "rust_event_test");
+	return hits.ret;
+}
+
+static const struct kernel_param_ops fire_in_nmi_ops = { .set = fire_in_nmi };
+module_param_cb(fire_in_nmi, &fire_in_nmi_ops, NULL, 0200);
+#else
+void event_test_built(void)
+{
+}
+#endif
 
 /* The cost of a hit of the events c_cost and c_cost_string, in ps. */
 static int cost_c(char *buffer, const struct kernel_param *kp)

@@ -19,6 +19,7 @@
 //! | bind `sched_switch` of the tree | `bind_tree` | |
 //! | cost | `cost` | `cost_c` |
 //! | fire `counted` in each NMI for 1, until 0 | `in_nmi` | |
+//! | fire `r_counted` in NMIs, and in another task, for the one that writes | | `fire_in_nmi` |
 //! | calls of the hooks of `hooked` | `hooks` | `hooks_c` |
 //! | let these fail | `refuse` | `refuse_c` |
 //! | keep the event `SYSTEM/NAME`, or none | `keep` | |
@@ -27,6 +28,7 @@ mod events;
 mod tree;
 
 use kernel::{
+    bindings,
     cpu::CpuId,
     cpumask::CpumaskVar,
     debugfs::{
@@ -262,6 +264,31 @@ fn fire_task(counted: &Counted, reader: &mut UserSliceReader) -> Result {
         events::trace_r_counted(i, counted.as_deref());
     }
     Ok(())
+}
+
+extern "C" {
+    /// Sends an NMI to this CPU if the record that is complete now is to be interrupted.
+    fn event_test_built();
+}
+
+/// Returns what `r_counted` counts as, when its record is complete and not committed.
+fn count_of(n: u32) -> u64 {
+    // SAFETY: The function has no safety requirements.
+    unsafe { event_test_built() };
+    n.into()
+}
+
+/// Hits `r_counted` for a task, in any context.
+///
+/// # Safety
+///
+/// `task` must be valid during the call.
+#[no_mangle]
+unsafe extern "C" fn rust_event_test_counted(n: u32, task: *mut bindings::task_struct) {
+    // SAFETY: By the safety requirements the task is valid, and `Task` is a transparent wrapper.
+    let task = unsafe { &*task.cast::<Task>() };
+
+    events::trace_r_counted(n, Some(task));
 }
 
 declare_trace! {

@@ -283,7 +283,7 @@ trace_event! {
     /// That tells perf what it counts and what task it is for, and has a value for two fields.
     pub(crate) event r_counted(n: u32, task: Option<&Task>) {
         let next = n + 1;
-        count: n.into();
+        count: super::count_of(n);
         task: task;
         fields {
             n: u32 = n,

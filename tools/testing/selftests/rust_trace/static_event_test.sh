@@ -623,6 +623,19 @@ counted_in_nmi() {
 	return $rc
 }
 
+# For another task it does not take the lock of that task's events, which the CPU may have just
+# then: the NMI would wait for itself. One NMI is in the middle of each record of a hit, that of the
+# buffer and that of perf, and one while the CPU has the lock.
+counted_in_nmi_for_a_task() {
+	may_syscall && fresh || return
+	[ -e $PARAM/fire_in_nmi ] || skip 'no event happens in NMIs here' || return
+	echo 1 >$R/r_counted/enable
+	# Those in NMIs do not count for the task.
+	same "$(perf_count_of_task $R/r_counted $PARAM/fire_in_nmi 1)" 1 || return
+	same "$(records | grep -c '^counted: n=1 next=2 square=4 task=1$')" 1 || return
+	same "$(records | grep -c '^counted: n=100 next=101 square=10201 task=1$')" 3
+}
+
 # True if perf opens an event for the current task, with the records of the
 # event (1024) or without (0). The words after it run it as another user.
 perf_open() { # EVENT PERIOD SAMPLE-TYPE [COMMAND...]
@@ -970,7 +983,7 @@ event_is_kept() {
 
 run_tests enabled_at_boot event_is_kept formats event_escapes__in_formats output event_bitmask_text__in_a_line output_fields filters filter_types hist triggers condition hooks arguments probes \
 	faultable exported contexts passed custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk tp_printk_injected injected_strings used_only:readelf \
-	perf_records:perf perf_addresses:perf perf_counts:perf counted_in_nmi:perf perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
+	perf_records:perf perf_addresses:perf perf_counts:perf counted_in_nmi:perf counted_in_nmi_for_a_task:perl perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
 	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \
 	unload_empty unload_with_records unload_while_perf:perf unload_while_fired \
 	trigger_refused probes_of_modules module_watch listed_strings not_yet reload enabled_when_loaded sample_event sample_probe
