@@ -53,6 +53,7 @@ expect_skips_of() { # KERNEL'S-FOLDER
 	if ! grep -qx CONFIG_FAULT_INJECTION=y "$1/.config"; then
 		EXPECTED_SKIPS+='|no fault injection in this kernel.*|there is no fault injection'
 	fi
+	if ! grep -qx CONFIG_RUST_INLINE_HELPERS=y "$1/.config"; then EXPECTED_SKIPS+='|needs CONFIG_RUST_INLINE_HELPERS'; fi
 	if ! grep -qx CONFIG_MODULE_FORCE_LOAD=y "$1/.config"; then EXPECTED_SKIPS+='|this kernel loads no module by force'; fi
 	if grep -qx CONFIG_LOCKDEP=y "$1/.config"; then
 		EXPECTED_SKIPS+='|lockdep adds a check to each event|lockdep ends with a module that is loaded by force'

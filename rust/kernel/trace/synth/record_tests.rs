@@ -108,9 +108,10 @@ mod suite {
             }
             // Those of an event that is off are none.
             tracer.file().set_enabled(false)?;
-            let mut off = KVec::new();
+            // Nothing may be allocated with a record open: PREEMPT_RT can sleep for that.
+            let mut off = KVec::with_capacity(10, GFP_KERNEL)?;
             for _ in 0..10 {
-                off.push(tracer.in_order()?, GFP_ATOMIC)?;
+                off.push_within_capacity(tracer.in_order()?)?;
             }
             Ok(())
         })?;
