@@ -7,10 +7,12 @@
 use super::{
     builder::Made,
     call,
-    fields,
-    Field,
-    ValueKind,
-    MAX_FIELDS,
+    field::{
+        fields,
+        Field,
+        ValueKind,
+        MAX_FIELDS, //
+    },
     SYSTEM, //
 };
 use crate::{
@@ -186,13 +188,9 @@ impl Shapes {
         // SAFETY: By the safety requirements, `event` is a registered event, of which neither
         // changes. CAST: The number is small.
         let (fields, n_words) = unsafe { (fields(event), (*event).n_u64 as usize) };
+        let n_fields = fields.len().min(MAX_FIELDS);
 
         for (shape, field) in shapes.iter_mut().zip(fields) {
-            // INVARIANT: The event is registered.
-            //
-            // SAFETY: The fields are valid as long as the event.
-            let field = Field(unsafe { &**field });
-
             *shape = Shape {
                 kind: field.kind(),
                 dynamic: field.is_dynamic(),
@@ -203,7 +201,7 @@ impl Shapes {
         // INVARIANT: C does not create events with more fields than fit.
         Self {
             fields: shapes,
-            n_fields: fields.len().min(MAX_FIELDS),
+            n_fields,
             n_words,
         }
     }
@@ -421,14 +419,7 @@ impl Tracer {
     /// Returns the names of the fields.
     fn names(&self) -> impl Iterator<Item = &CStr> {
         // SAFETY: By the type invariant the event is kept, and it is registered.
-        let fields = unsafe { fields(self.event.as_ptr()) };
-
-        fields
-            .iter()
-            // INVARIANT: The event is registered.
-            //
-            // SAFETY: The fields are valid as long as the event.
-            .map(|field| Field(unsafe { &**field }).name())
+        unsafe { fields(self.event.as_ptr()) }.map(Field::name)
     }
 }
 
