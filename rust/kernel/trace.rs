@@ -101,8 +101,9 @@
 //!
 //! # Layers
 //!
-//! A module only uses those of its own line and of the lines above it, which `scripts/modules.py`
-//! checks. The API consists of the public modules except [`builtin`], which it never uses.
+//! A module only uses those of its own line and of the lines above it, and no more than two files
+//! use each other in a circle, which `scripts/modules.py` checks. The API consists of the public
+//! modules except [`builtin`], which it never uses.
 //!
 //! | Modules | |
 //! | --- | --- |
