@@ -230,7 +230,9 @@ fn has_fields(event: &EventRef, declared: &[(Type, &CStr)], held: Held<'_>) -> R
         return Ok(false);
     }
     for (i, (ty, name)) in declared.iter().enumerate() {
-        let field = event.field(i, held).ok_or(EINVAL)?;
+        let Some(field) = event.field(i, held) else {
+            return Ok(false);
+        };
         // C writes this before a type whose length is not fixed.
         let found = field.ty().to_bytes();
         let found = found.strip_prefix(b"__data_loc ").unwrap_or(found);

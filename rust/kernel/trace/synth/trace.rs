@@ -210,18 +210,22 @@ impl Shapes {
         self.fields.iter().take(self.n_fields)
     }
 
-    /// Returns the words that C expects for these values.
+    /// Writes the words that C expects for these values to `room`, and returns them.
     ///
     /// # Errors
     ///
     /// `EINVAL` if they are not as many as the fields, or one does not fit its field.
     #[inline]
-    pub(super) fn words(&self, args: &[Arg<'_>]) -> Result<[u64; MAX_FIELDS]> {
-        let mut words = [0; MAX_FIELDS];
+    pub(super) fn words<'w>(
+        &self,
+        args: &[Arg<'_>],
+        room: &'w mut [u64; MAX_FIELDS],
+    ) -> Result<&'w mut [u64]> {
+        let words = match room.get_mut(..args.len()) {
+            Some(words) if args.len() == self.n_fields => words,
+            _ => return Err(EINVAL),
+        };
 
-        if args.len() != self.n_fields {
-            return Err(EINVAL);
-        }
         for ((word, shape), arg) in words.iter_mut().zip(self.iter()).zip(args) {
             *word = shape.word(*arg)?;
         }
@@ -255,8 +259,8 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
     if shapes.len_with(args) > MAX_EMITTED {
         return Err(E2BIG);
     }
-    let mut words = shapes.words(args)?;
-    let words = words.get_mut(..args.len()).ok_or(EINVAL)?;
+    let mut room = [0; MAX_FIELDS];
+    let words = shapes.words(args, &mut room)?;
     let guard = ReadGuard::new();
     // SAFETY: The guard, which has preemption off, is dropped later.
     let level = unsafe { NestingGuard::enter(NestingKind::Records) }.ok_or(EBUSY)?;
@@ -356,7 +360,8 @@ impl Tracer {
         if !self.file.is_enabled() {
             return Ok(());
         }
-        let mut words = self.shapes.words(args)?;
+        let mut room = [0; MAX_FIELDS];
+        let words = self.shapes.words(args, &mut room)?;
         if self.shapes.len_with(args) > MAX_TRACED {
             return Err(EINVAL);
         }
@@ -372,7 +377,7 @@ impl Tracer {
                 self.file.as_raw(),
                 words.as_mut_ptr(),
                 // CAST: They are not more than `MAX_FIELDS`.
-                args.len() as c_uint,
+                words.len() as c_uint,
             )
         };
         drop(level);
