@@ -3,8 +3,8 @@
 //! Synthetic events: events that users define, and that triggers or kernel code generate.
 //!
 //! - Code that generates such events declares them by [`synth_event!`](crate::synth_event), so that
-//!   the compiler checks the values, or builds them by a [`Builder`]. An [`Event`] is deleted when
-//!   it is dropped. It is generated for all listeners, or by a [`Tracer`] in one instance.
+//!   the compiler checks the values, or builds them by a [`Builder`]. A [`SynthEvent`] is deleted
+//!   when it is dropped. It is generated for all listeners, or by a [`Tracer`] in one instance.
 //! - Triggers generate events of other users by an [`EventRef`].
 //!
 //! C header: [`kernel/trace/trace_synth.h`](srctree/kernel/trace/trace_synth.h).
@@ -19,8 +19,8 @@ pub use self::{
     builder::{
         delete,
         Builder,
-        Event,
         NotDeleted,
+        SynthEvent,
         Type, //
     },
     declare::{

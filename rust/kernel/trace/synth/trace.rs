@@ -247,7 +247,8 @@ impl Shapes {
     }
 }
 
-/// Generates a synthetic event for all listeners. See [`Event::emit`](super::Event::emit).
+/// Generates a synthetic event for all listeners. See
+/// [`SynthEvent::emit`](super::SynthEvent::emit).
 ///
 /// # Safety
 ///
@@ -386,7 +387,7 @@ impl Tracer {
     }
 
     /// Generates the event: each listener receives a record, in all instances and in perf. Any
-    /// context. See [`Event::emit`](super::Event::emit).
+    /// context. See [`SynthEvent::emit`](super::SynthEvent::emit).
     pub fn emit(&self, args: &[Arg<'_>]) -> Result {
         // SAFETY: By the type invariant the event is kept, and it is registered, so it has a
         // tracepoint, which `shapes` belong to.
@@ -505,10 +506,10 @@ impl Drop for Record<'_> {
 /// # Examples
 ///
 /// ```
-/// # use kernel::{module::this_module, trace::synth::{Event, Type}};
+/// # use kernel::{module::this_module, trace::synth::{SynthEvent, Type}};
 /// # let fields = [(Type::U32, c"id"), (Type::String(16), c"what")];
 /// # let module = this_module::<crate::LocalModule>();
-/// # let event = Event::create(c"rust_example_in_order", &fields, module)?;
+/// # let event = SynthEvent::create(c"rust_example_in_order", &fields, module)?;
 /// let tracer = event.tracer(None)?;
 /// tracer.file().set_enabled(true)?;
 ///
