@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The module graphs of kernel/trace/hist, kernel/trace/user_events and rust/kernel/trace:
-# fails if a file uses one of a higher layer, or if more than two files of the first two use
-# each other in a circle. The layers are those of the table "Layers" in the documentation of
-# the root of each, which has to name each module once.
+# fails if a file uses one of a higher layer, or if more than two files use each other in a
+# circle. The layers are those of the table "Layers" in the documentation of the root of each,
+# which has to name each module once.
 #
 # An edge is a name that a file has from another one: through `use`, also of all names of a
 # module, or as a path, also in macros; re-exports are followed to where a name is defined.
@@ -14,7 +14,7 @@
 # names the type; a call through a trait of a lower layer; what a procedural macro
 # generates, except for the word below.
 #
-# Also fails if a file of the first two except `exports.rs` uses the bindings of C or
+# Also fails if a file of the first two folders except `exports.rs` uses the bindings of C or
 # declares functions of it; and if the word `builtin` is in the code of the rest of
 # rust/kernel/, in what macros generate, or in the sources of modules: only code that is
 # built in can use kernel::trace::builtin.
@@ -72,10 +72,14 @@ class Graph:
     def uses(self, m):
         """The modules whose names a module uses, its parents included."""
         out = set()
+        # A name that another one qualifies is not one of these.
+        names = set(re.findall(r'(?<!\w)(?<!::)[A-Za-z_]\w*', m.body))
         for _, _, vis, tree, n in m.uses:
             for leaf, name in leaves(tree):
                 if name == '*':
                     there = self.stage.resolve(m, leaf[:-1], n)
+                    if vis and isinstance(there, Module) and not names & there.items:
+                        continue
                     out.add(there)
                     # What that has from elsewhere.
                     if isinstance(there, Module) and there is not m:
@@ -83,7 +87,7 @@ class Graph:
                             if not k:
                                 out |= {self.stage.resolve(there, x, 0) for x, y in leaves(t) if y in m.names}
                 # A re-export is for other modules, which have an edge of their own.
-                elif name in m.names or not (vis or m.children):
+                elif name in names or not (vis or m.children):
                     out.add(self.stage.resolve(m, leaf, n))
         # Paths from the root of a crate, with the same length.
         body = re.sub(r'\$crate\b', ' crate', m.body)
@@ -179,6 +183,9 @@ class Graph:
             for d in sorted(self.edges[f] | self.others[f]):
                 if None not in (layer, self.layer(d)) and self.layer(d) > layer:
                     yield f'{f}: uses {self.name(d)}, which is of a higher layer'
+        for circle in self.circles():
+            if len(circle) > 2:
+                yield f'{self.folder}: a circle of {len(circle)} files: ' + ', '.join(map(self.name, circle))
         if self.folder == KERNEL:
             return
         for f, m in sorted(self.stage.modules.items()):
@@ -186,9 +193,6 @@ class Graph:
                 yield f'{f}: uses bindings, which is for the kernel crate and exports.rs'
             if os.path.basename(f) != 'exports.rs' and re.search(r'\bextern\s*\{', m.plain):
                 yield f'{f}: declares functions of C, which is for exports.rs'
-        for circle in self.circles():
-            if len(circle) > 2:
-                yield f'{self.folder}: a circle of {len(circle)} files: ' + ', '.join(map(self.name, circle))
 
     def print_graph(self):
         groups = {}
@@ -273,8 +277,35 @@ impl<'a> super::low::Low<'a, fn() -> u8> {
 }
 """
 
+# The text of low.rs, beside low/one.rs, which low/two.rs uses, which uses low.rs.
+CIRCLES = {
+    'mod one;\nmod two;\nuse one::first;\npub struct Low;\nfn f() { first() }\n': True,
+    'mod one;\nmod two;\npub struct Low;\nfn f() { one::first() }\n': True,
+    'mod one;\nmod two;\npub use self::one::*;\npub struct Low;\nfn f() { first() }\n': True,
+    # Names that are only passed on, and one of another path that is called the same.
+    'mod one;\nmod two;\npub use self::one::*;\npub struct Low;\n': False,
+    'mod one;\nmod two;\npub use self::one::first;\npub struct Low;\nfn f() { other::first() }\n': False,
+}
+
 
 def self_test():
+    for text, wanted in CIRCLES.items():
+        for folder, root in ('kernel/trace/hist', 'hist/hist.rs'), (KERNEL, 'trace.rs'):
+            with tempfile.TemporaryDirectory() as top:
+                files = {f'{crate}/{os.path.basename(crate)}.rs': TABLE for crate in CRATES}
+                files[f'{KERNEL}.rs'] = TABLE
+                files[f'{os.path.dirname(folder)}/{root}'] = TABLE + '\nmod high;\nmod low;\n'
+                files[f'{folder}/high.rs'] = ''
+                files[f'{folder}/low.rs'] = text
+                files[f'{folder}/low/one.rs'] = 'use super::two::second;\npub fn first() { second() }\n'
+                files[f'{folder}/low/two.rs'] = 'use super::Low;\npub fn second() { Low; }\n'
+                for name, content in files.items():
+                    os.makedirs(os.path.dirname(f'{top}/{name}'), exist_ok=True)
+                    with open(f'{top}/{name}', 'w', encoding='utf-8') as f:
+                        f.write(content)
+                os.makedirs(f'{top}/{KERNEL}', exist_ok=True)
+                found = [problem for problem in problems(top) if 'circle' in problem]
+                assert len(found) == wanted, (folder, text, found)
     for text, wanted in PLANTED.items():
         with tempfile.TemporaryDirectory() as top:
             files = {

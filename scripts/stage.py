@@ -25,6 +25,7 @@ UNUSED = """// The next changes add what uses the rest.
 #![allow(dead_code, unused_imports)]
 
 """
+ITEM = re.compile(r'\bpub(?:\([^)]*\))? (?:(?:const|unsafe|async|extern) )*(?:fn|struct|enum|union|trait|type|const|static) (\w+)')
 PATH = re.compile(r'(?<![\w:$])(?:[A-Za-z_]\w*::)+[A-Za-z_]\w*')
 
 
@@ -162,6 +163,7 @@ class Module:
             body = body[:start] + re.sub(r'[^\n]', ' ', body[start:end]) + body[end:]
         self.body = re.sub(r'^(?:pub(?:\([^)]*\))? )?mod \w+;$', '', body, flags=re.M)
         self.names = set(IDENT.findall(self.body))
+        self.items = set(ITEM.findall(self.body))
         self.around = around
 
     @staticmethod
@@ -279,6 +281,14 @@ class Stage:
                         there = self.resolve(found, leaf, 0, seen + ((found.file, path[0]),))
                         if there is not None:
                             return there
+            # Of those that have all their names here, the one that defines this one.
+            for _, _, vis, tree, n in found.uses:
+                if n or not vis or path[0] in found.items:
+                    continue
+                for leaf, name in leaves(tree):
+                    there = self.resolve(found, leaf[:-1], 0) if name == '*' else None
+                    if isinstance(there, Module) and path[0] in there.items:
+                        return there
         return found
 
     def uses_of(self, m):

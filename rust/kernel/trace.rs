@@ -64,10 +64,10 @@
 //!
 //! # Events of the kinds of C
 //!
-//! - A [`synth::Event`] is a synthetic event, created by a [`synth::Builder`] or declared by
-//!   [`synth_event!`](crate::synth_event) with the types of its fields, so that the compiler checks
-//!   their values.
-//! - A [`kprobe::Event`] happens where a kernel function is entered or left.
+//! - A [`SynthEvent`](synth::SynthEvent) is a synthetic event, created by a [`synth::Builder`] or
+//!   declared by [`synth_event!`](crate::synth_event) with the types of its fields, so that the
+//!   compiler checks their values.
+//! - A [`KprobeEvent`](kprobe::KprobeEvent) happens where a kernel function is entered or left.
 //! - An [`EventFile<Owned>`](event_file::Owned) is any event in an instance, to be enabled and
 //!   disabled, and an [`instance::InstanceRef`] an instance that is found or created by its name.
 //!
@@ -91,18 +91,24 @@
 //! | [`event_file::FieldInfo`] | `ftrace_event_field`, of any event |
 //! | [`trigger::CommandOps`] | `event_command` |
 //! | [`trigger::Trigger`] | `event_trigger_data` |
-//! | [`synth::EventRef`], [`synth::Event`] | `synth_event` |
+//! | [`synth::EventRef`], [`synth::SynthEvent`] | `synth_event` |
 //! | [`synth::Tracer`] | `synth_event_trace_array()`, `synth_event_trace_start()` |
 //! | [`dynevent_cmd::Command`] | `dynevent_cmd` |
 //! | [`kprobe::Builder`] | `kprobe_event_gen_cmd_start()`, `kretprobe_event_gen_cmd_start()` |
+//! | [`perf::PerfEvent`] | `perf_event` |
+//!
+//! `Event` alone is the trace event of [`builtin::event`], which the other names of that module are
+//! about. `SynthEvent`, `KprobeEvent` and `PerfEvent`, which are imported without their modules, are
+//! named after `synth_event`, `kprobe_event_*()` and `perf_event` of C.
 //!
 //! What is different: in C an event has to be freed by hand after the last callback, here it is
 //! reference counted; and `unregister` refuses to run in callbacks that C cannot stand it in.
 //!
 //! # Layers
 //!
-//! A module only uses those of its own line and of the lines above it, which `scripts/modules.py`
-//! checks. The API consists of the public modules except [`builtin`], which it never uses.
+//! A module only uses those of its own line and of the lines above it, and no more than two files
+//! use each other in a circle, which `scripts/modules.py` checks. The API consists of the public
+//! modules except [`builtin`], which it never uses.
 //!
 //! | Modules | |
 //! | --- | --- |

@@ -17,7 +17,7 @@ use kernel::{
     prelude::*,
     trace::kprobe::{
         Builder,
-        Event, //
+        KprobeEvent, //
     },
 };
 
@@ -34,8 +34,8 @@ const FUNCTION: &CStr = c"do_sys_openat2";
 
 /// The events exist as long as the module is loaded: dropping them disables and deletes them.
 struct KprobeSample {
-    _entered: Event,
-    _returned: Event,
+    _entered: KprobeEvent,
+    _returned: KprobeEvent,
 }
 
 impl kernel::Module for KprobeSample {

@@ -33,9 +33,9 @@ use kernel::{
             DeclaredEvent,
             DeclaredTracer,
             DynString,
-            Event,
             FixedString,
             Pid,
+            SynthEvent,
             Tracer,
             Type, //
         },
@@ -68,9 +68,9 @@ const MAX_LEN: usize = 4096;
 /// The events exist as long as the module is loaded, and the file a little less long.
 struct SynthSample {
     _file: tracefs::Entry,
-    _generated: Event,
-    _empty: Event,
-    _created: Event,
+    _generated: SynthEvent,
+    _empty: SynthEvent,
+    _created: SynthEvent,
     _declared: DeclaredEvent<Sighting<'static>>,
 }
 
@@ -120,7 +120,7 @@ fn piecewise(tracer: &Tracer) -> Result {
 }
 
 /// Enables an event while `happen` runs, and no longer, as that keeps the module loaded.
-fn enabled(event: &Event, happen: impl FnOnce(&Tracer) -> Result) -> Result {
+fn enabled(event: &SynthEvent, happen: impl FnOnce(&Tracer) -> Result) -> Result {
     let tracer = event.tracer(None)?;
 
     tracer.file().set_enabled(true)?;
@@ -143,7 +143,7 @@ impl kernel::Module for SynthSample {
         }
         let empty = builder.create()?;
         // In one call.
-        let created = Event::create(c"rust_create_synth", &MORE_FIELDS, module)?;
+        let created = SynthEvent::create(c"rust_create_synth", &MORE_FIELDS, module)?;
 
         enabled(&generated, |tracer| {
             tracer.trace(&values(c"hula hoops", c"thneed", 598))?;

@@ -102,7 +102,7 @@ fn detach() {
 }
 
 #[cfg(CONFIG_PERF_EVENTS)]
-fn only_counting(event: &kernel::trace::perf::Event) -> Result {
+fn only_counting(event: &kernel::trace::perf::PerfEvent) -> Result {
     if event.has_records() || event.is_sampling() {
         return Err(EACCES);
     }

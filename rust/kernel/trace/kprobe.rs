@@ -129,7 +129,7 @@ impl Builder {
     ///   event that has the same fields, which then would be deleted with what is created here.
     ///   That still happens if it is created while this is being called.
     /// - `ENOMEM`.
-    pub fn create(self) -> Result<Event> {
+    pub fn create(self) -> Result<KprobeEvent> {
         let Self { command, name, .. } = self;
 
         match EventFile::get(None, SYSTEM, &name) {
@@ -146,7 +146,7 @@ impl Builder {
         // Should that fail, as it was deleted concurrently, the owner is dropped.
         let file = EventFile::get(None, SYSTEM, &owner.name)?;
 
-        Ok(Event { file, owner })
+        Ok(KprobeEvent { file, owner })
     }
 }
 
@@ -158,14 +158,14 @@ impl Builder {
 ///
 /// Users of `kprobe_events` can add a probe at another place to the event, with the
 /// same fields. It belongs to the event, and is deleted with it, as in C.
-pub struct Event {
+pub struct KprobeEvent {
     // It keeps others from deleting the event, which then could be another one of this name. It is
     // dropped before the event is deleted: fields are dropped in their order.
     file: EventFile<Owned>,
     owner: Owner,
 }
 
-impl Event {
+impl KprobeEvent {
     /// Returns the name, without the system.
     pub fn name(&self) -> &CStr {
         &self.owner.name
@@ -219,12 +219,12 @@ impl Event {
     }
 }
 
-/// The error of [`Event::delete`].
+/// The error of [`KprobeEvent::delete`].
 pub struct NotDeleted {
     /// The reason of the failure.
     pub error: Error,
     /// The event, as it was. `None` if another user has deleted it.
-    pub event: Option<Event>,
+    pub event: Option<KprobeEvent>,
 }
 
 /// Deletes the event of this name when it is dropped.

@@ -15,9 +15,9 @@ use crate::{
 ///
 /// It is a valid perf event whose attributes no longer change.
 #[repr(transparent)]
-pub struct Event(Opaque<bindings::perf_event>);
+pub struct PerfEvent(Opaque<bindings::perf_event>);
 
-impl Event {
+impl PerfEvent {
     /// Converts the pointer to a perf event to a reference.
     ///
     /// # Safety

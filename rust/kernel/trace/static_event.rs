@@ -67,7 +67,7 @@ pub use self::{
     }, //
 };
 #[cfg(CONFIG_PERF_EVENTS)]
-pub use super::perf::Event as PerfEvent;
+pub use super::perf::PerfEvent;
 pub use super::probe::TracepointRef;
 pub use super::tracepoint::{
     CallGuard,

@@ -3,14 +3,15 @@
 //! Synthetic events: events that users define, and that triggers or kernel code generate.
 //!
 //! - Code that generates such events declares them by [`synth_event!`](crate::synth_event), so that
-//!   the compiler checks the values, or builds them by a [`Builder`]. An [`Event`] is deleted when
-//!   it is dropped. It is generated for all listeners, or by a [`Tracer`] in one instance.
+//!   the compiler checks the values, or builds them by a [`Builder`]. A [`SynthEvent`] is deleted
+//!   when it is dropped. It is generated for all listeners, or by a [`Tracer`] in one instance.
 //! - Triggers generate events of other users by an [`EventRef`].
 //!
 //! C header: [`kernel/trace/trace_synth.h`](srctree/kernel/trace/trace_synth.h).
 
 mod builder;
 mod declare;
+mod field;
 mod record;
 mod trace;
 
@@ -18,8 +19,8 @@ pub use self::{
     builder::{
         delete,
         Builder,
-        Event,
         NotDeleted,
+        SynthEvent,
         Type, //
     },
     declare::{
@@ -40,6 +41,12 @@ pub use self::{
         UnsignedInt,
         UnsignedLong, //
     },
+    field::{
+        Field,
+        ValueKind,
+        MAX_FIELDS,
+        TEXT_WORDS, //
+    },
     trace::{
         Arg,
         ByName,
@@ -56,7 +63,10 @@ mod record_tests;
 #[cfg(all(CONFIG_RUST_TRACE_KUNIT_TEST, CONFIG_64BIT))]
 mod tests;
 
-use self::record::Records;
+use self::{
+    field::fields,
+    record::Records, //
+};
 use super::{
     event_file::{
         EventFile,
@@ -66,13 +76,11 @@ use super::{
     raw,
     static_event::cpu_is_online,
     tracepoint::{
+        synchronize,
         CallGuard,
         Tracepoint, //
     },
-    trigger::{
-        synchronize,
-        Hit, //
-    },
+    trigger::Hit, //
 };
 use crate::{
     bindings,
@@ -90,12 +98,6 @@ use core::{
 /// The system of these events.
 const SYSTEM: &CStr = c"synthetic";
 
-/// Maximum number of fields of an event.
-pub const MAX_FIELDS: usize = bindings::SYNTH_FIELDS_MAX as usize;
-
-/// Number of words that hold a string or a stack trace. See [`Value`].
-pub const TEXT_WORDS: usize = 32;
-
 /// Length of the longest string of fixed size, and what each of them takes in a record.
 const STRING_MAX: u16 = bindings::MAX_FILTER_STR_VAL as u16;
 
@@ -106,17 +108,6 @@ const STACK_DEPTH: u64 = bindings::HIST_STACKTRACE_DEPTH as u64;
 static_assert!(TEXT_WORDS * size_of::<u64>() == STRING_MAX as usize);
 static_assert!(STRING_MAX as u32 == bindings::MAX_FILTER_STR_VAL);
 static_assert!(STACK_DEPTH as usize == TEXT_WORDS - 1);
-
-/// The kind of values of a field.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ValueKind {
-    /// A number, which is cut to the size of the field.
-    Number,
-    /// A string.
-    String,
-    /// A stack trace.
-    Stack,
-}
 
 /// A value for a field.
 #[derive(Clone, Copy, Debug)]
@@ -252,20 +243,18 @@ impl EventRef {
             (*raw).ref_ = (*raw).ref_.checked_add(1)?;
             fields(raw)
         };
+        let n_fields = fields.len().min(MAX_FIELDS);
         let mut kinds = [ValueKind::Number; MAX_FIELDS];
 
         for (kind, field) in kinds.iter_mut().zip(fields) {
-            // INVARIANT: The event is registered.
-            //
-            // SAFETY: The fields are valid as long as the event.
-            *kind = Field(unsafe { &**field }).kind();
+            *kind = field.kind();
         }
         // INVARIANT: The reference was just counted. C does not create events with more fields than
         // `kinds` has.
         Some(Self {
             event,
             state: Atomic::new(KEPT),
-            n_fields: fields.len().min(MAX_FIELDS),
+            n_fields,
             kinds,
             // SAFETY: The event is registered, and kept by the reference.
             records: unsafe { Records::new(raw) },
@@ -348,12 +337,7 @@ impl EventRef {
     pub fn field<'h>(&self, i: usize, held: Held<'h>) -> Option<Field<'h>> {
         // SAFETY: By the type invariant `get` returns a registered event, which stays so during
         // `'h`.
-        let fields = unsafe { fields(self.get(held)?) };
-
-        // INVARIANT: The event is registered.
-        //
-        // SAFETY: The fields are valid as long as the event.
-        fields.get(i).map(|field| Field(unsafe { &**field }))
+        unsafe { fields(self.get(held)?) }.nth(i)
     }
 
     /// Returns `true` if the event has a listener.
@@ -412,84 +396,6 @@ impl Drop for EventRef {
     fn drop(&mut self) {
         if *self.state.get_mut() != RELEASED {
             pr_warn!("a synthetic event was not released, so it cannot be removed\n");
-        }
-    }
-}
-
-/// A field of a synthetic event.
-///
-/// # Invariants
-///
-/// It is a field of a registered event, which is valid during `'h` with its strings.
-#[derive(Clone, Copy)]
-pub struct Field<'h>(&'h bindings::synth_field);
-
-impl<'h> Field<'h> {
-    /// Returns the type, as it was written when the event was defined.
-    pub fn ty(self) -> &'h CStr {
-        // SAFETY: By the type invariant it is a string that is valid during `'h`.
-        unsafe { CStr::from_char_ptr(self.0.type_) }
-    }
-
-    /// Returns the name.
-    pub fn name(self) -> &'h CStr {
-        // SAFETY: By the type invariant it is a string that is valid during `'h`.
-        unsafe { CStr::from_char_ptr(self.0.name) }
-    }
-
-    /// Returns the size in bytes, or 0 for a string whose length is not fixed and for a stack
-    /// trace.
-    pub fn size(self) -> usize {
-        self.0.size
-    }
-
-    /// Returns `true` if the type is signed.
-    pub fn is_signed(self) -> bool {
-        self.0.is_signed
-    }
-
-    /// Returns `true` if the field is a string.
-    pub fn is_string(self) -> bool {
-        self.0.is_string
-    }
-
-    /// Returns `true` if the length of the field is not fixed, as that of a string or stack trace.
-    pub fn is_dynamic(self) -> bool {
-        self.0.is_dynamic
-    }
-
-    /// Returns `true` if the field is a stack trace.
-    pub fn is_stack(self) -> bool {
-        self.0.is_stack
-    }
-
-    /// Returns the kind of values of the field.
-    pub fn kind(self) -> ValueKind {
-        if self.is_string() {
-            ValueKind::String
-        } else if self.is_stack() {
-            ValueKind::Stack
-        } else {
-            ValueKind::Number
-        }
-    }
-}
-
-/// Returns the fields of an event.
-///
-/// # Safety
-///
-/// `event` must be a registered event during `'a`.
-unsafe fn fields<'a>(event: *const bindings::synth_event) -> &'a [*mut bindings::synth_field] {
-    // SAFETY: By the safety requirements, the event is valid. It does not change in this
-    // respect. CAST: The number is small.
-    unsafe {
-        let n = (*event).n_fields as usize;
-
-        if n == 0 {
-            &[]
-        } else {
-            core::slice::from_raw_parts((*event).fields, n)
         }
     }
 }

@@ -394,7 +394,7 @@ impl Tracepoint {
 }
 
 /// Waits until no probe is running that was removed before. Sleeps.
-pub(super) fn synchronize() {
+pub(in crate::trace) fn synchronize() {
     // SAFETY: The function only requires a context that can sleep, else C warns.
     unsafe { bindings::tracepoint_synchronize_unregister() };
 }

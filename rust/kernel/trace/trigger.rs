@@ -130,6 +130,7 @@ mod data;
 mod execute;
 mod filter;
 mod hit;
+mod iter;
 mod list;
 mod registration;
 mod switch;
@@ -148,10 +149,8 @@ pub use self::{
     },
     filter::Filter,
     hit::Hit,
-    list::{
-        Iter,
-        TriggersMut, //
-    },
+    iter::Iter,
+    list::TriggersMut,
     registration::Registration,
     switch::Switch, //
 };
@@ -167,7 +166,10 @@ use super::{
         NestingGuard,
         NestingKind, //
     },
-    tracepoint::ProbeGuard, //
+    tracepoint::{
+        self,
+        ProbeGuard, //
+    },
 };
 use crate::{
     bindings,
@@ -555,6 +557,5 @@ const UNLINKED: bindings::list_head = bindings::list_head {
 ///
 /// After that a trigger that was detached before is no longer used.
 pub fn synchronize() {
-    // SAFETY: The function has no safety requirements.
-    unsafe { bindings::tracepoint_synchronize_unregister() };
+    tracepoint::synchronize();
 }

@@ -356,7 +356,6 @@ impl<'a> Builder<'a, '_> {
         left.write_operand(&mut text, &self.spec.refs);
         text.put(b")");
         Field::expression(Expr {
-            operator: Operator::UnaryMinus,
             usecs: left.is_usecs(&self.spec.refs),
             left,
             right: None,
@@ -407,9 +406,8 @@ impl<'a> Builder<'a, '_> {
         text.put(expr::sign(operator));
         b.write_operand(&mut text, refs);
         Field::expression(Expr {
-            operator,
             left: a,
-            right: Some(b),
+            right: Some((operator, b)),
             divisor,
             text: bounded(&text)?,
             usecs,

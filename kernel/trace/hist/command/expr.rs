@@ -29,15 +29,13 @@ use super::{
 };
 use crate::limits::PART_BITS_MAX;
 
-/// An operator.
+/// An operator between two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operator {
     Plus,
     Minus,
     Mult,
     Div,
-    /// A minus sign in front of a single operand.
-    UnaryMinus,
 }
 
 /// The root of an expression.
@@ -311,7 +309,6 @@ pub(crate) fn fold(operator: Operator, left: u64, right: u64) -> Result<u64> {
         Operator::Minus => Ok(left.wrapping_sub(right)),
         Operator::Mult => Ok(left.wrapping_mul(right)),
         Operator::Div => left.checked_div(right).ok_or(EDOM),
-        Operator::UnaryMinus => Err(EINVAL),
     }
 }
 
@@ -319,7 +316,7 @@ pub(crate) fn fold(operator: Operator, left: u64, right: u64) -> Result<u64> {
 pub(crate) fn sign(operator: Operator) -> &'static [u8] {
     match operator {
         Operator::Plus => b"+",
-        Operator::Minus | Operator::UnaryMinus => b"-",
+        Operator::Minus => b"-",
         Operator::Mult => b"*",
         Operator::Div => b"/",
     }

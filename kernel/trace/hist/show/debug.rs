@@ -398,10 +398,13 @@ fn recorded_function(source: &Source) -> &'static str {
 }
 
 fn expr_function(expr: &Expr) -> &'static str {
-    match (expr.operator, expr.divisor) {
+    let Some((operator, _)) = &expr.right else {
+        return "uminus";
+    };
+
+    match (operator, expr.divisor) {
         (Operator::Plus, _) => "plus",
         (Operator::Minus, _) => "minus",
-        (Operator::UnaryMinus, _) => "uminus",
         (Operator::Mult, _) => "mult",
         (Operator::Div, None) => "div",
         (Operator::Div, Some(divisor)) if divisor.is_power_of_two() => "div_power2",

@@ -174,9 +174,9 @@ impl HitProperty {
 
 /// An operation on one or two operands.
 pub(crate) struct Expr {
-    pub(crate) operator: Operator,
     pub(crate) left: Field,
-    pub(crate) right: Option<Field>,
+    /// What is done to `left` with another operand; without one, `left` is negated.
+    pub(crate) right: Option<(Operator, Field)>,
     /// Of a division the divisor, if that is a constant.
     pub(crate) divisor: Option<u64>,
     /// Its text in a command.
@@ -373,7 +373,9 @@ impl Field {
             || match &self.kind {
                 FieldKind::Ref(_) | FieldKind::Alias(_) => true,
                 FieldKind::Expr(expr) => {
-                    expr.left.has_vars() || expr.right.as_ref().is_some_and(Self::has_vars)
+                    let right = expr.right.as_ref().map(|(_, right)| right);
+
+                    expr.left.has_vars() || right.is_some_and(Self::has_vars)
                 }
                 _ => false,
             }

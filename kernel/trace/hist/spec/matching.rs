@@ -110,11 +110,12 @@ fn same_field((a, new): (&Field, &Spec), (b, old): (&Field, &Spec)) -> bool {
             }
             (FieldKind::Rounded(a), FieldKind::Rounded(b)) => same_field((a, new), (b, old)),
             (FieldKind::Expr(a), FieldKind::Expr(b)) => {
-                a.operator == b.operator
-                    && a.divisor == b.divisor
+                a.divisor == b.divisor
                     && same_field((&a.left, new), (&b.left, old))
                     && match (&a.right, &b.right) {
-                        (Some(a), Some(b)) => same_field((a, new), (b, old)),
+                        (Some((a_operator, a)), Some((b_operator, b))) => {
+                            a_operator == b_operator && same_field((a, new), (b, old))
+                        }
                         (a, b) => a.is_none() && b.is_none(),
                     }
             }

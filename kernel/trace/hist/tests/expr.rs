@@ -208,9 +208,8 @@ mod tests {
     /// Returns `1 operator 1`, as if it had this divisor.
     fn expression(operator: Operator, divisor: Option<u64>) -> Result<Field> {
         Field::expression(Expr {
-            operator,
             left: Field::constant(1)?,
-            right: Some(Field::constant(1)?),
+            right: Some((operator, Field::constant(1)?)),
             divisor,
             text: c_string(b"1")?,
             usecs: false,
@@ -452,9 +451,8 @@ mod tests {
     fn expression_texts() -> Result {
         let time = FieldKind::Property(HitProperty::Timestamp, None);
         let expr = Field::expression(Expr {
-            operator: Operator::Minus,
             left: Field::new(time, Modifier::Usecs)?,
-            right: Some(Field::constant(1)?),
+            right: Some((Operator::Minus, Field::constant(1)?)),
             divisor: None,
             text: c_string(b"common_timestamp.usecs-$ts0")?,
             usecs: true,

@@ -256,12 +256,16 @@ mod tests {
         number(b"pid", Modifier::Buckets(width))
     }
 
-    /// Returns the field `len operator n` or, without an `n`, that of the operator and `len`.
-    fn expression(operator: Operator, n: Option<u64>) -> Result<Field> {
+    /// Returns the field `len` followed by an operator and a constant, or `-(len)` without them.
+    fn expression(right: Option<(Operator, u64)>) -> Result<Field> {
+        let right = match right {
+            Some((operator, n)) => Some((operator, Field::constant(n)?)),
+            None => None,
+        };
+
         Field::expression(Expr {
-            operator,
             left: number(b"len", Modifier::None)?,
-            right: n.map(Field::constant).transpose()?,
+            right,
             divisor: None,
             text: c_string(b"")?,
             usecs: false,
@@ -283,13 +287,15 @@ mod tests {
         assert!(alike(2, bucket(4)?, bucket(4)?)?);
         assert!(!alike(2, bucket(4)?, bucket(8)?)?);
 
-        let plus = |n| expression(Operator::Plus, Some(n));
+        let plus = |n| expression(Some((Operator::Plus, n)));
         assert!(alike(1, plus(1)?, plus(1)?)?);
         assert!(!alike(1, plus(1)?, plus(2)?)?);
-        assert!(!alike(1, plus(1)?, expression(Operator::Minus, Some(1))?)?);
+        let minus = expression(Some((Operator::Minus, 1)))?;
+        assert!(!alike(1, plus(1)?, minus)?);
 
-        let one_sided = expression(Operator::Plus, None)?;
-        assert!(!alike(1, plus(1)?, one_sided)?);
+        let negated = || expression(None);
+        assert!(alike(1, negated()?, negated()?)?);
+        assert!(!alike(1, plus(1)?, negated()?)?);
         Ok(())
     }
 

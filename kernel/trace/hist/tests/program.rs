@@ -148,9 +148,8 @@ fn var(mut field: Field, idx: usize) -> Result<Field> {
 /// Returns an expression of two operands.
 fn binary(operator: Operator, left: Field, right: Field) -> Result<Field> {
     Field::expression(Expr {
-        operator,
         left,
-        right: Some(right),
+        right: Some((operator, right)),
         divisor: None,
         text: c_string(b"")?,
         usecs: false,

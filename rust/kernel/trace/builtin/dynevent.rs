@@ -7,6 +7,9 @@
 //!
 //! C header: [`kernel/trace/trace_dynevent.h`](srctree/kernel/trace/trace_dynevent.h).
 
+mod kind;
+
+pub use self::kind::Kind;
 pub use crate::trace::base::ctype::is_space;
 
 use super::event::{
@@ -76,32 +79,6 @@ pub trait Operations: event::Operations {
     ///
     /// `system` is present if the command has it; `args` are what follows the name.
     fn matches(&self, system: Option<&CStr>, event: &CStr, args: Args<'_>, held: Held<'_>) -> bool;
-}
-
-/// A kind of dynamic events, each of which consists of a `T`.
-///
-/// [`builtin`](super) has an example.
-///
-/// # Invariants
-///
-/// `ops` is initialised, and C's once `registered` is set.
-pub struct Kind<T> {
-    ops: Opaque<bindings::dyn_event_operations>,
-    registered: Atomic<bool>,
-    _events: PhantomData<fn(T)>,
-}
-
-// SAFETY: `ops` is only changed by C, which locks.
-unsafe impl<T> Sync for Kind<T> {}
-
-impl<T> Kind<T> {
-    pub(in crate::trace) fn is_registered(&self) -> bool {
-        self.registered.load(Relaxed)
-    }
-
-    pub(in crate::trace) fn as_raw(&self) -> *mut bindings::dyn_event_operations {
-        self.ops.get()
-    }
 }
 
 impl<T: Operations> Kind<T> {

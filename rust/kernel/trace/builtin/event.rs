@@ -29,15 +29,15 @@ mod calls;
 mod class;
 mod listeners;
 
-pub use self::{
-    class::Class,
-    listeners::{
-        Listener,
-        Listeners, //
-    },
+pub use self::listeners::{
+    Listener,
+    Listeners, //
 };
 
-use self::callbacks::Callbacks;
+use self::{
+    callbacks::Callbacks,
+    calls::Core, //
+};
 use super::{
     dynevent::Kind,
     field::{
@@ -161,17 +161,22 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
     }
 }
 
-/// The parts of an event that C refers to, in one allocation that does not move.
+/// The class of all events of a `T` in a directory under `events/`.
 ///
-/// It has no room that is not needed: events may be many.
-#[pin_data]
-struct Core {
-    tracepoint: Tracepoint,
-    call: Opaque<bindings::trace_event_call>,
-    dynamic: Opaque<bindings::dyn_event>,
-    /// The fields, and the strings of the definition: name, note and print format.
-    #[pin]
-    fields: field::List,
+/// [`builtin`](crate::trace::builtin) has an example.
+///
+/// # Invariants
+///
+/// `system` is a static string, the functions are those of `T`. It is never written to.
+pub struct Class<T>(Opaque<bindings::trace_event_class>, PhantomData<fn() -> T>);
+
+// SAFETY: It is never written to by the type invariant.
+unsafe impl<T> Sync for Class<T> {}
+
+impl<T> Class<T> {
+    pub(in crate::trace) fn as_raw(&'static self) -> *mut bindings::trace_event_class {
+        self.0.get()
+    }
 }
 
 /// An event, embedded in a `T`.

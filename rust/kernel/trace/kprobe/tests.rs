@@ -5,7 +5,7 @@
 use super::{
     delete,
     Builder,
-    Event,
+    KprobeEvent,
     MAX_FIELDS,
     MAX_NAME_LEN, //
 };
@@ -19,11 +19,11 @@ use crate::{
 
 const FUNCTION: &CStr = c"do_sys_openat2";
 
-fn made(name: &CStr) -> Result<Event> {
+fn made(name: &CStr) -> Result<KprobeEvent> {
     Builder::new(name, FUNCTION)?.field(c"who=$comm")?.create()
 }
 
-fn deleted(event: Event) -> Result {
+fn deleted(event: KprobeEvent) -> Result {
     event.delete().map_err(|failed| failed.error)
 }
 

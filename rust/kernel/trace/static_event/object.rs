@@ -275,10 +275,10 @@ pub type Permission =
 ///
 /// `event` must be a perf event that is being opened, and be valid during `'a`.
 #[cfg(CONFIG_PERF_EVENTS)]
-pub unsafe fn perf_event<'a>(event: *mut bindings::perf_event) -> &'a perf::Event {
+pub unsafe fn perf_event<'a>(event: *mut bindings::perf_event) -> &'a perf::PerfEvent {
     // SAFETY: By the safety requirements, `event` is a perf event that exists during `'a`; perf has
     // copied its attributes before.
-    unsafe { perf::Event::from_raw(event) }
+    unsafe { perf::PerfEvent::from_raw(event) }
 }
 
 /// The functions that C calls before the first probe is attached and after the last one is

@@ -83,7 +83,7 @@ pub enum Type {
     /// `char[]`: a string that takes as much of the record as it has to.
     DynString,
     /// `unsigned long[]`: a stack trace. Only triggers can set its value, so an event that has one
-    /// has no [`Tracer`], and [`Event::emit`] is an error if the event has a listener.
+    /// has no [`Tracer`], and [`SynthEvent::emit`] is an error if the event has a listener.
     Stack,
     /// `long[]`: a stack trace as well.
     SignedStack,
@@ -160,7 +160,7 @@ impl<'a> Builder<'a> {
     /// `module` is the module that creates it, which is not unloaded as long as the event is
     /// enabled, unless the event was enabled while [`create`](Self::create) was creating it, before
     /// C knew the module. Then the module can be unloaded, and the event is disabled and deleted
-    /// with it, or stays without it: see [`Event`].
+    /// with it, or stays without it: see [`SynthEvent`].
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
     /// - `EEXIST` if a synthetic event has this name.
     /// - `ENOENT` if it was deleted concurrently.
     /// - `ENOMEM`.
-    pub fn create(self) -> Result<Event> {
+    pub fn create(self) -> Result<SynthEvent> {
         let Self {
             command,
             name,
@@ -248,7 +248,7 @@ impl<'a> Builder<'a> {
         };
 
         // Should there be no memory, dropping it deletes the event.
-        Ok(Event(Arc::new(made, GFP_KERNEL)?))
+        Ok(SynthEvent(Arc::new(made, GFP_KERNEL)?))
     }
 }
 
@@ -263,9 +263,9 @@ impl<'a> Builder<'a> {
 /// nor ever, if the event was enabled in another instance when it was dropped.
 ///
 /// The drop sleeps: it takes `event_mutex`, which must not be held.
-pub struct Event(Arc<Made>);
+pub struct SynthEvent(Arc<Made>);
 
-impl Event {
+impl SynthEvent {
     /// Creates an event with all its fields. See [`Builder`], also for errors.
     ///
     /// In C: `synth_event_create()`.
@@ -346,12 +346,12 @@ impl Event {
     }
 }
 
-/// The error of [`Event::delete`].
+/// The error of [`SynthEvent::delete`].
 pub struct NotDeleted {
     /// The reason of the failure.
     pub error: Error,
     /// The event, as it was.
-    pub event: Event,
+    pub event: SynthEvent,
 }
 
 /// Deletes the event of this name, even if another user has created it. Sleeps: takes
@@ -362,13 +362,13 @@ pub struct NotDeleted {
 /// # Errors
 ///
 /// - `ENOENT` if no such event exists.
-/// - `EBUSY` if it is in use, or an [`Event`] of it exists.
+/// - `EBUSY` if it is in use, or a [`SynthEvent`] of it exists.
 pub fn delete(name: &CStr) -> Result {
     // SAFETY: C only compares the string.
     to_result(unsafe { bindings::synth_event_delete(name.as_char_ptr()) })
 }
 
-/// An event that was created here, as [`Event`] and [`Tracer`] share it.
+/// An event that was created here, as [`SynthEvent`] and [`Tracer`] share it.
 ///
 /// # Invariants
 ///

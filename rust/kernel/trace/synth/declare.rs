@@ -4,8 +4,8 @@
 
 use super::{
     builder::{
-        Event,
         NotDeleted,
+        SynthEvent,
         Type, //
     },
     trace::{
@@ -126,27 +126,27 @@ pub trait Declared: 'static {
     fn with_args<R>(values: &Self::Values<'_>, f: impl FnOnce(&[Arg<'_>]) -> R) -> R;
 }
 
-/// An [`Event`] that was declared.
+/// A [`SynthEvent`] that was declared.
 pub struct DeclaredEvent<T: Declared> {
-    event: Event,
+    event: SynthEvent,
     _declared: PhantomData<fn(T)>,
 }
 
 impl<T: Declared> DeclaredEvent<T> {
-    /// Creates the event. Sleeps: takes `event_mutex`. See [`Event::create`].
+    /// Creates the event. Sleeps: takes `event_mutex`. See [`SynthEvent::create`].
     pub fn create(module: &'static ThisModule) -> Result<Self> {
         Ok(Self {
-            event: Event::create(T::NAME, T::FIELDS, module)?,
+            event: SynthEvent::create(T::NAME, T::FIELDS, module)?,
             _declared: PhantomData,
         })
     }
 
     /// Returns the event, without the type of its fields.
-    pub fn event(&self) -> &Event {
+    pub fn event(&self) -> &SynthEvent {
         &self.event
     }
 
-    /// Generates the event for all listeners. See [`Event::emit`].
+    /// Generates the event for all listeners. See [`SynthEvent::emit`].
     #[inline]
     pub fn emit(&self, values: &T::Values<'_>) -> Result {
         if !self.event.is_enabled() {
@@ -155,7 +155,7 @@ impl<T: Declared> DeclaredEvent<T> {
         T::with_args(values, |args| self.event.emit(args))
     }
 
-    /// Returns a tracer, which generates the event in one instance. See [`Event::tracer`].
+    /// Returns a tracer, which generates the event in one instance. See [`SynthEvent::tracer`].
     pub fn tracer(&self, instance: Option<&CStr>) -> Result<DeclaredTracer<T>> {
         Ok(DeclaredTracer {
             tracer: self.event.tracer(instance)?,
@@ -163,7 +163,7 @@ impl<T: Declared> DeclaredEvent<T> {
         })
     }
 
-    /// Deletes the event, or returns it on failure. See [`Event::delete`].
+    /// Deletes the event, or returns it on failure. See [`SynthEvent::delete`].
     pub fn delete(self) -> Result<(), NotDeleted> {
         self.event.delete()
     }
@@ -230,7 +230,9 @@ fn has_fields(event: &EventRef, declared: &[(Type, &CStr)], held: Held<'_>) -> R
         return Ok(false);
     }
     for (i, (ty, name)) in declared.iter().enumerate() {
-        let field = event.field(i, held).ok_or(EINVAL)?;
+        let Some(field) = event.field(i, held) else {
+            return Ok(false);
+        };
         // C writes this before a type whose length is not fixed.
         let found = field.ty().to_bytes();
         let found = found.strip_prefix(b"__data_loc ").unwrap_or(found);

@@ -7,9 +7,9 @@ use super::{
     Builder,
     DeclaredTracer,
     DynString,
-    Event,
     FixedString,
     Pid,
+    SynthEvent,
     Tracer,
     Type,
     MAX_FIELDS, //
@@ -88,7 +88,7 @@ pub(super) fn records(
     fields: &[(Type, &CStr)],
     f: impl FnOnce(&Tracer) -> Result,
 ) -> Result<u64> {
-    let event = Event::create(name, fields, module())?;
+    let event = SynthEvent::create(name, fields, module())?;
     let instance = InstanceRef::get_by_name(INSTANCE, Some(c"synthetic")).ok_or(ENOMEM)?;
 
     let count = {
@@ -262,24 +262,24 @@ mod events {
 
     #[test]
     fn made_once() -> Result {
-        let event = Event::create(c"rust_test_once", &FIELDS, module())?;
+        let event = SynthEvent::create(c"rust_test_once", &FIELDS, module())?;
 
         assert!(event.name() == c"rust_test_once");
         assert_eq!(
-            Event::create(c"rust_test_once", &FIELDS, module()).err(),
+            SynthEvent::create(c"rust_test_once", &FIELDS, module()).err(),
             Some(EEXIST)
         );
         // Not by its name as long as it has an owner.
         assert_eq!(super::super::delete(c"rust_test_once"), Err(EBUSY));
         drop(event);
         assert_eq!(super::super::delete(c"rust_test_once"), Err(ENOENT));
-        Event::create(c"rust_test_once", &FIELDS, module())?;
+        SynthEvent::create(c"rust_test_once", &FIELDS, module())?;
         Ok(())
     }
 
     #[test]
     fn deleted_when_nobody_uses_it() -> Result {
-        let event = Event::create(c"rust_test_used", &FIELDS, module())?;
+        let event = SynthEvent::create(c"rust_test_used", &FIELDS, module())?;
         let tracer = event.tracer(None)?;
 
         let failed = event.delete().err().ok_or(EINVAL)?;
@@ -296,7 +296,7 @@ mod events {
 
     #[test]
     fn enabled_it_is_kept() -> Result {
-        let event = Event::create(c"rust_test_enabled", &FIELDS, module())?;
+        let event = SynthEvent::create(c"rust_test_enabled", &FIELDS, module())?;
 
         assert!(!event.is_enabled());
         event.set_enabled(true)?;
@@ -422,7 +422,7 @@ mod events {
 
     #[test]
     fn off_there_is_nothing() -> Result {
-        let event = Event::create(c"rust_test_off", &FIELDS, module())?;
+        let event = SynthEvent::create(c"rust_test_off", &FIELDS, module())?;
         let tracer = event.tracer(None)?;
 
         // As in C the values are not used.
@@ -480,7 +480,7 @@ mod events {
 
         let open = || DeclaredTracer::<Keyword<'static>>::open(None).err();
         let with = |fields: &[(Type, &CStr)]| {
-            let event = Event::create(c"rust_test_keyword", fields, module())?;
+            let event = SynthEvent::create(c"rust_test_keyword", fields, module())?;
             let error = open();
 
             event.delete().map_err(|failed| failed.error)?;
@@ -549,7 +549,7 @@ mod events {
     #[test]
     fn stacks_are_for_triggers() -> Result {
         let fields = [(Type::U32, c"number"), (Type::Stack, c"stack")];
-        let event = Event::create(c"rust_test_stack", &fields, module())?;
+        let event = SynthEvent::create(c"rust_test_stack", &fields, module())?;
 
         assert_eq!(event.tracer(None).err(), Some(ENOTSUPP));
         assert_eq!(Tracer::open(None, c"rust_test_stack").err(), Some(ENOTSUPP));

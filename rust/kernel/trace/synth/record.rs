@@ -6,9 +6,8 @@
 //! address of anything; and it reserves a record in five functions. Where the values are known to
 //! be good the record is written here.
 
-use super::{
+use super::field::{
     fields,
-    Field,
     ValueKind,
     MAX_FIELDS,
     TEXT_WORDS, //
@@ -65,11 +64,6 @@ impl Records {
         let mut unused = [0; MAX_FIELDS];
 
         for (unused, field) in unused.iter_mut().zip(fields) {
-            // INVARIANT: The event is registered.
-            //
-            // SAFETY: The fields are valid as long as the event.
-            let field = Field(unsafe { &**field });
-
             *unused = match (field.kind(), field.size()) {
                 _ if field.is_dynamic() => return None,
                 (ValueKind::Stack, _) => return None,

@@ -10,7 +10,7 @@ use super::{
         FIELDS,
         INSTANCE, //
     },
-    Event, //
+    SynthEvent, //
 };
 use crate::{
     bindings,
@@ -54,7 +54,7 @@ mod suite {
 
     #[test]
     fn what_is_not_given_is_zero() -> Result {
-        let event = Event::create(c"rust_test_zero", &FIELDS, module())?;
+        let event = SynthEvent::create(c"rust_test_zero", &FIELDS, module())?;
         let instance = InstanceRef::get_by_name(INSTANCE, Some(c"synthetic")).ok_or(ENOMEM)?;
         let tracer = event.tracer(Some(INSTANCE))?;
         let file = tracer.file();

@@ -7,10 +7,12 @@
 use super::{
     builder::Made,
     call,
-    fields,
-    Field,
-    ValueKind,
-    MAX_FIELDS,
+    field::{
+        fields,
+        Field,
+        ValueKind,
+        MAX_FIELDS, //
+    },
     SYSTEM, //
 };
 use crate::{
@@ -186,13 +188,9 @@ impl Shapes {
         // SAFETY: By the safety requirements, `event` is a registered event, of which neither
         // changes. CAST: The number is small.
         let (fields, n_words) = unsafe { (fields(event), (*event).n_u64 as usize) };
+        let n_fields = fields.len().min(MAX_FIELDS);
 
         for (shape, field) in shapes.iter_mut().zip(fields) {
-            // INVARIANT: The event is registered.
-            //
-            // SAFETY: The fields are valid as long as the event.
-            let field = Field(unsafe { &**field });
-
             *shape = Shape {
                 kind: field.kind(),
                 dynamic: field.is_dynamic(),
@@ -203,7 +201,7 @@ impl Shapes {
         // INVARIANT: C does not create events with more fields than fit.
         Self {
             fields: shapes,
-            n_fields: fields.len().min(MAX_FIELDS),
+            n_fields,
             n_words,
         }
     }
@@ -212,18 +210,22 @@ impl Shapes {
         self.fields.iter().take(self.n_fields)
     }
 
-    /// Returns the words that C expects for these values.
+    /// Writes the words that C expects for these values to `room`, and returns them.
     ///
     /// # Errors
     ///
     /// `EINVAL` if they are not as many as the fields, or one does not fit its field.
     #[inline]
-    pub(super) fn words(&self, args: &[Arg<'_>]) -> Result<[u64; MAX_FIELDS]> {
-        let mut words = [0; MAX_FIELDS];
+    pub(super) fn words<'w>(
+        &self,
+        args: &[Arg<'_>],
+        room: &'w mut [u64; MAX_FIELDS],
+    ) -> Result<&'w mut [u64]> {
+        let words = match room.get_mut(..args.len()) {
+            Some(words) if args.len() == self.n_fields => words,
+            _ => return Err(EINVAL),
+        };
 
-        if args.len() != self.n_fields {
-            return Err(EINVAL);
-        }
         for ((word, shape), arg) in words.iter_mut().zip(self.iter()).zip(args) {
             *word = shape.word(*arg)?;
         }
@@ -245,7 +247,8 @@ impl Shapes {
     }
 }
 
-/// Generates a synthetic event for all listeners. See [`Event::emit`](super::Event::emit).
+/// Generates a synthetic event for all listeners. See
+/// [`SynthEvent::emit`](super::SynthEvent::emit).
 ///
 /// # Safety
 ///
@@ -257,8 +260,8 @@ pub(super) unsafe fn emit(tracepoint: &Tracepoint, shapes: &Shapes, args: &[Arg<
     if shapes.len_with(args) > MAX_EMITTED {
         return Err(E2BIG);
     }
-    let mut words = shapes.words(args)?;
-    let words = words.get_mut(..args.len()).ok_or(EINVAL)?;
+    let mut room = [0; MAX_FIELDS];
+    let words = shapes.words(args, &mut room)?;
     let guard = ReadGuard::new();
     // SAFETY: The guard, which has preemption off, is dropped later.
     let level = unsafe { NestingGuard::enter(NestingKind::Records) }.ok_or(EBUSY)?;
@@ -358,7 +361,8 @@ impl Tracer {
         if !self.file.is_enabled() {
             return Ok(());
         }
-        let mut words = self.shapes.words(args)?;
+        let mut room = [0; MAX_FIELDS];
+        let words = self.shapes.words(args, &mut room)?;
         if self.shapes.len_with(args) > MAX_TRACED {
             return Err(EINVAL);
         }
@@ -374,7 +378,7 @@ impl Tracer {
                 self.file.as_raw(),
                 words.as_mut_ptr(),
                 // CAST: They are not more than `MAX_FIELDS`.
-                args.len() as c_uint,
+                words.len() as c_uint,
             )
         };
         drop(level);
@@ -383,7 +387,7 @@ impl Tracer {
     }
 
     /// Generates the event: each listener receives a record, in all instances and in perf. Any
-    /// context. See [`Event::emit`](super::Event::emit).
+    /// context. See [`SynthEvent::emit`](super::SynthEvent::emit).
     pub fn emit(&self, args: &[Arg<'_>]) -> Result {
         // SAFETY: By the type invariant the event is kept, and it is registered, so it has a
         // tracepoint, which `shapes` belong to.
@@ -421,14 +425,7 @@ impl Tracer {
     /// Returns the names of the fields.
     fn names(&self) -> impl Iterator<Item = &CStr> {
         // SAFETY: By the type invariant the event is kept, and it is registered.
-        let fields = unsafe { fields(self.event.as_ptr()) };
-
-        fields
-            .iter()
-            // INVARIANT: The event is registered.
-            //
-            // SAFETY: The fields are valid as long as the event.
-            .map(|field| Field(unsafe { &**field }).name())
+        unsafe { fields(self.event.as_ptr()) }.map(Field::name)
     }
 }
 
@@ -509,10 +506,10 @@ impl Drop for Record<'_> {
 /// # Examples
 ///
 /// ```
-/// # use kernel::{module::this_module, trace::synth::{Event, Type}};
+/// # use kernel::{module::this_module, trace::synth::{SynthEvent, Type}};
 /// # let fields = [(Type::U32, c"id"), (Type::String(16), c"what")];
 /// # let module = this_module::<crate::LocalModule>();
-/// # let event = Event::create(c"rust_example_in_order", &fields, module)?;
+/// # let event = SynthEvent::create(c"rust_example_in_order", &fields, module)?;
 /// let tracer = event.tracer(None)?;
 /// tracer.file().set_enabled(true)?;
 ///

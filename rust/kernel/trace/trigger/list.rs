@@ -2,17 +2,12 @@
 
 //! The list of triggers that an event has.
 
-use super::{
-    super::{
-        event_file::{
-            EventFile,
-            Locked, //
-        },
-        event_mutex::Held, //
+use super::super::{
+    event_file::{
+        EventFile,
+        Locked, //
     },
-    data,
-    Command,
-    Trigger, //
+    event_mutex::Held, //
 };
 use crate::{
     bindings,
@@ -29,10 +24,7 @@ use crate::{
     trace::raw,
     types::Opaque, //
 };
-use core::{
-    marker::PhantomData,
-    mem::offset_of, //
-};
+use core::mem::offset_of;
 
 /// The lists of triggers of all events.
 ///
@@ -60,52 +52,6 @@ impl<'h> TriggersMut<'h> {
     /// Returns the token for functions that need `event_mutex` held.
     pub fn held(&self) -> Held<'h> {
         self.held
-    }
-}
-
-impl EventFile<Locked<'_>> {
-    /// Returns the triggers of one command, in the order they were attached in.
-    pub fn triggers<'a, T: Command>(self, lists: &'a TriggersMut<'_>) -> Iter<'a, T>
-    where
-        Self: 'a,
-    {
-        Iter {
-            all: all(self, lists),
-            _triggers: PhantomData,
-        }
-    }
-
-    /// Detaches the first trigger of a command for which `pred` returns `true`, and frees it
-    /// later.
-    ///
-    /// Returns `true` if the list had one. `gone` is called with its data when it is in the list no
-    /// more; it may still be hit, until [`synchronize`](super::synchronize) has been called. It is
-    /// freed after `gone` has returned. Sleeps.
-    pub fn detach<T: Command>(
-        self,
-        lists: &mut TriggersMut<'_>,
-        mut pred: impl FnMut(&Trigger<T>) -> bool,
-        gone: impl FnOnce(&T::Data),
-    ) -> bool {
-        let held = lists.held();
-        let mut iter = self.triggers::<T>(lists);
-        let trigger = loop {
-            let Some(trigger) = iter.next_raw() else {
-                return false;
-            };
-            // SAFETY: It is in the list, so it is not freed.
-            if pred(unsafe { Trigger::from_c(trigger) }) {
-                break trigger;
-            }
-        };
-
-        // SAFETY: The trigger is in the list of this file, and as `lists` is borrowed exclusively
-        // no reference to it exists, but for those in hits. The list releases it here.
-        unsafe {
-            unlink(self, trigger);
-            data::retire::<T>(trigger, held, gone);
-        }
-        true
     }
 }
 
@@ -191,11 +137,12 @@ pub(super) fn mark_new(
 type AnyTrigger = Opaque<bindings::event_trigger_data>;
 
 /// The return type of [`all`].
-type All<'a> = CListIter<'a, AnyTrigger, { offset_of!(bindings::event_trigger_data, list) }>;
+pub(super) type All<'a> =
+    CListIter<'a, AnyTrigger, { offset_of!(bindings::event_trigger_data, list) }>;
 
 /// Returns the triggers of an event, of any command. They are complete, and in the list during
 /// `'a`.
-fn all<'a>(file: EventFile<Locked<'a>>, _lists: &'a TriggersMut<'_>) -> All<'a> {
+pub(super) fn all<'a>(file: EventFile<Locked<'a>>, _lists: &'a TriggersMut<'_>) -> All<'a> {
     // SAFETY: The file is valid, and it is not accessed through the pointer here.
     let head = unsafe { &raw mut (*file.as_raw()).triggers };
 
@@ -203,40 +150,6 @@ fn all<'a>(file: EventFile<Locked<'a>>, _lists: &'a TriggersMut<'_>) -> All<'a> 
     // It does not change during `'a`, as for that an exclusive reference to `_lists` is needed. All
     // that is in it are triggers, and the type is transparent.
     unsafe { clist_create!(head, AnyTrigger, bindings::event_trigger_data, list) }.iter()
-}
-
-/// The triggers of one command and one event. See [`EventFile::triggers`].
-pub struct Iter<'a, T> {
-    all: All<'a>,
-    _triggers: PhantomData<&'a T>,
-}
-
-impl<T: Command> Iter<'_, T> {
-    /// Returns the next trigger of this command, which is that of a `Trigger<T>` in the list.
-    fn next_raw(&mut self) -> Option<*mut bindings::event_trigger_data> {
-        let ours = T::ops().as_raw();
-
-        self.all.by_ref().map(Opaque::get).find(|trigger| {
-            // Only a `Trigger<T>` has this command: a `CommandOps<T>` is at this address
-            // permanently, and its address is private to the module above.
-            //
-            // SAFETY: It is in the list, so it is valid; the command is set before it is added.
-            let command = unsafe { (**trigger).cmd_ops };
-
-            command == ours
-        })
-    }
-}
-
-impl<'a, T: Command> Iterator for Iter<'a, T> {
-    type Item = &'a Trigger<T>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let trigger = self.next_raw()?;
-
-        // SAFETY: It is in the list during `'a`, so it is not freed.
-        Some(unsafe { Trigger::from_c(trigger) })
-    }
 }
 
 /// Returns `true` if the event has a trigger of this type, whatever its command.

@@ -41,8 +41,8 @@ use crate::{
         },
         removal::UnregisterScope,
         synth::{
-            Event,
             EventRef,
+            SynthEvent,
             Tracer,
             Type,
             Value, //
@@ -285,7 +285,8 @@ mod commands {
     #[test]
     fn come_and_go() -> Result {
         let fields = [(Type::U32, c"number")];
-        let event = Event::create(c"rust_test_trigger", &fields, this_module::<LocalModule>())?;
+        let event =
+            SynthEvent::create(c"rust_test_trigger", &fields, this_module::<LocalModule>())?;
         let tracer = event.tracer(None)?;
         let file = tracer.file();
 
@@ -329,7 +330,7 @@ mod commands {
     #[test]
     fn without_a_record() -> Result {
         let fields = [(Type::U32, c"number")];
-        let event = Event::create(c"rust_test_always", &fields, this_module::<LocalModule>())?;
+        let event = SynthEvent::create(c"rust_test_always", &fields, this_module::<LocalModule>())?;
         let tracer = event.tracer(None)?;
         let file = tracer.file();
         let (always, word) = (ALWAYS.register()?, WORD.register()?);
@@ -396,7 +397,7 @@ mod commands {
     #[test]
     fn afterwards() -> Result {
         let fields = [(Type::U32, c"number")];
-        let event = Event::create(c"rust_test_post", &fields, this_module::<LocalModule>())?;
+        let event = SynthEvent::create(c"rust_test_post", &fields, this_module::<LocalModule>())?;
         let tracer = event.tracer(None)?;
         let file = tracer.file();
         let post = POST.register()?;
@@ -421,7 +422,7 @@ mod commands {
     #[test]
     fn so_many_times() -> Result {
         let fields = [(Type::U32, c"number")];
-        let event = Event::create(c"rust_test_count", &fields, this_module::<LocalModule>())?;
+        let event = SynthEvent::create(c"rust_test_count", &fields, this_module::<LocalModule>())?;
         let tracer = event.tracer(None)?;
         let file = tracer.file();
         let commands = (ALWAYS.register()?, POST.register()?);
@@ -444,7 +445,7 @@ mod commands {
     #[test]
     fn not_too_deep() -> Result {
         let fields = [(Type::U32, c"number")];
-        let event = Event::create(c"rust_test_deep", &fields, this_module::<LocalModule>())?;
+        let event = SynthEvent::create(c"rust_test_deep", &fields, this_module::<LocalModule>())?;
         let tracer = event.tracer(None)?;
         let file = tracer.file();
         let command = AGAIN.register()?;
@@ -509,7 +510,7 @@ mod commands {
     #[test]
     fn not_deeper_than_the_ring_buffer() -> Result {
         let fields = [(Type::U32, c"number")];
-        let event = Event::create(c"rust_test_levels", &fields, this_module::<LocalModule>())?;
+        let event = SynthEvent::create(c"rust_test_levels", &fields, this_module::<LocalModule>())?;
         let tracer = event.tracer(None)?;
         let file = tracer.file();
         let commands = (AGAIN.register()?, HIST.register()?);
@@ -562,7 +563,7 @@ mod commands {
     #[test]
     fn probes_are_kept() -> Result {
         let fields = [(Type::U32, c"number")];
-        let event = Event::create(c"rust_test_inside", &fields, this_module::<LocalModule>())?;
+        let event = SynthEvent::create(c"rust_test_inside", &fields, this_module::<LocalModule>())?;
         let tracer = event.tracer(None)?;
         let file = tracer.file();
         let command = INSIDE.register()?;

@@ -87,7 +87,7 @@ impl Compiler<'_> {
 
     fn operation(&mut self, expr: &Expr, register: u32, depth: u32) -> Result<Leaf> {
         let left = self.number(&expr.left, register, depth)?;
-        let Some(operand) = &expr.right else {
+        let Some((operator, operand)) = &expr.right else {
             return self.step(Op::Neg, left, Leaf::Const(0), register);
         };
         let free = match left {
@@ -97,7 +97,7 @@ impl Compiler<'_> {
         let right = self.number(operand, free, depth)?;
         let (left_signed, right_signed) = (expr.left.ty.signed, operand.ty.signed);
 
-        let (op, right) = match (expr.operator, right) {
+        let (op, right) = match (operator, right) {
             (Operator::Plus, _) => (Op::Add, right),
             (Operator::Minus, _) => (Op::Sub, right),
             (Operator::Mult, _) => (Op::Mul, right),
@@ -115,7 +115,6 @@ impl Compiler<'_> {
 
                 (op, right)
             }
-            (Operator::UnaryMinus, _) => return Err(EINVAL),
         };
 
         self.step(op, left, right, register)

@@ -32,6 +32,16 @@ fn var(element: Element<'_>, var: usize) -> Option<u64> {
     element.read(|vars| vars.var(var)).flatten()
 }
 
+/// Reads and unsets a variable.
+fn take(element: Element<'_>, var: usize) -> Result<Option<u64>, Busy> {
+    element.consume(
+        &mut Polls::new(),
+        VarSet::NONE.with(var),
+        || false,
+        |vars| vars.var(var),
+    )
+}
+
 /// Returns the bytes of a string, up to the size of its slot.
 fn bytes(words: &[u64]) -> [u8; STRING_WORDS * 8] {
     let mut bytes = [0; STRING_WORDS * 8];
@@ -105,14 +115,7 @@ mod tests {
 
         assert!(element.write(&mut Polls::new()).is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element
-            .consume(
-                &mut Polls::new(),
-                VarSet::NONE.with(0),
-                || false,
-                |_| Some(())
-            )
-            .is_err());
+        assert_eq!(take(element, 0), Err(Busy));
         element.restore(&mut Polls::new(), VarSet::NONE.with(0), 0);
         assert!(map
             .snapshot()?
@@ -135,14 +138,7 @@ mod tests {
         // As an interrupt of the writer would.
         assert!(element.write(&mut Polls::new()).is_none());
         assert!(element.read(|_| ()).is_none());
-        assert!(element
-            .consume(
-                &mut Polls::new(),
-                VarSet::NONE.with(0),
-                || false,
-                |_| Some(())
-            )
-            .is_err());
+        assert_eq!(take(element, 0), Err(Busy));
         assert!(other.write(&mut Polls::new()).is_some());
         drop(writer);
         assert!(element.write(&mut Polls::new()).is_some());
@@ -190,17 +186,7 @@ mod tests {
     fn read_once() -> Result {
         let map = Map::new(MAP_BITS_MIN, LAYOUT)?;
         let element = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
-        let take = |i| {
-            element
-                .consume(
-                    &mut Polls::new(),
-                    VarSet::NONE.with(i),
-                    || false,
-                    |vars| vars.var(i),
-                )
-                .ok()
-                .flatten()
-        };
+        let take = |i| take(element, i).ok().flatten();
 
         assert_eq!(take(3), None);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Adding an event to C, and removing it.
+//! The parts of an event that C knows: adding them to C, and removing them.
 //!
 //! The memory that C allocates for that, and the credentials, are not charged to the
 //! memory cgroup of the task: `event_mutex` is held, so all of tracing would wait for a cgroup at
@@ -8,7 +8,6 @@
 //!
 //! C source: [`kernel/trace/trace_events.c`](srctree/kernel/trace/trace_events.c).
 
-use super::Core;
 use crate::{
     bindings,
     cred::scoped::with_root_fsuid,
@@ -19,9 +18,29 @@ use crate::{
         Atomic,
         Relaxed, //
     },
-    trace::event_mutex::Held,
-    types::ScopeGuard, //
+    trace::{
+        builtin::field::List,
+        event_mutex::Held,
+        tracepoint::Tracepoint, //
+    },
+    types::{
+        Opaque,
+        ScopeGuard, //
+    },
 };
+
+/// The parts of an event that C refers to, in one allocation that does not move.
+///
+/// It has no room that is not needed: events may be many.
+#[pin_data]
+pub(super) struct Core {
+    pub(super) tracepoint: Tracepoint,
+    pub(super) call: Opaque<bindings::trace_event_call>,
+    pub(super) dynamic: Opaque<bindings::dyn_event>,
+    /// The fields, and the strings of the definition: name, note and print format.
+    #[pin]
+    pub(super) fields: List,
+}
 
 /// Returns `true` if event probes or triggers refer to an event.
 ///

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The class of events.
+//! The creation of the class of events.
 
 use super::{
     callbacks::Callbacks,
     listeners,
+    Class,
     Operations, //
 };
 use crate::{
@@ -14,24 +15,6 @@ use crate::{
     types::Opaque, //
 };
 use core::marker::PhantomData;
-
-/// The class of all events of a `T` in a directory under `events/`.
-///
-/// [`builtin`](crate::trace::builtin) has an example.
-///
-/// # Invariants
-///
-/// `system` is a static string, the functions are those of `T`. It is never written to.
-pub struct Class<T>(Opaque<bindings::trace_event_class>, PhantomData<fn() -> T>);
-
-// SAFETY: It is never written to by the type invariant.
-unsafe impl<T> Sync for Class<T> {}
-
-impl<T> Class<T> {
-    pub(in crate::trace) fn as_raw(&'static self) -> *mut bindings::trace_event_class {
-        self.0.get()
-    }
-}
 
 impl<T: Operations> Class<T> {
     /// Creates the class of the events of `T` in the directory `system`, for a static.
