@@ -314,7 +314,8 @@ impl<'a> CommandLine<'a> {
 #[repr(transparent)]
 pub struct CommandOps<T> {
     command: Opaque<bindings::event_command>,
-    _command: PhantomData<fn(T)>,
+    /// No subtype of `T` is taken for it, nor the other way round: each has functions of its own.
+    _command: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: C locks the list entry, and nothing else is changed.

@@ -88,7 +88,8 @@ pub trait Operations: event::Operations {
 pub struct Kind<T> {
     ops: Opaque<bindings::dyn_event_operations>,
     registered: Atomic<bool>,
-    _events: PhantomData<fn(T)>,
+    /// No subtype of `T` is taken for it, nor the other way round: each has functions of its own.
+    _events: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: `ops` is only changed by C, which locks.

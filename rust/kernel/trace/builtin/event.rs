@@ -197,7 +197,8 @@ pub struct Event<T> {
     name_len: u16,
     note_len: u16,
     registered: Atomic<bool>,
-    _owner: PhantomData<fn() -> T>,
+    /// No subtype of `T` is taken for it, nor the other way round: each has a class of its own.
+    _owner: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: Nothing of an event is tied to the thread that created it. `register` requires a `T` that

@@ -22,7 +22,11 @@ use core::marker::PhantomData;
 /// # Invariants
 ///
 /// `system` is a static string, the functions are those of `T`. It is never written to.
-pub struct Class<T>(Opaque<bindings::trace_event_class>, PhantomData<fn() -> T>);
+pub struct Class<T>(
+    Opaque<bindings::trace_event_class>,
+    // No subtype of `T` is taken for it, nor the other way round: each has functions of its own.
+    PhantomData<fn(T) -> T>,
+);
 
 // SAFETY: It is never written to by the type invariant.
 unsafe impl<T> Sync for Class<T> {}
