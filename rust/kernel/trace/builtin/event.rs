@@ -94,7 +94,7 @@ pub struct Definition<'a> {
 /// # Safety
 ///
 /// [`raw_event`](Self::raw_event) must return a pointer to a field of `*ptr`, derived from `ptr`,
-/// and always to the same field.
+/// aligned if `ptr` is, and always to the same field.
 pub unsafe trait HasEvent: Sized {
     /// Returns a pointer to the event of `*ptr`.
     ///
@@ -110,12 +110,20 @@ pub unsafe trait HasEvent: Sized {
 #[macro_export]
 macro_rules! impl_has_event {
     ($(impl HasEvent for $self:ty { self.$field:ident })*) => {$(
-        // SAFETY: This only compiles if the field has the right type; it is always the same one.
+        // SAFETY: This only compiles if the field has the right type and the type is aligned for it;
+        // it is always the same one.
         unsafe impl $crate::trace::builtin::event::HasEvent for $self {
             #[inline]
             unsafe fn raw_event(ptr: *mut Self) -> *mut $crate::trace::builtin::event::Event<Self> {
                 // Checks that it is a field and not found by `Deref`.
                 const _: usize = ::core::mem::offset_of!($self, $field);
+                const _: () = ::core::assert!(
+                    ::core::mem::align_of::<$self>()
+                        >= ::core::mem::align_of::<
+                            $crate::trace::builtin::event::Event<$self>
+                        >(),
+                    "the event would not be aligned in a packed type"
+                );
 
                 // SAFETY: By the safety requirements, the pointer is valid.
                 unsafe { &raw mut (*ptr).$field }
