@@ -389,8 +389,8 @@ impl<T: Command> CommandOps<T> {
         let _permission = UnregisterScope::none(held);
         let _unaccounted = charge::begin(held);
         // SAFETY: C calls nothing else about triggers concurrently, so no other `TriggersMut`
-        // exists.
-        let mut lists = unsafe { TriggersMut::new(held) };
+        // exists but one that is lent to what has this line executed.
+        let mut lists = unsafe { TriggersMut::for_command(held) };
         // SAFETY: By the safety requirements, `file` is in the list of its instance. It is not
         // removed from it while `event_mutex` is held and events cannot be unregistered.
         let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file), held) };
