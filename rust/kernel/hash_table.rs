@@ -100,20 +100,29 @@ impl<K: Key, V> Entry for (K, V) {
 }
 
 /// Memory for the entries of a table, with all slots free.
+///
+/// # Invariants
+///
+/// It has no slots, or a power of two of them that is at least `MIN_SLOTS`. None is in use.
 pub struct Slots<E>(KVVec<Option<E>>);
 
 impl<E> Slots<E> {
-    /// Allocates `count` slots.
+    /// Allocates `count` slots, or the next larger number that a table can have.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     pub fn new(count: usize, flags: Flags) -> Result<Self> {
+        let count = count
+            .max(MIN_SLOTS)
+            .checked_next_power_of_two()
+            .ok_or(ENOMEM)?;
         let mut slots = KVVec::with_capacity(count, flags)?;
 
         for _ in 0..count {
             slots.push_within_capacity(None)?;
         }
+        // INVARIANT: It is a power of two, and `MIN_SLOTS` is one.
         Ok(Self(slots))
     }
 
@@ -219,7 +228,7 @@ impl<E: Entry> OpenTable<E> {
             return slots;
         }
 
-        // INVARIANT: `slots_for()` returns a power of two, and none of the slots is in use.
+        // INVARIANT: By the invariant of `Slots` their number fits, and none of them is in use.
         let mut resized = Self {
             slots: slots.0,
             len: 0,
@@ -233,6 +242,7 @@ impl<E: Entry> OpenTable<E> {
             }
         }
         core::mem::swap(self, &mut resized);
+        // INVARIANT: They were those of a table, from which all entries were taken.
         Slots(resized.slots)
     }
 

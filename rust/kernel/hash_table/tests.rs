@@ -293,6 +293,38 @@ mod open_table {
         Ok(())
     }
 
+    /// Checks that a number of slots which no table can have loses no entries: the mask of one would
+    /// not reach all of them.
+    #[test]
+    fn odd_numbers_of_slots() -> Result {
+        for count in [0, 1, 9, 10, 100, 129, 200] {
+            let mut table = OpenTable::with_seed(19);
+
+            for key in 0..6u64 {
+                insert(&mut table, key, key)?;
+            }
+            let slots = Slots::new(count, GFP_KERNEL)?;
+            let got = slots.count();
+
+            assert!(got >= count && got.is_power_of_two());
+            drop(table.resize(slots));
+            assert_eq!(table.slots(), got);
+            assert_eq!(table.count(), 6);
+            assert!((0..6).all(|key| get(&table, key) == Some(&key)));
+            while table.count() < table.capacity() {
+                let key = table.count() as u64;
+
+                assert!(put(&mut table, key, key).is_none());
+            }
+            assert_eq!(table.iter().count(), table.count());
+        }
+        assert_eq!(
+            Slots::<(u64, u64)>::new(usize::MAX, GFP_KERNEL).err(),
+            Some(ENOMEM)
+        );
+        Ok(())
+    }
+
     #[test]
     fn slots_have_all_entries() -> Result {
         let mut table = OpenTable::with_seed(17);

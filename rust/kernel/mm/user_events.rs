@@ -38,7 +38,10 @@ use core::{
 ///
 /// The field of an `mm_struct` is null or an address that [`Arc::into_raw`] has returned for an
 /// `Arc<T>`. The reference belongs to the `mm_struct`.
-pub struct UserEventsSlot<T>(PhantomData<Arc<T>>);
+pub struct UserEventsSlot<T>(
+    // No subtype of `T` is taken for it, nor the other way round: one could be read as the other.
+    PhantomData<fn(Arc<T>) -> Arc<T>>,
+);
 
 impl<T: Send + Sync + 'static> UserEventsSlot<T> {
     /// Creates the access.

@@ -80,6 +80,10 @@ pub unsafe trait Target: 'static {
 ///         Relaxed, //
 ///     },
 ///     task::Task,
+///     time::{
+///         delay::fsleep,
+///         Delta, //
+///     },
 ///     trace::probe::{
 ///         Probe,
 ///         Registration, //
@@ -113,7 +117,9 @@ pub unsafe trait Target: 'static {
 ///     }),
 ///     GFP_KERNEL,
 /// )?;
-/// assert!(device.wakeups.probe().0.load(Relaxed) < u64::MAX);
+/// // The end of it wakes this task up.
+/// fsleep(Delta::from_millis(1));
+/// assert!(device.wakeups.probe().0.load(Relaxed) > 0);
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Probe<E: Target>: Send + Sync + 'static {

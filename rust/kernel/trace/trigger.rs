@@ -316,7 +316,8 @@ impl<'a> CommandLine<'a> {
 #[repr(transparent)]
 pub struct CommandOps<T> {
     command: Opaque<bindings::event_command>,
-    _command: PhantomData<fn(T)>,
+    /// No subtype of `T` is taken for it, nor the other way round: each has functions of its own.
+    _command: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: C locks the list entry, and nothing else is changed.
@@ -390,8 +391,8 @@ impl<T: Command> CommandOps<T> {
         let _permission = UnregisterScope::none(held);
         let _unaccounted = charge::begin(held);
         // SAFETY: C calls nothing else about triggers concurrently, so no other `TriggersMut`
-        // exists.
-        let mut lists = unsafe { TriggersMut::new(held) };
+        // exists but one that is lent to what has this line executed.
+        let mut lists = unsafe { TriggersMut::for_command(held) };
         // SAFETY: By the safety requirements, `file` is in the list of its instance. It is not
         // removed from it while `event_mutex` is held and events cannot be unregistered.
         let file = unsafe { EventFile::from_raw(NonNull::new_unchecked(file), held) };

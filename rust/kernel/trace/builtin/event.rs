@@ -94,7 +94,7 @@ pub struct Definition<'a> {
 /// # Safety
 ///
 /// [`raw_event`](Self::raw_event) must return a pointer to a field of `*ptr`, derived from `ptr`,
-/// and always to the same field.
+/// aligned if `ptr` is, and always to the same field.
 pub unsafe trait HasEvent: Sized {
     /// Returns a pointer to the event of `*ptr`.
     ///
@@ -110,12 +110,20 @@ pub unsafe trait HasEvent: Sized {
 #[macro_export]
 macro_rules! impl_has_event {
     ($(impl HasEvent for $self:ty { self.$field:ident })*) => {$(
-        // SAFETY: This only compiles if the field has the right type; it is always the same one.
+        // SAFETY: This only compiles if the field has the right type and the type is aligned for it;
+        // it is always the same one.
         unsafe impl $crate::trace::builtin::event::HasEvent for $self {
             #[inline]
             unsafe fn raw_event(ptr: *mut Self) -> *mut $crate::trace::builtin::event::Event<Self> {
                 // Checks that it is a field and not found by `Deref`.
                 const _: usize = ::core::mem::offset_of!($self, $field);
+                const _: () = ::core::assert!(
+                    ::core::mem::align_of::<$self>()
+                        >= ::core::mem::align_of::<
+                            $crate::trace::builtin::event::Event<$self>
+                        >(),
+                    "the event would not be aligned in a packed type"
+                );
 
                 // SAFETY: By the safety requirements, the pointer is valid.
                 unsafe { &raw mut (*ptr).$field }
@@ -168,7 +176,11 @@ pub trait Operations: HasEvent + Send + Sync + 'static {
 /// # Invariants
 ///
 /// `system` is a static string, the functions are those of `T`. It is never written to.
-pub struct Class<T>(Opaque<bindings::trace_event_class>, PhantomData<fn() -> T>);
+pub struct Class<T>(
+    Opaque<bindings::trace_event_class>,
+    // No subtype of `T` is taken for it, nor the other way round: each has functions of its own.
+    PhantomData<fn(T) -> T>,
+);
 
 // SAFETY: It is never written to by the type invariant.
 unsafe impl<T> Sync for Class<T> {}
@@ -202,7 +214,8 @@ pub struct Event<T> {
     name_len: u16,
     note_len: u16,
     registered: Atomic<bool>,
-    _owner: PhantomData<fn() -> T>,
+    /// No subtype of `T` is taken for it, nor the other way round: each has a class of its own.
+    _owner: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: Nothing of an event is tied to the thread that created it. `register` requires a `T` that

@@ -27,7 +27,10 @@ use crate::{
         },
     },
 };
-use core::cell::UnsafeCell;
+use core::{
+    cell::UnsafeCell,
+    marker::PhantomData, //
+};
 
 /// The condition of snapshots.
 pub trait Condition: Send + Sync + 'static {
@@ -57,6 +60,8 @@ pub struct ConditionalSnapshot<T: Condition> {
     array: *mut bindings::trace_array,
     active: Atomic<bool>,
     instance: UnsafeCell<Option<InstanceRef>>,
+    /// No subtype of `T` is taken for it, nor the other way round: each has a context of its own.
+    _condition: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: The condition is `Send` and `Sync`, and so is the reference to the instance.
@@ -98,6 +103,7 @@ impl<T: Condition> ConditionalSnapshot<T> {
             array,
             active: Atomic::new(true),
             instance: UnsafeCell::new(Some(pin)),
+            _condition: PhantomData,
         })
     }
 

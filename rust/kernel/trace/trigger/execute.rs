@@ -22,7 +22,8 @@ use crate::{
     trace::raw, //
 };
 
-/// Returns `true` if a line begins with the name of a command. Sleeps.
+/// Returns `true` if a line begins with the name of a command. Sleeps: takes `trigger_cmd_mutex`,
+/// with which [`Command::parse`](super::Command::parse) is called.
 ///
 /// # Examples
 ///
@@ -54,8 +55,12 @@ impl EventFile<Locked<'_>> {
     ///
     /// # Errors
     ///
-    /// Those of the command; `EINVAL` if no command has this name, `ENOMEM`.
+    /// Those of the command; `EINVAL` if no command has this name, `ENOMEM`. `EDEADLK` in
+    /// [`Command::parse`](super::Command::parse): C has its commands locked there.
     pub fn execute(self, line: &CStr, how: Execution, lists: &mut TriggersMut<'_>) -> Result {
+        if lists.is_in_command() {
+            return Err(EDEADLK);
+        }
         let text = line.to_bytes_with_nul();
         let mut copy = KVec::with_capacity(text.len().saturating_add(1), GFP_KERNEL)?;
 

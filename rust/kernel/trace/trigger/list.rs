@@ -36,6 +36,8 @@ use core::mem::offset_of;
 /// `event_mutex` is held during `'h`, and this is the only value.
 pub struct TriggersMut<'h> {
     held: Held<'h>,
+    /// Given to a command, which C calls with `trigger_cmd_mutex` held.
+    in_command: bool,
 }
 
 impl<'h> TriggersMut<'h> {
@@ -46,7 +48,28 @@ impl<'h> TriggersMut<'h> {
     /// No other one must exist as long as this one exists.
     pub(in crate::trace) unsafe fn new(held: Held<'h>) -> Self {
         // INVARIANT: `held` is evidence of the first, and the second is a safety requirement.
-        Self { held }
+        Self {
+            held,
+            in_command: false,
+        }
+    }
+
+    /// Creates the token for a command that executes a line.
+    ///
+    /// # Safety
+    ///
+    /// As for [`new`](Self::new).
+    pub(super) unsafe fn for_command(held: Held<'h>) -> Self {
+        // INVARIANT: As in `new`.
+        Self {
+            held,
+            in_command: true,
+        }
+    }
+
+    /// Returns `true` if a command has this: it cannot have another line executed.
+    pub(super) fn is_in_command(&self) -> bool {
+        self.in_command
     }
 
     /// Returns the token for functions that need `event_mutex` held.

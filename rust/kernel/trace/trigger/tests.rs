@@ -7,6 +7,7 @@ use super::{
     CommandKind,
     CommandLine,
     CommandOps,
+    Execution,
     Filter,
     Hit,
     NewTrigger,
@@ -84,8 +85,15 @@ impl Command for Word {
             file.detach::<Self>(lists, |_| true, |_| ());
             return Ok(());
         }
-        if line.params().is_some() {
-            return Err(E2BIG);
+        let how = Execution {
+            remove: false,
+            quiet: false,
+        };
+        match line.params() {
+            Some(params) if params == c"more" => return Err(E2BIG),
+            // A line in a line.
+            Some(params) => return file.execute(params, how, lists),
+            None => {}
         }
         // A holder of `event_mutex` does not wait for its memory cgroup.
         if cfg!(CONFIG_MEMCG) && !is_unaccounted() {
@@ -297,6 +305,7 @@ mod commands {
 
         // The error of the command is returned unchanged.
         assert_eq!(obey(file, c"rust_test_word more"), Err(E2BIG));
+        assert_eq!(obey(file, c"rust_test_word rust_test_word"), Err(EDEADLK));
         obey(file, c"rust_test_word")?;
         let before = HITS.load(Relaxed);
         tracer.emit(&[1u32.into()])?;

@@ -22,7 +22,8 @@ use core::marker::PhantomData;
 pub struct Kind<T> {
     pub(super) ops: Opaque<bindings::dyn_event_operations>,
     pub(super) registered: Atomic<bool>,
-    pub(super) _events: PhantomData<fn(T)>,
+    /// No subtype of `T` is taken for it, nor the other way round: each has functions of its own.
+    pub(super) _events: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: `ops` is only changed by C, which locks.
