@@ -100,7 +100,7 @@ impl Registry {
 
             attempts -= 1;
             match result {
-                Err(e) if attempts > 0 && self.make_way(command, e) => (),
+                Err(e) if attempts > 0 && self.make_way(command, e)? => (),
                 result => return result,
             }
         }
@@ -119,18 +119,22 @@ impl Registry {
 
     /// Removes an event that is in the way of a registration which has failed with `e`. Returns
     /// `true` if another attempt may succeed.
-    fn make_way(&self, command: &[u8], e: Error) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn make_way(&self, command: &[u8], e: Error) -> Result<bool> {
         if e == EMFILE && self.reap_some() {
-            return true;
+            return Ok(true);
         }
         if !patterns::exist() {
-            return false;
+            return Ok(false);
         }
         if e == EADDRINUSE {
             return self.replace(command);
         }
         if e != EMFILE {
-            return false;
+            return Ok(false);
         }
         let oldest = {
             let mut guard = event_mutex::lock();
@@ -139,7 +143,7 @@ impl Registry {
                 .or_else(|| self.revert_any(&mut guard))
         };
 
-        oldest.is_some_and(|event| self.remove_oldest(event))
+        Ok(oldest.is_some_and(|event| self.remove_oldest(event)))
     }
 
     /// Processes some unused events in place of the work item, with which tasks that create events
@@ -167,18 +171,24 @@ impl Registry {
         is_any
     }
 
-    /// Removes the event of a single format that has the name in a command, if it has no users.
-    /// Returns `true` if it is removed.
-    fn replace(&self, command: &[u8]) -> bool {
-        let Ok((name, _)) = parse::split(command) else {
-            return false;
-        };
+    /// Removes the event of a single format that has the name in a command, if it has no users and
+    /// the fields in the command are valid. Returns `true` if it is removed.
+    fn replace(&self, command: &[u8]) -> Result<bool> {
+        let (name, args) = parse::split(command)?;
         let Some(event) = self.events.lock().event(&Order { name, fields: None }) else {
             // It was removed just now.
-            return true;
+            return Ok(true);
         };
 
-        !event.has_users() && !event.is_persistent() && self.remove_kept(&event, true)
+        if event.has_users() || event.is_persistent() {
+            return Ok(false);
+        }
+        match parse::fields(args) {
+            Ok(_) => Ok(self.remove_kept(&event, true)),
+            Err(e) if e == ENOMEM => Err(e),
+            // The event would be removed, and the registration fail nevertheless.
+            Err(_) => Ok(false),
+        }
     }
 
     /// Returns `true` if an event without users is to be removed, as no registration of it was

@@ -326,6 +326,28 @@ TEST_F(dev, set_user_event__upgrade)
 	EXPECT_EQ(-EADDRINUSE, first_record("early_dyn u32 b", 0));
 }
 
+/* Fields that no event can have are no reason to remove one. */
+TEST_F(dev, set_user_event__malformed_upgrade)
+{
+	static const char *const bad[] = {
+		"early u32", "early nosuch b", "early u32 a,b", "early u32 b; u32 b",
+		"early struct s b 65536", "early char[1025] b",
+	};
+
+	ASSERT_EQ(0, ue_put(SET, "early\nearly hist:keys=a"));
+	EXPECT_EQ(8, first_record("early u32 a", 0));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		EXPECT_EQ(-EADDRINUSE, first_record(bad[i], 0)) TH_LOG("[%s]", bad[i]);
+	}
+	EXPECT_STREQ("early\nearly hist:keys=a\n", ue_slurp(SET));
+	EXPECT_STREQ("\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n", ue_format_fields("early"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/early/hist"), "Hits: 1\n"));
+	EXPECT_EQ(1, ue_records("early"));
+	/* Without such an event the error is that of the fields. */
+	EXPECT_EQ(-EINVAL, first_record("early_other u32 a,b", 0));
+	EXPECT_EQ(8, first_record("early u32 b", 0));
+}
+
 TEST_F(dev, set_user_event__not_only_lines)
 {
 	struct ue_perf perf;
