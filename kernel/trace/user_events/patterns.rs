@@ -35,7 +35,8 @@ pub(crate) use self::{
     groups::Groups,
     kept::{
         listeners_of_lines,
-        revert_all, //
+        revert_all,
+        Reverted, //
     },
     pending::PendingLines,
 };

@@ -4,13 +4,36 @@
 
 use super::{
     get,
+    line::Line,
     with_name,
     Subject, //
 };
-use kernel::trace::{
-    event_mutex,
-    instance, //
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    trace::{
+        event_mutex,
+        instance, //
+    },
 };
+
+/// Lines that were reverted for an event. They count it as removed when it is.
+#[must_use]
+pub(crate) struct Reverted(KVec<Arc<Line>>);
+
+impl Reverted {
+    /// Creates an empty list of lines.
+    pub(crate) const fn new() -> Self {
+        Self(KVec::new())
+    }
+
+    /// Counts the event called `name` as removed.
+    pub(crate) fn count_removed(&self, name: &CStr) {
+        for line in self.0.iter() {
+            line.count_removed(name);
+        }
+    }
+}
 
 /// Returns the number of instances that listen to an event, if lines are the reason for each.
 ///
@@ -44,13 +67,13 @@ pub(crate) fn listeners_of_lines<T: Subject>(
     count
 }
 
-/// Reverts all lines for an event that is to be removed. With `tell`, the lines count it as
-/// removed.
+/// Reverts all lines for an event that is to be removed, and returns them.
 ///
 /// What a trigger refuses stays.
-pub(crate) fn revert_all<T: Subject>(subject: &T, tell: bool, guard: &mut event_mutex::Guard) {
+pub(crate) fn revert_all<T: Subject>(subject: &T, guard: &mut event_mutex::Guard) -> Reverted {
+    let mut reverted = Reverted::new();
     let Ok(patterns) = get() else {
-        return;
+        return reverted;
     };
     let event = subject.event();
 
@@ -65,12 +88,12 @@ pub(crate) fn revert_all<T: Subject>(subject: &T, tell: bool, guard: &mut event_
 
             for line in lines {
                 // A line that has failed for the event has nothing to revert.
-                let is_reverted = line.revert(file, true, lists).unwrap_or(false);
-
-                if tell && is_reverted {
-                    line.count_removed(file.name());
+                if line.revert(file, true, lists).unwrap_or(false) {
+                    // Without memory the event is not counted.
+                    let _ = reverted.0.push(line, GFP_KERNEL);
                 }
             }
         });
     });
+    reverted
 }

@@ -36,7 +36,10 @@ use super::{
         },
         listens,
         parse,
-        patterns,
+        patterns::{
+            self,
+            Reverted, //
+        },
         unused::{
             self,
             Unused, //
@@ -100,7 +103,7 @@ impl Registry {
 
             attempts -= 1;
             match result {
-                Err(e) if attempts > 0 && self.make_way(command, e) => (),
+                Err(e) if attempts > 0 && self.make_way(command, e)? => (),
                 result => return result,
             }
         }
@@ -119,18 +122,22 @@ impl Registry {
 
     /// Removes an event that is in the way of a registration which has failed with `e`. Returns
     /// `true` if another attempt may succeed.
-    fn make_way(&self, command: &[u8], e: Error) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn make_way(&self, command: &[u8], e: Error) -> Result<bool> {
         if e == EMFILE && self.reap_some() {
-            return true;
+            return Ok(true);
         }
         if !patterns::exist() {
-            return false;
+            return Ok(false);
         }
         if e == EADDRINUSE {
             return self.replace(command);
         }
         if e != EMFILE {
-            return false;
+            return Ok(false);
         }
         let oldest = {
             let mut guard = event_mutex::lock();
@@ -138,8 +145,13 @@ impl Registry {
             self.revert_oldest(0, &mut guard)
                 .or_else(|| self.revert_any(&mut guard))
         };
+        let Some((event, lines)) = oldest else {
+            return Ok(false);
+        };
 
-        oldest.is_some_and(|event| self.remove_oldest(event))
+        // If it is used again by now, the next attempt finds another one.
+        self.remove_oldest(event, &lines);
+        Ok(true)
     }
 
     /// Processes some unused events in place of the work item, with which tasks that create events
@@ -167,18 +179,24 @@ impl Registry {
         is_any
     }
 
-    /// Removes the event of a single format that has the name in a command, if it has no users.
-    /// Returns `true` if it is removed.
-    fn replace(&self, command: &[u8]) -> bool {
-        let Ok((name, _)) = parse::split(command) else {
-            return false;
-        };
+    /// Removes the event of a single format that has the name in a command, if it has no users and
+    /// the fields in the command are valid. Returns `true` if it is removed.
+    fn replace(&self, command: &[u8]) -> Result<bool> {
+        let (name, args) = parse::split(command)?;
         let Some(event) = self.events.lock().event(&Order { name, fields: None }) else {
             // It was removed just now.
-            return true;
+            return Ok(true);
         };
 
-        !event.has_users() && !event.is_persistent() && self.remove_kept(&event, true)
+        if event.has_users() || event.is_persistent() {
+            return Ok(false);
+        }
+        match parse::fields(args) {
+            Ok(_) => Ok(self.remove_kept(&event, true)),
+            Err(e) if e == ENOMEM => Err(e),
+            // The event would be removed, and the registration fail nevertheless.
+            Err(_) => Ok(false),
+        }
     }
 
     /// Returns `true` if an event without users is to be removed, as no registration of it was
@@ -221,8 +239,8 @@ impl Registry {
             }
             let mut is_any = false;
 
-            for event in reverted.into_iter().flatten() {
-                is_any |= self.remove_oldest(event);
+            for (event, lines) in reverted.into_iter().flatten() {
+                is_any |= self.remove_oldest(event, &lines);
             }
             if !is_any {
                 return;
@@ -233,7 +251,11 @@ impl Registry {
     /// Reverts the lines for the oldest event that can be removed, if more than `limit` are kept.
     ///
     /// Events that are used again are still listed; they are not kept, and leave the list here.
-    fn revert_oldest(&self, limit: u32, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
+    fn revert_oldest(
+        &self,
+        limit: u32,
+        guard: &mut event_mutex::Guard,
+    ) -> Option<(Arc<UserEvent>, Reverted)> {
         for _ in 0..SEARCH_KEPT {
             let event = {
                 let mut kept = self.kept.lock();
@@ -245,8 +267,8 @@ impl Registry {
                 kept.pop()?
             };
 
-            if self.revert(&event, true, guard) {
-                return Some(event);
+            if let Some(lines) = self.revert(&event, true, guard) {
+                return Some((event, lines));
             }
             self.keep_again(event);
         }
@@ -255,7 +277,7 @@ impl Registry {
 
     /// Reverts the lines for the first event, in the order of names, that can be removed: the work
     /// item may not have listed those that have just lost their users.
-    fn revert_any(&self, guard: &mut event_mutex::Guard) -> Option<Arc<UserEvent>> {
+    fn revert_any(&self, guard: &mut event_mutex::Guard) -> Option<(Arc<UserEvent>, Reverted)> {
         for at in 0..SEARCH_ALL {
             let event = self
                 .events
@@ -265,20 +287,20 @@ impl Registry {
                 .nth(at)
                 .cloned()?;
 
-            if self.revert(&event, true, guard) {
-                return Some(event);
+            if let Some(lines) = self.revert(&event, true, guard) {
+                return Some((event, lines));
             }
         }
         None
     }
 
     /// Removes an event for which the lines have been reverted, or lists it as kept again.
-    fn remove_oldest(&self, event: Arc<UserEvent>) -> bool {
+    fn remove_oldest(&self, event: Arc<UserEvent>, lines: &Reverted) -> bool {
         // If several are removed, this is for all of them.
         event.trace().wait_for_readers();
 
         let mut guard = event_mutex::lock();
-        let is_removed = self.remove_reverted(&event, &mut guard);
+        let is_removed = self.remove_reverted(&event, lines, &mut guard);
 
         if !is_removed {
             self.keep_again(event);
@@ -298,13 +320,15 @@ impl Registry {
     ///
     /// Waits for a grace period. Takes `event_mutex`.
     pub(super) fn remove_kept(&self, event: &Arc<UserEvent>, tell: bool) -> bool {
-        if !self.revert(event, tell, &mut event_mutex::lock()) {
+        let reverted = self.revert(event, tell, &mut event_mutex::lock());
+        let Some(lines) = reverted else {
             return false;
-        }
+        };
+
         event.trace().wait_for_readers();
 
         let mut guard = event_mutex::lock();
-        let is_removed = self.remove_reverted(event, &mut guard);
+        let is_removed = self.remove_reverted(event, &lines, &mut guard);
 
         // The work item may have looked at it concurrently, and not have noted it.
         if !is_removed && event.is_confirmed() {
@@ -313,12 +337,18 @@ impl Registry {
         is_removed
     }
 
-    /// Reverts the lines for an event if only they keep it. Returns `false` if it is used, and
-    /// `true` also if another task has reverted them for the same reason.
-    fn revert(&self, event: &Arc<UserEvent>, tell: bool, guard: &mut event_mutex::Guard) -> bool {
-        let Some(listeners) = patterns::listeners_of_lines(&**event, guard) else {
-            return false;
-        };
+    /// Reverts the lines for an event if only they keep it. With `tell`, returns those that count
+    /// it as removed when it is; none if another task has reverted them for the same reason.
+    ///
+    /// Returns `None` if it is used, or if a histogram of a line refuses to be removed, as others
+    /// refer to its variables. Then the lines are applied again.
+    fn revert(
+        &self,
+        event: &Arc<UserEvent>,
+        tell: bool,
+        guard: &mut event_mutex::Guard,
+    ) -> Option<Reverted> {
+        let listeners = patterns::listeners_of_lines(&**event, guard)?;
 
         {
             let _events = self.events.lock();
@@ -333,23 +363,34 @@ impl Registry {
                 || event.trace().is_referenced()
                 || listens::to(event.trace()) & !listens::FTRACE != 0
             {
-                return false;
+                return None;
             }
             if event.is_reverted() {
-                return true;
+                return Some(Reverted::new());
             }
             event.set_reverted(true);
         }
-        patterns::revert_all(&**event, tell, guard);
-        true
+        let lines = patterns::revert_all(&**event, guard);
+
+        // A task that has found it since applies the lines itself.
+        if event.is_used() && !event.has_users() {
+            kept::restore(event, guard).give_up(event.trace().name());
+            return None;
+        }
+        Some(if tell { lines } else { Reverted::new() })
     }
 
-    /// Removes an event for which the lines have been reverted. Returns `false` if it cannot be.
-    fn remove_reverted(&self, event: &Arc<UserEvent>, guard: &mut event_mutex::Guard) -> bool {
+    /// Removes an event for which these lines have been reverted. Returns `false` if it cannot be.
+    fn remove_reverted(
+        &self,
+        event: &Arc<UserEvent>,
+        lines: &Reverted,
+        guard: &mut event_mutex::Guard,
+    ) -> bool {
         let node = {
             let mut events = self.events.lock();
 
-            // Another trigger may refer to one of a line, which is then a use still.
+            // It may be used again, or another trigger refer to one of a line since.
             if event.is_used() || event.is_persistent() || event.trace().is_referenced() {
                 None
             } else {
@@ -363,6 +404,7 @@ impl Registry {
 
         if let Some(node) = node {
             if event.trace().unregister(guard.held()).is_ok() {
+                lines.count_removed(event.trace().name());
                 self.gone(event);
                 return true;
             }

@@ -326,6 +326,28 @@ TEST_F(dev, set_user_event__upgrade)
 	EXPECT_EQ(-EADDRINUSE, first_record("early_dyn u32 b", 0));
 }
 
+/* Fields that no event can have are no reason to remove one. */
+TEST_F(dev, set_user_event__malformed_upgrade)
+{
+	static const char *const bad[] = {
+		"early u32", "early nosuch b", "early u32 a,b", "early u32 b; u32 b",
+		"early struct s b 65536", "early char[1025] b",
+	};
+
+	ASSERT_EQ(0, ue_put(SET, "early\nearly hist:keys=a"));
+	EXPECT_EQ(8, first_record("early u32 a", 0));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		EXPECT_EQ(-EADDRINUSE, first_record(bad[i], 0)) TH_LOG("[%s]", bad[i]);
+	}
+	EXPECT_STREQ("early\nearly hist:keys=a\n", ue_slurp(SET));
+	EXPECT_STREQ("\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n", ue_format_fields("early"));
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_EVENTS "/early/hist"), "Hits: 1\n"));
+	EXPECT_EQ(1, ue_records("early"));
+	/* Without such an event the error is that of the fields. */
+	EXPECT_EQ(-EINVAL, first_record("early_other u32 a,b", 0));
+	EXPECT_EQ(8, first_record("early u32 b", 0));
+}
+
 TEST_F(dev, set_user_event__not_only_lines)
 {
 	struct ue_perf perf;
@@ -445,6 +467,56 @@ TEST_F(dev, set_user_event__bound)
 		EXPECT_EQ(0, ue_unreg(self->fd, &self->w[i], 0));
 }
 
+/* Creates @n events early_0, early_1 ... whose last user has closed its file. */
+static void keep_events(struct __test_metadata *_metadata, int n)
+{
+	char desc[32];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
+		EXPECT_EQ(8, first_record(desc, 0));
+	}
+	snprintf(desc, sizeof(desc), "\nActive: %d\nBusy: %d\n", n, n);
+	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), desc)));
+	usleep(300000);
+}
+
+/* A histogram of a line that another one refers to keeps its event, and no other. */
+TEST_F(dev, set_user_event__referred_to)
+{
+	const char *kept = "/proc/sys/kernel/user_events_kept_max";
+	const char *max = "/proc/sys/kernel/user_events_max";
+	const char *trigger = UE_EVENTS "/refers/trigger";
+
+	ASSERT_EQ(0, ue_put(SET, "early_*\nearly_* hist:keys=a:v=a"));
+	keep_events(_metadata, 5);
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:refers u32 a"));
+	ASSERT_EQ(0, ue_put(trigger, "hist:keys=a:x=user_events.early_0.$v"));
+
+	/* No room: the first one that can be removed is. */
+	ASSERT_EQ(0, ue_put(max, "6"));
+	EXPECT_EQ(8, first_record("early_new u32 a", 0));
+	EXPECT_TRUE(enabled("early_0"));
+	EXPECT_FALSE(ue_exists("early_1"));
+	EXPECT_STREQ("early_*\n# removed: 1, last: early_1\n"
+		     "early_* hist:keys=a:v=a\n# removed: 1, last: early_1\n", ue_slurp(SET));
+	EXPECT_EQ(0, ue_put(max, "32768"));
+
+	/* Too many are kept. */
+	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 6\nBusy: 6\n")));
+	usleep(300000);
+	ASSERT_EQ(0, ue_put(kept, "2"));
+	EXPECT_EQ(8, first_record("early_last u32 a", 0));
+	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 3\nBusy: 3\n")))
+		TH_LOG("%s", ue_slurp(UE_STATUS));
+	EXPECT_TRUE(enabled("early_0"));
+	/* By name as well it is not removed. */
+	EXPECT_EQ(-EADDRINUSE, first_record("early_0 u32 b", 0));
+	ASSERT_EQ(0, ue_trunc(trigger));
+	EXPECT_EQ(8, first_record("early_0 u32 b", 0));
+	ASSERT_EQ(0, ue_put(kept, "4096"));
+}
+
 /* A removal waits for a grace period, but not with the lock that a registration needs. */
 TEST_F(dev, set_user_event__removals_hold_nobody_up)
 {
@@ -461,20 +533,6 @@ TEST_F(dev, set_user_event__removals_hold_nobody_up)
 	EXPECT_GT(ue_slow_ms(5000), ms);
 	EXPECT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), "\nActive: 16\n")));
 	ASSERT_EQ(0, ue_put(kept, "4096"));
-}
-
-/* Creates @n events early_0, early_1 ... whose last user has closed its file. */
-static void keep_events(struct __test_metadata *_metadata, int n)
-{
-	char desc[32];
-
-	for (int i = 0; i < n; i++) {
-		snprintf(desc, sizeof(desc), "early_%d u32 a", i);
-		EXPECT_EQ(8, first_record(desc, 0));
-	}
-	snprintf(desc, sizeof(desc), "\nActive: %d\nBusy: %d\n", n, n);
-	ASSERT_TRUE(ue_poll(strstr(ue_slurp(UE_STATUS), desc)));
-	usleep(300000);
 }
 
 /* A lower limit holds for all that are kept, as soon as the next event loses its last process. */
