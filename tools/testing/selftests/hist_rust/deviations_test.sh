@@ -598,20 +598,30 @@ dev_losses_counted__deep_chain() {
 	same "$hits" 11110
 }
 
-# A map of megabytes belongs to the cgroup of the task that has created it.
-dev_hist_cgroup__accounted() {
-	local g=/sys/fs/cgroup/dev_hist before after rc=0
-	fresh || return
+# Sets charged to what a trigger adds to the cgroup of its writer, and removes the trigger.
+charge_of() { # EVENT COMMAND
+	local g=/sys/fs/cgroup/dev_hist before rc=0
 	grep -qs memory /sys/fs/cgroup/cgroup.controllers || skip 'there is no memory cgroup' || return
 	echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir $g || return
-	before=$(bash -c "echo \$\$ >$g/cgroup.procs; : >>$E/num/trigger; cat $g/memory.current")
-	bash -c "echo \$\$ >$g/cgroup.procs; printf %s hist:keys=id:x1=total:size=131072 >>$E/num/trigger"
-	after=$(cat $g/memory.current)
-	trigger_is num 'hist:keys=id:vals=hitcount:x1=total:sort=hitcount:size=131072 [active]' || rc=1
-	[ $((after - before)) -gt 2000000 ] || { echo "# $before, $after"; rc=1; }
-	drop num
+	before=$(bash -c "echo \$\$ >$g/cgroup.procs; : >>$E/$1/trigger; cat $g/memory.current")
+	bash -c "echo \$\$ >$g/cgroup.procs; printf %s $2 >>$E/$1/trigger"
+	charged=$(($(cat $g/memory.current) - before))
+	echo "# $2: $charged"
+	[[ $(cat $E/"$1"/trigger) = hist:* ]] || rc=1
+	drop "$1"
 	eventually rmdir $g || rc=1
 	return $rc
+}
+
+# A map of megabytes belongs to the cgroup of the task that has created it.
+dev_hist_cgroup__accounted() {
+	fresh && charge_of num hist:keys=id:x1=total:size=131072 && [ "$charged" -gt 2000000 ]
+}
+
+# So does the part for long keys that is allocated later: with it, each element has room for a
+# string of 256 bytes.
+dev_hist_cgroup__long_keys() {
+	fresh && charge_of text hist:keys=msg:size=131072 && [ "$charged" -gt $((131072 * 256)) ]
 }
 
 # The event of the first of two sharers is removed.
@@ -648,7 +658,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_text_change__each_new_text dev_stack_header__a_line_of_its_own dev_plain_snapshot__is_busy \
 	dev_auto_created_removal__with_the_last_reference \
 	dev_auto_created_command__with_a_long_filter dev_losses_counted__deep_chain dev_hist_cgroup__accounted \
-	dev_named_event_gone__the_other_stays
+	dev_hist_cgroup__long_keys dev_named_event_gone__the_other_stays
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc
