@@ -404,6 +404,22 @@ dev_sort_read_back__as_shown() {
 	END
 }
 
+# A hit count that is a value of its own, beside the one that is not shown.
+dev_hitcount_read_back__as_shown() {
+	local vals shown row line
+	fresh || return
+	while IFS='|' read -r vals shown row; do
+		line="hist:keys=id:vals=$shown:sort=hitcount:size=2048:nohitcount"
+		ok num "hist:keys=id:vals=$vals:nohitcount" && trigger_is num "$line [active]" && ok num "!$line" &&
+			trigger_is num 'num: no trigger' && ok num "$line" && trigger_is num "$line [active]" || return
+		q num 1 0 5 a && same "$(rows $E/num | tr -s ' ')" "$row" || return
+		ok num "!hist:keys=id:vals=$vals:nohitcount" && trigger_is num 'num: no trigger' || return
+	done <<-'END'
+		hitcount,hitcount|hitcount,hitcount|{ id: 1 } hitcount: 1
+		total,hitcount,hitcount|hitcount,total,hitcount|{ id: 1 } total: 5 hitcount: 1
+	END
+}
+
 # Other modifiers, and other variables, are refused as they were.
 sort_refused() {
 	local fields name wrong at
@@ -649,7 +665,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_exact_match__expressions_and_constants \
 	dev_cpu_read_back__once dev_same_spelling__of_the_same_field \
 	dev_stack_spelling__of_the_same_field dev_long_qualified__shown dev_usecs_read_back__as_written \
-	dev_sort_read_back__as_shown sort_refused \
+	dev_sort_read_back__as_shown dev_hitcount_read_back__as_shown sort_refused \
 	dev_qualified_save__as_written dev_comm_sort__by_name dev_key_after_nul__one_row \
 	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
 	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \
