@@ -34,11 +34,11 @@
 //!
 //! # Lock order
 //!
-//! `event_mutex` > each of: the lock of the [`registry`], that of the [`scratch`] memory, and that
-//! of a [`map`] while it is copied or wiped. None of these is taken while another of them is held.
-//! [`show`] takes the last one, and the drop of a histogram may take that of the scratch memory,
-//! without `event_mutex`. Elements have seqlock-like locks of their own, for which waiting is
-//! bounded.
+//! `event_mutex` > each of: the lock of the [`registry`], that of the [`scratch`] memory, that of
+//! the [`backlog`], and that of a [`map`] while it is copied or wiped. None of these is taken while
+//! another of them is held. [`show`] takes the last one, and the drop of the data of a trigger
+//! takes those of the scratch memory and of the backlog, without `event_mutex`. Elements have
+//! seqlock-like locks of their own, for which waiting is bounded.
 //!
 //! C header: [`kernel/trace/trace.h`](srctree/kernel/trace/trace.h).
 

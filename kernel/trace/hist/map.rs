@@ -172,7 +172,8 @@ impl Map {
         }
     }
 
-    /// Returns the [size](Map::size) of a new map.
+    /// Returns the largest [size](Map::size) that the map can have: with the memory for long keys
+    /// that is allocated later.
     pub(crate) fn size_of(kind: Kind, bits: u32, layout: Layout) -> Result<usize> {
         check_bits(bits)?;
 

@@ -250,16 +250,20 @@ impl Spec {
         out.put(b"keys=");
         out.list(self.keys(), |out, key| key.write_key(out, refs));
 
-        out.put(b":vals=");
-        if !self.no_hitcount {
-            out.put(b"hitcount");
-        }
         let (vars, values) = (
             self.vals().iter().filter(|field| field.var.is_some()),
             self.vals().iter().filter(|field| field.var.is_none()),
         );
-        for (i, value) in values.skip(1).enumerate() {
-            if i > 0 || !self.no_hitcount {
+        let values = values.skip(1);
+        // The first one of a list is that of every histogram, whether it is shown in rows or not.
+        let hitcount = !self.no_hitcount || values.clone().any(Field::is_hitcount);
+
+        out.put(b":vals=");
+        if hitcount {
+            out.put(b"hitcount");
+        }
+        for (i, value) in values.enumerate() {
+            if i > 0 || hitcount {
                 out.put(b",");
             }
             value.write(out, refs);

@@ -78,6 +78,7 @@ impl<'a> Builder<'a, '_> {
 
         while let Some(list) = rest {
             let (val, behind) = list.split(b',');
+            let is_hitcount = val.is(b"hitcount") && !had_hitcount;
 
             if expr::is_statistic(val) {
                 n_statistics = n_statistics.wrapping_add(1);
@@ -85,13 +86,19 @@ impl<'a> Builder<'a, '_> {
                     break;
                 }
             } else {
-                n_listed = n_listed.wrapping_add(1);
-                if n_listed > VALS_MAX || self.spec.n_vals.wrapping_sub(n_statistics) >= VALS_MAX {
+                let is_full =
+                    n_listed >= VALS_MAX || self.spec.n_vals.wrapping_sub(n_statistics) >= VALS_MAX;
+                // As in C, the hit count can be the last of a full list. Statistics may follow it.
+                let precedes_statistic =
+                    || behind.is_some_and(|behind| expr::is_statistic(behind.split(b',').0));
+
+                if is_full && !(is_hitcount && precedes_statistic()) {
                     break;
                 }
+                n_listed = n_listed.wrapping_add(1);
             }
             rest = behind;
-            if val.is(b"hitcount") && !had_hitcount {
+            if is_hitcount {
                 had_hitcount = true;
                 continue;
             }

@@ -183,7 +183,8 @@ impl Elements {
         })
     }
 
-    /// Returns the size of what [`Elements::new`] allocates, in bytes.
+    /// Returns the size of what [`Elements::new`] allocates, and of what long keys can take later,
+    /// in bytes.
     pub(super) fn size_of(count: u32, layout: Layout, small: usize, locked: bool) -> Result<usize> {
         let layout = ElementLayout::new(layout, locked)?;
         let keys = if layout.long_keys {

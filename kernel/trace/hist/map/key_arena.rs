@@ -158,14 +158,16 @@ impl KeyArena {
         })
     }
 
-    /// Returns the size without the extension, in bytes.
+    /// Returns the size with the extension, in bytes. A small arena never requests that.
     pub(super) fn size_of(count: u32, key_words: usize, small: usize) -> Result<usize> {
         let sizes = Sizes::new(count, key_words, small)?;
+        let later = if sizes.own == 0 { sizes.extension } else { 0 };
+        let words = sizes.early.checked_add(later).ok_or(ENOMEM)?;
 
-        sizes.early.checked_mul(WORD).ok_or(ENOMEM)
+        words.checked_mul(WORD).ok_or(ENOMEM)
     }
 
-    /// Returns the size in bytes.
+    /// Returns the size of what is allocated, in bytes.
     pub(super) fn size(&self) -> usize {
         let extension = self
             .extension

@@ -318,6 +318,11 @@ impl Field {
         }
     }
 
+    /// Returns `true` for the hit count without a modifier.
+    pub(super) fn is_hitcount(&self) -> bool {
+        self.modifier == Modifier::None && self.as_property() == Some(HitProperty::HitCount)
+    }
+
     /// Returns the kind of a variable that has the value of this field.
     ///
     /// `of_ref` says what the reference with this index holds.

@@ -3,9 +3,9 @@
 //! Which descriptions are the same: of a line with the same text, or of one that says the same in
 //! other words.
 //!
-//! The name, the fields with all that they are computed from, the sort order and the actions are
-//! compared; the size and the clock are not. For a line that joins a named histogram, the fields
-//! and variables that the actions use are compared as well.
+//! The name, the fields with all that they are computed from, the sort order, `quantiles`, `reuse`
+//! and the actions are compared; the size, the clock and `nohitcount` are not. For a line that
+//! joins a named histogram, the fields and variables that the actions use are compared as well.
 
 use kernel::str::CString;
 

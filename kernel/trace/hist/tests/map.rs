@@ -126,9 +126,9 @@ mod tests {
         };
 
         for kind in [Kind::Plain, Kind::Spread, Kind::Reuse] {
-            // A large map has less memory for long keys, and is not spread.
+            // A large map is not spread.
             for bits in [MAP_BITS_MIN, 10, 15] {
-                for layout in [plain(1), plain(40), with_vars] {
+                for layout in [plain(1), plain(32), with_vars] {
                     let size = Map::of_kind(kind, bits, layout)?.size();
 
                     assert_eq!(size, Map::size_of(kind, bits, layout)?);
@@ -139,6 +139,22 @@ mod tests {
                 Some(EINVAL)
             );
         }
+        Ok(())
+    }
+
+    /// Checks that the size includes what a large map allocates for long keys when it has many.
+    #[test]
+    fn size_with_what_is_allocated_later() -> Result {
+        const BITS: u32 = 16;
+        const WORDS: usize = 32;
+
+        let of = |kind| Map::size_of(kind, BITS, plain(WORDS));
+        let allocated = |kind| Map::of_kind(kind, BITS, plain(WORDS)).map(|map| map.size());
+        let later = ((WORDS << BITS) / 2 + WORDS) * size_of::<u64>();
+
+        assert_eq!(of(Kind::Plain)?, allocated(Kind::Plain)? + later);
+        // Here each element has room for a key of full length.
+        assert_eq!(of(Kind::Reuse)?, allocated(Kind::Reuse)?);
         Ok(())
     }
 

@@ -149,6 +149,10 @@ statistics_are_refused() {
 	refused_clean num hist:keys=id:vals=id,delta,total,total.min 'Invalid argument' &&
 		refused_clean num hist:keys=id:vals=total.min,id,delta,total 'Invalid argument' &&
 		ok num hist:keys=id:vals=id,delta,total.min,total.max && drop num || return
+	# The hit count is none of them, wherever it is.
+	ok num hist:keys=id:vals=id,delta,hitcount,total.min &&
+		trigger_is num 'hist:keys=id:vals=hitcount,id,delta,total.min:sort=hitcount:size=2048 [active]' && drop num || return
+	refused_clean num hist:keys=id:vals=id,delta,hitcount,total.min,total 'Invalid argument' || return
 	refused_clean num "hist:keys=id:vals=total.min$(printf ',delta.max%.0s' $(seq 8))" 'Invalid argument' || return
 	# The name alone is not that of a statistic.
 	c=hist:keys=id:vals=total.min:sort=total

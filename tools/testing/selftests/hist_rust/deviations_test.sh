@@ -404,6 +404,22 @@ dev_sort_read_back__as_shown() {
 	END
 }
 
+# A hit count that is a value of its own, beside the one that is not shown.
+dev_hitcount_read_back__as_shown() {
+	local vals shown row line
+	fresh || return
+	while IFS='|' read -r vals shown row; do
+		line="hist:keys=id:vals=$shown:sort=hitcount:size=2048:nohitcount"
+		ok num "hist:keys=id:vals=$vals:nohitcount" && trigger_is num "$line [active]" && ok num "!$line" &&
+			trigger_is num 'num: no trigger' && ok num "$line" && trigger_is num "$line [active]" || return
+		q num 1 0 5 a && same "$(rows $E/num | tr -s ' ')" "$row" || return
+		ok num "!hist:keys=id:vals=$vals:nohitcount" && trigger_is num 'num: no trigger' || return
+	done <<-'END'
+		hitcount,hitcount|hitcount,hitcount|{ id: 1 } hitcount: 1
+		total,hitcount,hitcount|hitcount,total,hitcount|{ id: 1 } total: 5 hitcount: 1
+	END
+}
+
 # Other modifiers, and other variables, are refused as they were.
 sort_refused() {
 	local fields name wrong at
@@ -598,20 +614,30 @@ dev_losses_counted__deep_chain() {
 	same "$hits" 11110
 }
 
-# A map of megabytes belongs to the cgroup of the task that has created it.
-dev_hist_cgroup__accounted() {
-	local g=/sys/fs/cgroup/dev_hist before after rc=0
-	fresh || return
+# Sets charged to what a trigger adds to the cgroup of its writer, and removes the trigger.
+charge_of() { # EVENT COMMAND
+	local g=/sys/fs/cgroup/dev_hist before rc=0
 	grep -qs memory /sys/fs/cgroup/cgroup.controllers || skip 'there is no memory cgroup' || return
 	echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir $g || return
-	before=$(bash -c "echo \$\$ >$g/cgroup.procs; : >>$E/num/trigger; cat $g/memory.current")
-	bash -c "echo \$\$ >$g/cgroup.procs; printf %s hist:keys=id:x1=total:size=131072 >>$E/num/trigger"
-	after=$(cat $g/memory.current)
-	trigger_is num 'hist:keys=id:vals=hitcount:x1=total:sort=hitcount:size=131072 [active]' || rc=1
-	[ $((after - before)) -gt 2000000 ] || { echo "# $before, $after"; rc=1; }
-	drop num
+	before=$(bash -c "echo \$\$ >$g/cgroup.procs; : >>$E/$1/trigger; cat $g/memory.current")
+	bash -c "echo \$\$ >$g/cgroup.procs; printf %s $2 >>$E/$1/trigger"
+	charged=$(($(cat $g/memory.current) - before))
+	echo "# $2: $charged"
+	[[ $(cat $E/"$1"/trigger) = hist:* ]] || rc=1
+	drop "$1"
 	eventually rmdir $g || rc=1
 	return $rc
+}
+
+# A map of megabytes belongs to the cgroup of the task that has created it.
+dev_hist_cgroup__accounted() {
+	fresh && charge_of num hist:keys=id:x1=total:size=131072 && [ "$charged" -gt 2000000 ]
+}
+
+# So does the part for long keys that is allocated later: with it, each element has room for a
+# string of 256 bytes.
+dev_hist_cgroup__long_keys() {
+	fresh && charge_of text hist:keys=msg:size=131072 && [ "$charged" -gt $((131072 * 256)) ]
 }
 
 # The event of the first of two sharers is removed.
@@ -639,7 +665,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_exact_match__expressions_and_constants \
 	dev_cpu_read_back__once dev_same_spelling__of_the_same_field \
 	dev_stack_spelling__of_the_same_field dev_long_qualified__shown dev_usecs_read_back__as_written \
-	dev_sort_read_back__as_shown sort_refused \
+	dev_sort_read_back__as_shown dev_hitcount_read_back__as_shown sort_refused \
 	dev_qualified_save__as_written dev_comm_sort__by_name dev_key_after_nul__one_row \
 	dev_read_once_all__nothing_is_used_up dev_exact_action__synthetic_event_of_that_name \
 	dev_exact_action__no_such_name dev_exact_modifier__percent_and_graph dev_exact_caret__later_occurrence \
@@ -648,7 +674,7 @@ run_tests dev_string_modifier__log2_of_strings dev_string_modifier__buckets_of_s
 	dev_text_change__each_new_text dev_stack_header__a_line_of_its_own dev_plain_snapshot__is_busy \
 	dev_auto_created_removal__with_the_last_reference \
 	dev_auto_created_command__with_a_long_filter dev_losses_counted__deep_chain dev_hist_cgroup__accounted \
-	dev_named_event_gone__the_other_stays
+	dev_hist_cgroup__long_keys dev_named_event_gone__the_other_stays
 rc=$?
 "$UEDRIVE" --reset || rc=1
 exit $rc

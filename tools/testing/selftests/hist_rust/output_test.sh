@@ -50,6 +50,8 @@ several_on_one_event() {
 	ok num hist:keys=id && ok num hist:keys=id:vals=total && ok num 'hist:keys=id if delta < 1' && ok num hist:keys=tag || return
 	refused num hist:keys=id 'File exists' "$(entry num 'Hist trigger already exists' hist:keys=id '')" &&
 		refused num hist:keys=id:size=256 'File exists' "$(entry num 'Hist trigger already exists' hist:keys=id:size=256 '')" || return
+	refused num hist:keys=id:vals=total:nohitcount 'File exists' \
+		"$(entry num 'Hist trigger already exists' hist:keys=id:vals=total:nohitcount '')" || return
 	q num 1 -1 10 a 1 1 20 b 1 1 20 b
 	same "$(sed 's/^#.*//' $E/num/hist | sed '/^$/d; /^Totals/d; /Dropped/d')" '{ id:          1 } hitcount:          3
     Hits: 3
