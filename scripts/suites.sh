@@ -8,7 +8,7 @@ declare -A BOOT_LIMIT BOOT_WITH BOOT_OPTIONS PART_OF BOOT_OF LIMIT_OF NEEDS_OF P
 BOOTS=() SUITES=()
 
 boot() { # NAME LIMIT WITH [OPTION...]
-	case $3 in alone | others) ;; *) die "scripts/suites.list: the boot $1 is with $3" ;; esac
+	case $3 in quiet | alone | others) ;; *) die "scripts/suites.list: the boot $1 is with $3" ;; esac
 	BOOTS+=("$1")
 	BOOT_LIMIT[$1]=$2 BOOT_WITH[$1]=$3
 	BOOT_OPTIONS[$1]=$(shift 3 && [ $# = 0 ] || printf '%q ' "$@")

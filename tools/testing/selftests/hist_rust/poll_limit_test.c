@@ -52,6 +52,8 @@ FIXTURE_TEARDOWN(poll_limit)
 {
 	close(self->hist);
 	ue_trunc(EVENT "/trigger");
+	/* What is registered keeps the event until this process ends. */
+	ue_unreg(self->fd, &self->word, 0);
 	close(self->fd);
 	ue_reset();
 }

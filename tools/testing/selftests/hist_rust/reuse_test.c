@@ -55,6 +55,9 @@ FIXTURE_TEARDOWN(reuse)
 	ue_trunc(FIRST "/trigger");
 	ue_put(MATCHED "/trigger", "!" ON_MATCHED);
 	ue_put(UE_TRACEFS "/synthetic_events", "!reuse_syn u64 lat");
+	/* What is registered keeps the events until this process ends. */
+	ue_unreg(self->fd, &self->words[0], 0);
+	ue_unreg(self->fd, &self->words[1], 0);
 	close(self->fd);
 	ue_reset();
 }

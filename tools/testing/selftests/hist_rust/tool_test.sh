@@ -9,9 +9,10 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 # shellcheck source=lib.sh
 . "$here/lib.sh"
 
-tool=$here/../../../tracing/hist/hist.py
-# The modules are compiled once.
-export PYTHONPYCACHEPREFIX=$tmp/modules
+# A copy, where its modules are compiled once. Those of Python are compiled already.
+cp -r "$here/../../../tracing/hist" "$tmp/tool"
+chmod a+x "$tmp"
+tool=$tmp/tool/hist.py
 hist() { python3 "$tool" "$@"; }
 
 # The tables of a recording or of a report, by what a line of Python prints.
