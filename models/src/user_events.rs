@@ -87,8 +87,8 @@ mod faults {
         queue()
     }
 
-    pub(super) fn try_copy(f: impl FnOnce() -> bool) -> bool {
-        f()
+    pub(super) fn try_copy<R>(f: impl FnOnce() -> R) -> Option<R> {
+        Some(f())
     }
 
     pub(super) fn may_warn() -> bool {

@@ -32,6 +32,7 @@
 
 mod change;
 mod defer;
+mod pass;
 
 pub(crate) use self::change::Change;
 
@@ -80,9 +81,6 @@ use kernel::{
     warn_on,
     workqueue::Work, //
 };
-
-/// Number of slots of a set that are looked at each time its lock is taken by a pass.
-const SLOTS_AT_A_TIME: usize = 32;
 
 /// Number of address spaces that a switch fetches each time it takes the lock of a set.
 const USERS_AT_A_TIME: usize = 16;
@@ -321,6 +319,22 @@ impl<E: Followed> SetInner<E> {
     }
 }
 
+/// A slot of a set, at which a pass over all of them continues.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    /// [`SetInner::changes`] when the pass began.
+    changes: Option<u64>,
+    at: usize,
+}
+
+impl Mark {
+    /// The beginning of a pass.
+    pub(crate) const BEGIN: Self = Self {
+        changes: None,
+        at: 0,
+    };
+}
+
 /// A place in the list of the address spaces of a set.
 pub(crate) type Place<E> = RBTreeNode<u64, Arc<MmState<E>>>;
 
@@ -382,67 +396,6 @@ impl<E: Followed> EnablerSet<E> {
     /// Returns the enabler of the bit with this key.
     pub(crate) fn get(&self, key: u64) -> Option<Arc<Enabler<E>>> {
         self.inner.lock().enablers.get(key).cloned()
-    }
-
-    /// Calls `f` with the enablers of all bits that the set has, without the lock.
-    ///
-    /// A set of several address spaces does not change, so its slots are passed over. That takes no
-    /// memory: as many lists as address spaces could take more than all of their bits. If the set
-    /// changes, it is that of one address space, and the rest is done from a list. If that is no
-    /// longer the one of the caller, it has got a set of its own, and passes over that one after
-    /// this.
-    ///
-    /// The lock is taken once for some enablers: all address spaces that use the set may call this
-    /// at the same time.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`, and the errors of `f`.
-    pub(crate) fn for_each_enabler(&self, mut f: impl FnMut(&Arc<Enabler<E>>) -> Result) -> Result {
-        let mut changes = None;
-        let mut at = 0;
-
-        loop {
-            // Dropped without the lock.
-            let mut enablers = [const { None }; SLOTS_AT_A_TIME];
-            {
-                let inner = self.inner.lock();
-
-                if *changes.get_or_insert(inner.changes) != inner.changes {
-                    break;
-                }
-                if at >= inner.enablers.slots() {
-                    return Ok(());
-                }
-                for (enabler, at) in enablers.iter_mut().zip(at..) {
-                    *enabler = inner.enablers.slot(at).cloned();
-                }
-            }
-            at += SLOTS_AT_A_TIME;
-            enablers.iter().flatten().try_for_each(&mut f)?;
-        }
-        self.keys()?
-            .into_iter()
-            .filter_map(|key| self.get(key))
-            .try_for_each(|enabler| f(&enabler))
-    }
-
-    /// Returns the keys of all bits.
-    fn keys(&self) -> Result<KVVec<u64>> {
-        loop {
-            let len = self.inner.lock().enablers.count();
-            // Bits may be registered until the lock is taken again.
-            let mut keys = KVVec::with_capacity(len.saturating_add(len / 4), GFP_KERNEL)?;
-            let inner = self.inner.lock();
-
-            if inner.enablers.count() > keys.capacity() {
-                continue;
-            }
-            for enabler in inner.enablers.iter() {
-                keys.push_within_capacity(enabler.key())?;
-            }
-            return Ok(keys);
-        }
     }
 
     /// Adds an enabler to the set, which has room for it, and to its event. Only the caller may

@@ -132,14 +132,14 @@ pub(super) fn group(user: u32, seed: u64) -> usize {
     (hash % GROUPS as u64) as usize
 }
 
-/// Calls `f`, which copies a page, unless many do that already. Returns `true` if it has.
-pub(super) fn try_copy(f: impl FnOnce() -> bool) -> bool {
+/// Calls `f`, which copies a page, and returns its result. Returns [`None`] if many others do that.
+pub(super) fn try_copy<R>(f: impl FnOnce() -> R) -> Option<R> {
     let limit = QUEUES.as_ref().map_or(0, |queues| queues.copying);
     let is_free = COPIES.fetch_add(1, Relaxed) < limit;
-    let is_copied = is_free && f();
+    let result = is_free.then(f);
 
     COPIES.fetch_sub(1, Relaxed);
-    is_copied
+    result
 }
 
 /// Returns `true` if a message that a process can cause is to be logged now.

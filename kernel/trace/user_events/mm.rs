@@ -28,7 +28,7 @@
 //! ([`super::reaper`]); until then a switch still finds its enablers, and skips them.
 //!
 //! In the states forking and open, an address space also has what is still to be written: the tasks
-//! of its two work items, whose states are in [`late`].
+//! of its work items, whose states are in [`late`].
 //!
 //! # Limits
 //!
@@ -40,7 +40,9 @@
 //! | [`Patience`](super::patience::Patience) | Waiting of all switches, visits of shared words |
 //! | `LOCK_TRIES` ([`late`]) | Waiting of a switch for one address space |
 //! | `MAX_PENDING` ([`keys`]) | Listed words of each work item; with more it writes all words |
-//! | `MAX_PAGES` ([`late`]) | Pages that the first work item has faulted in or copied |
+//! | `MAX_PAGES` ([`run`]) | Pages that a run of the first work item has faulted in or copied |
+//! | `SLOTS_OF_A_PART` ([`EnablerSet::pass`]) | Slots of the set that such a run passes over |
+//! | `MAX_TRIES` ([`late`]) | Delays of the first work item |
 //! | The queues ([`faults`]) | Address spaces whose work items run, copy and wait at a time |
 //! | [`MAX_ATTEMPTS`] | Page faults for one word |
 //!
@@ -56,7 +58,7 @@
 //! is never held while memory is allocated, except for the list of late words, without waiting.
 //!
 //! A task that registers or unregisters a bit writes the word itself ([`bits`]). The words that a
-//! switch writes, at once or later, are in [`late`].
+//! switch writes, at once or later, are in [`late`], and the runs of the work items in [`run`].
 //!
 //! # Fork
 //!
@@ -72,19 +74,21 @@
 mod bits;
 mod keys;
 mod late;
+mod run;
 
 use self::keys::Keys;
 use super::{
     defs::EnableBit,
     enabler::{
         EnablerSet,
-        Followed, //
+        Followed,
+        Mark, //
     },
     faults,
     progress::next_id, //
 };
 use kernel::{
-    impl_has_work,
+    impl_has_delayed_work, impl_has_work,
     list::{
         impl_list_arc_safe,
         impl_list_item,
@@ -98,7 +102,7 @@ use kernel::{
         MmWithUser,
         MmWithUserAsync, //
     },
-    new_mutex, new_work,
+    new_delayed_work, new_mutex, new_work,
     page::PAGE_SIZE,
     prelude::*,
     sync::{
@@ -113,6 +117,7 @@ use kernel::{
     },
     workqueue::{
         self,
+        DelayedWork,
         Queue,
         Work, //
     },
@@ -128,6 +133,9 @@ const NOW: u64 = 0;
 /// The id of the work item that waits for pages.
 const WAIT: u64 = 1;
 
+/// The id of the work item that has words tried again.
+const RETRY: u64 = 2;
+
 /// The user events state of an address space.
 #[pin_data]
 pub(crate) struct MmState<E: Followed> {
@@ -140,9 +148,12 @@ pub(crate) struct MmState<E: Followed> {
     /// Writes what is pending and need not be waited for.
     #[pin]
     work: Work<MmState<E>, NOW>,
-    /// Writes what is pending.
+    /// Writes what is absent, and waits for it.
     #[pin]
     wait: Work<MmState<E>, WAIT>,
+    /// Queues the others again, after a delay.
+    #[pin]
+    retry: DelayedWork<MmState<E>, RETRY>,
     /// The queue of `wait`.
     waits_on: &'static Queue,
     /// In the list of the reaper.
@@ -161,16 +172,33 @@ struct MmInner<E: Followed> {
     absent: Keys,
     /// All words have to be waited for, as `resync`.
     all_absent: bool,
-    /// Number of work items that are writing words.
-    workers: u32,
+    /// The words from this slot of the set on are to be written by the first work item, whose pass
+    /// over them was cut.
+    rest: Option<Mark>,
+    /// Number of times that the first work item was delayed, as no word could be written.
+    tries: u32,
+    /// The first work item is writing words.
+    writing: bool,
+    /// The second one is writing words, or waits for them.
+    waiting: bool,
     /// A child whose pages are not copied yet.
     forking: bool,
 }
 
 impl<E: Followed> MmInner<E> {
-    /// Returns `true` if a work item is writing words.
+    /// Returns `true` if a work item is writing words, or has passed over a part of the set.
     fn is_working(&self) -> bool {
-        self.workers != 0
+        self.writing || self.waiting || self.rest.is_some()
+    }
+
+    /// Returns `true` if the first work item is still to write words, besides those of `resync`.
+    fn is_trying(&self) -> bool {
+        self.writing || self.rest.is_some() || !self.pending.is_empty()
+    }
+
+    /// Returns `true` if words are listed that the second work item is to wait for.
+    fn is_absent(&self) -> bool {
+        self.all_absent || !self.absent.is_empty()
     }
 
     /// Returns `true` if words are still to be written, besides those of `resync`.
@@ -182,6 +210,10 @@ impl<E: Followed> MmInner<E> {
 impl_has_work! {
     impl{E: Followed} HasWork<Self, NOW> for MmState<E> { self.work }
     impl{E: Followed} HasWork<Self, WAIT> for MmState<E> { self.wait }
+}
+
+impl_has_delayed_work! {
+    impl{E: Followed} HasDelayedWork<Self, RETRY> for MmState<E> { self.retry }
 }
 
 impl_list_arc_safe! {
@@ -239,7 +271,10 @@ impl<E: Followed> MmState<E> {
                         pending: Keys::new(),
                         absent: Keys::new(),
                         all_absent: false,
-                        workers: 0,
+                        rest: None,
+                        tries: 0,
+                        writing: false,
+                        waiting: false,
                         forking,
                     },
                     "MmState::inner"
@@ -247,6 +282,7 @@ impl<E: Followed> MmState<E> {
                 resync: Atomic::new(false),
                 work <- new_work!("MmState::work"),
                 wait <- new_work!("MmState::wait"),
+                retry <- new_delayed_work!("MmState::retry"),
                 waits_on,
                 links <- ListLinks::new(),
                 tracker <- AtomicTracker::new(),
@@ -274,8 +310,8 @@ impl<E: Followed> MmState<E> {
     /// Drops the words that are still to be written: the address space is exiting. Returns the
     /// number of bits that [`MmState::leave`] removes.
     pub(crate) fn close(this: &Arc<Self>) -> usize {
-        // It may be queued for long, and would do nothing then. Nothing queues it again: without a
-        // user the other one does not look for words.
+        // It may be queued for long, and would do nothing then. Nothing queues it again: the others
+        // do so as a user of the address space only. `retry` does not last long.
         workqueue::cancel::<_, WAIT>(this);
 
         let mut inner = this.inner.lock();
@@ -283,6 +319,7 @@ impl<E: Followed> MmState<E> {
         inner.pending = Keys::new();
         inner.absent = Keys::new();
         inner.all_absent = false;
+        inner.rest = None;
         inner.set.as_ref().map_or(0, |set| set.bits_of_last())
     }
 

@@ -119,6 +119,13 @@ pub mod time {
         Ordering, //
     };
 
+    pub type Jiffies = u64;
+    pub type Msecs = u32;
+
+    pub fn msecs_to_jiffies(msecs: Msecs) -> Jiffies {
+        msecs.into()
+    }
+
     /// In nanoseconds.
     #[derive(Clone, Copy, PartialEq, PartialOrd)]
     pub struct Delta(i64);

@@ -4,7 +4,10 @@
 
 use crate::{
     error::{
-        code::EFAULT,
+        code::{
+            EAGAIN,
+            EFAULT, //
+        },
         Result, //
     },
     model,
@@ -204,16 +207,21 @@ impl MmapReadGuard<'_> {
     }
 
     /// Fails if the page is not present, as if it were one of a file.
-    pub fn fault_in_nowait(&self, addr: usize) -> bool {
+    pub fn fault_in_nowait(&self, addr: usize) -> Result {
         self.copy_nowait(addr)
     }
 
     /// Copies the page, if it is present.
-    pub fn copy_nowait(&self, _: usize) -> bool {
-        if self.space.present.get() {
-            self.space.writeable.set(true);
+    pub fn copy_nowait(&self, _: usize) -> Result {
+        if !self.space.present.get() {
+            return Err(EAGAIN);
         }
-        self.space.present.get()
+        self.space.writeable.set(true);
+        Ok(())
+    }
+
+    pub fn is_writeable(&self, _: usize) -> bool {
+        self.space.mapped.get()
     }
 
     pub fn fault_in_writeable(&mut self, _: usize) -> Result {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Work items: one queue, which threads of the model serve by [`run_work`](crate::model::run_work).
+//! A delayed one is run at any time, after other threads were able to run.
 //!
 //! As in C, queueing a queued item does nothing, and the caller is ordered before the next run:
 //! both sides have a full barrier around the exchange of the flag.
@@ -14,6 +15,7 @@ use crate::{
         },
         Arc, //
     },
+    time::Jiffies,
 };
 use std::marker::PhantomData;
 
@@ -42,6 +44,17 @@ impl<T, const ID: u64> Work<T, ID> {
     }
 }
 
+pub trait HasDelayedWork<T, const ID: u64 = 0>: HasWork<T, ID> {}
+
+pub struct DelayedWork<T, const ID: u64 = 0>(pub Work<T, ID>);
+
+impl<T, const ID: u64> DelayedWork<T, ID> {
+    #[doc(hidden)]
+    pub fn new() -> Self {
+        Self(Work::new())
+    }
+}
+
 pub struct Queue(());
 
 pub fn system_percpu() -> &'static Queue {
@@ -58,13 +71,21 @@ impl Queue {
     where
         A: Item<ID>,
     {
-        item.enqueue()
+        item.enqueue(false)
+    }
+
+    #[track_caller]
+    pub fn enqueue_delayed<A, const ID: u64>(&self, item: A, _: Jiffies) -> Result<(), A>
+    where
+        A: Item<ID>,
+    {
+        item.enqueue(true)
     }
 }
 
 /// A reference to something with a work item.
 pub trait Item<const ID: u64>: Sized {
-    fn enqueue(self) -> Result<(), Self>;
+    fn enqueue(self, is_delayed: bool) -> Result<(), Self>;
 }
 
 impl<T, const ID: u64> Item<ID> for Arc<T>
@@ -72,11 +93,14 @@ where
     T: WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + 'static,
 {
     #[track_caller]
-    fn enqueue(self) -> Result<(), Self> {
+    fn enqueue(self, is_delayed: bool) -> Result<(), Self> {
         if self.work().pending.xchg(true, Full) {
             return Err(self);
         }
         model::queue_work(Box::new(move || {
+            if is_delayed {
+                model::yield_now();
+            }
             self.work().pending.xchg(false, Full);
             T::run(self);
         }));
@@ -104,6 +128,29 @@ macro_rules! impl_has_work {
         impl$(<$($generics)*>)? $crate::workqueue::HasWork<$t $(, $id)?> for $t {
             fn work(&self) -> &$crate::workqueue::Work<$t $(, $id)?> {
                 &self.$field
+            }
+        }
+    )* };
+}
+
+#[macro_export]
+macro_rules! new_delayed_work {
+    ($($name:literal)?) => {
+        $crate::init::value($crate::workqueue::DelayedWork::new())
+    };
+}
+
+#[macro_export]
+macro_rules! impl_has_delayed_work {
+    ($(
+        impl$({$($generics:tt)*})? HasDelayedWork<Self $(, $id:tt)?> for $t:ty
+        { self.$field:ident }
+    )*) => { $(
+        impl$(<$($generics)*>)? $crate::workqueue::HasDelayedWork<$t $(, $id)?> for $t {}
+
+        impl$(<$($generics)*>)? $crate::workqueue::HasWork<$t $(, $id)?> for $t {
+            fn work(&self) -> &$crate::workqueue::Work<$t $(, $id)?> {
+                &self.$field.0
             }
         }
     )* };

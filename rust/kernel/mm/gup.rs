@@ -75,11 +75,15 @@ impl MmapReadGuard<'_> {
     ///
     /// [`fault_in_writeable`]: MmapReadGuard::fault_in_writeable
     pub fn pin_page_nofault(&self, addr: usize) -> Option<PinnedPage> {
-        self.pin_page(addr, bindings::FOLL_NOFAULT)
+        self.pin_page(addr, bindings::FOLL_NOFAULT).ok()
     }
 
     /// Pins the page at `addr` for writing.
-    fn pin_page(&self, addr: usize, flags: c_uint) -> Option<PinnedPage> {
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` if that is not possible without waiting, and the errors of the fault.
+    fn pin_page(&self, addr: usize, flags: c_uint) -> Result<PinnedPage> {
         let mut page: *mut bindings::page = ptr::null_mut();
 
         // SAFETY: By the type invariants, the mmap lock of `self.mm` is held, and the borrow of the
@@ -96,53 +100,71 @@ impl MmapReadGuard<'_> {
             )
         };
 
+        if pinned < 0 {
+            // CAST: It is an error number.
+            return Err(Error::from_errno(pinned as c_int));
+        }
         if pinned != 1 {
-            return None;
+            return Err(EAGAIN);
         }
 
         // INVARIANT: `pin_user_pages_remote()` has stored one page, which it has pinned for
         // writing, and that pin is not shared.
-        NonNull::new(page).map(|page| PinnedPage {
+        NonNull::new(page).ok_or(EFAULT).map(|page| PinnedPage {
             page,
             written: false,
         })
     }
 
+    /// Returns `true` if a mapping at `addr` allows writing.
+    pub fn is_writeable(&self, addr: usize) -> bool {
+        self.vma_lookup(addr)
+            .is_some_and(|vma| vma.flags() & vma_flags::WRITE != 0)
+    }
+
     /// Faults in the page at `addr` as writeable, if it is in an anonymous mapping, private and not
     /// of hugetlbfs, and that needs neither I/O nor user space (userfaultfd).
     ///
-    /// Returns `false` if it does, or if an allocation fails. I/O may have begun then, so a later
-    /// attempt may succeed.
+    /// # Errors
+    ///
+    /// `EAGAIN` if it does, or if the mapping is another one. I/O may have begun then, so a later
+    /// attempt may succeed. `ENOMEM` if an allocation fails, `EFAULT` if the mapping does not allow
+    /// writing.
     ///
     /// # Context
     ///
     /// May sleep to get memory, but does not release the mmap lock.
-    pub fn fault_in_nowait(&self, addr: usize) -> bool {
+    pub fn fault_in_nowait(&self, addr: usize) -> Result {
         let is_anon = |vma: &VmaRef| {
             // SAFETY: The mmap lock is held, so `vma` is valid and the field does not change.
             unsafe { (*vma.as_ptr()).vm_ops.is_null() }
         };
 
-        self.vma_lookup(addr).is_some_and(is_anon)
-            && self.pin_page(addr, bindings::FOLL_NOWAIT).is_some()
+        if self.vma_lookup(addr).is_some_and(is_anon) {
+            self.pin_page(addr, bindings::FOLL_NOWAIT).map(drop)
+        } else {
+            Err(EAGAIN)
+        }
     }
 
     /// Copies the page at `addr`, which is present and shared with other address spaces, so that it
     /// is writeable.
-    ///
-    /// Returns `false` if that is not possible without waiting, as
-    /// [`fault_in_nowait`](Self::fault_in_nowait).
     ///
     /// This is for a page of which [`test_bit_nofault`](Self::test_bit_nofault) has just returned a
     /// bit. If it is one of a private mapping of a file, and another task takes it away just now,
     /// this may wait until the file is read, which may depend on user space. So a caller limits the
     /// number of those that may wait.
     ///
+    /// # Errors
+    ///
+    /// `EAGAIN` if that is not possible without waiting, `ENOMEM` and `EFAULT` as for
+    /// [`fault_in_nowait`](Self::fault_in_nowait).
+    ///
     /// # Context
     ///
     /// May sleep, but does not release the mmap lock.
-    pub fn copy_nowait(&self, addr: usize) -> bool {
-        self.pin_page(addr, bindings::FOLL_NOWAIT).is_some()
+    pub fn copy_nowait(&self, addr: usize) -> Result {
+        self.pin_page(addr, bindings::FOLL_NOWAIT).map(drop)
     }
 
     /// Atomically sets (`on`) or clears a bit of an `unsigned long`, if that is in anonymous memory

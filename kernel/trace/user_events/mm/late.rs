@@ -4,72 +4,100 @@
 //!
 //! A switch writes a word if it gets the locks of the process within a short time and the page of
 //! the word is present. Otherwise it defers the word, or all words, to the work items of the
-//! process. The first one writes the words that need not be waited for. If any are left, the second
-//! one waits for the locks of the process and faults the pages in.
+//! process, whose runs are in [`run`](super::run). The first one writes the words that need not be
+//! waited for. Those that it cannot write at the moment it tries again. If others are left, the
+//! second one waits for the locks of the process and faults the pages in. A third one queues these
+//! two again after a delay.
 //!
 //! # States
 //!
 //! The task of the first work item is in [`MmState::resync`] and in [`MmInner`]:
 //!
-//! | State | `forking` | `resync` | `pending` | Is one of `workers` | Work item |
+//! | State | `forking` | `resync` | `pending`, `rest` | `writing` | Work item |
 //! | --- | --- | --- | --- | --- | --- |
-//! | idle | no | no | empty | no | not queued |
-//! | listed | no | no | 1 to 64 keys | no, or still | queued |
-//! | all | no | yes | any | no, or still | queued |
-//! | writing | no | no | empty | yes | running |
-//! | forking | yes | either | empty | no | not queued, or returns at once |
+//! | idle | no | no | none | no | not queued |
+//! | listed | no | no | some | no, or still | queued, or the third one is |
+//! | all | no | yes | any | no, or still | queued, or the third one is |
+//! | writing | no | no | none | yes | running |
+//! | forking | yes | either | none | no | not queued, or returns at once |
 //!
 //! ```text
 //!                    list()                      take_late()
 //!          idle ----------------> listed ------------------------> writing
 //!            |                     |  ^                             |  |  |
-//!            |        too many, or |  +----------- list() ----------+  |  |
+//!            |        too many, or |  +---- list(); put_back() -----+  |  |
 //!            |        no memory    v                                   |  |
 //!            +-------------------> all <------- write_all_later() -----+  |
 //!            ^ write_all_later()    |                                     |
 //!            |                      +----------- take_late() -> writing   |
 //!            |                                                            |
-//!            +----------- take_late(), nothing left; wait_for() ----------+
+//!            +------------------- put_back(), nothing left ---------------+
 //!
 //!   forking ---- forked() ----> idle, or all if `resync` is set
 //! ```
 //!
 //! The work item does not change the state of an address space that is forking; `forked()` queues
 //! it again. `list()` and `write_all_later()` add to what is deferred in any other state. Listed,
-//! all and writing end in `take_late()` or `wait_for()`, or with the address space.
+//! all and writing end in `put_back()`, or with the address space.
 //!
 //! The second work item has a task of the same form, without the forking state:
 //!
-//! | State | `all_absent` | `absent` | Is one of `workers` | Work item |
+//! | State | `all_absent` | `absent` | `waiting` | Work item |
 //! | --- | --- | --- | --- | --- |
 //! | idle | no | empty | no | not queued |
-//! | listed | no | 1 to 64 keys | no, or still | queued, or running |
-//! | all | yes | any | no, or still | queued, or running |
+//! | listed | no | 1 to 64 keys | no, or still | queued, or running, or the third one is queued |
+//! | all | yes | any | no, or still | as above |
 //! | waiting | no | empty | yes | running |
 //!
 //! ```text
-//!   idle -- wait_for() --> listed, or all -- take_absent() --> waiting -- take_absent() --> idle
+//!   idle -- put_back() --> listed, or all -- take_absent() --> waiting -- waited() --> idle
 //!                                 ^                               |
-//!                                 +-- no memory; wait_for() ------+
+//!                                 +-- no memory; put_back() ------+
 //! ```
 //!
-//! `wait_for()` moves what the first work item has taken and not written to the second one. What
+//! `put_back()` moves what the first work item has taken and cannot write to the second one. What
 //! that waits for does not matter to the first one, which still writes the words that become ready,
 //! and so do switches.
 //!
-//! Both may run at a time, so `workers` is up to 2. Each writes a word under the lock, with the
-//! state that the event has at that moment.
+//! Both may run at a time. Each writes a word under the lock, with the state that the event has at
+//! that moment. So a word that is deferred twice, or to both, is right after the last write.
 //!
 //! All of the state changes under the lock of the [`MmState`], except that a switch that does not
 //! get that lock, and the work item of a set ([`EnablerSet::defer`]), set `resync` without it.
+//!
+//! # No word is lost
+//!
+//! A run takes its task under the lock, and returns what it has not written in the same way.
+//! Between both, `writing` or `waiting` tells a fork that words may be copied as they are, and a
+//! change of the set that a pass over the old one may be in progress. A `rest` tells the same: the
+//! slot is one of the present set, or the next run passes over all words because of `resync`.
+//!
+//! Each function that defers words to a work item queues it after that, or the third one. If it is
+//! queued already, or is the third one and waits for its timer, the run is still to begin, and
+//! takes them: a work item is no longer queued when its function is called. The third one queues
+//! the first one after each delay, and the second one if words are listed for that.
+//!
+//! Only a user of the address space queues the second work item. So none is queued after `close()`
+//! has taken it off its queue.
 //!
 //! # Waiting
 //!
 //! The second work item may wait for as long as it takes to bring a page in, so it is on another
 //! queue than the first one ([`faults`]), and only so many of a group of users wait at a time. The
 //! first one waits for no lock that a process can hold for long, and has a page faulted in if that
-//! depends on nothing in user space. If no page can be allocated, the second one tries again
-//! after [`MEMORY_WAIT`]. Until then it does not use the address space, which may be what takes the
+//! depends on nothing in user space.
+//!
+//! A word that fails for the moment takes none of these places: `mmap_lock` is taken, many others
+//! copy a page, or an allocation fails. The run ends there, and the third work item queues the
+//! first one again after 1, 2, 4 ... 256 ms ([`MAX_TRIES`]), or each time after
+//! [`MEMORY_DELAY_MS`]. A run that has done enough, in pages or in slots of the set, queues itself
+//! for the rest. Words that still fail after all tries are
+//! left to the second work item. It may be the only one that can write them: a lock that threads of
+//! the process take all the time is handed to a task that waits for it, and others that copy a page
+//! may be stuck themselves.
+//!
+//! If the second work item gets no memory for a page, it leaves its place and tries again after
+//! [`MEMORY_DELAY_MS`], too. Until then neither uses the address space, which may be what takes the
 //! memory.
 //!
 //! A page that is present, but shared since a fork, needs a copy and nothing from elsewhere. So the
@@ -77,28 +105,29 @@
 
 use super::{
     super::{
-        defs::EnableBit,
         enabler::{
             Enabler,
             EnablerSet,
-            Followed, //
+            Followed,
+            Mark, //
         },
         faults,
         patience::Patience, //
     },
     keys::Keys,
-    write,
+    run::{
+        state,
+        write_now,
+        Run, //
+    },
     MmInner,
     MmState,
     NOW,
+    RETRY,
     WAIT, //
 };
 use kernel::{
-    mm::{
-        MmWithUser,
-        MmapReadGuard, //
-    },
-    page::PAGE_SIZE,
+    mm::MmWithUser,
     prelude::*,
     sync::{
         atomic::{
@@ -109,29 +138,48 @@ use kernel::{
         Arc, //
     },
     time::{
-        delay::fsleep,
-        Delta, //
+        msecs_to_jiffies,
+        Msecs, //
     },
-    workqueue::WorkItem,
+    workqueue::{
+        self,
+        WorkItem, //
+    },
 };
 
 /// The number of times a switch tries to get the locks of a process. After that it leaves the word
 /// to the work item.
 const LOCK_TRIES: u32 = 5;
 
-/// Maximum number of pages that the first work item has faulted in. In a memory cgroup at its limit
-/// each may take a while; after the first one that fails it tries no other.
-const MAX_PAGES: usize = 64;
+/// Number of times that the first work item is delayed, each time twice as long as before, while
+/// words fail for the moment only. After that the second one waits for such words.
+const MAX_TRIES: u32 = 9;
 
-/// The delay before the work item retries a failed allocation.
-const MEMORY_WAIT: Delta = Delta::from_millis(500);
+/// The first delay of the first work item.
+const FIRST_DELAY_MS: Msecs = 1;
 
-/// The words that a work item writes now.
-enum LateWords<E: Followed> {
+/// The delay of a work item after a failed allocation.
+const MEMORY_DELAY_MS: Msecs = 500;
+
+/// Words that a work item writes in one run.
+pub(super) struct LateWords<E: Followed> {
     /// Those with these keys.
-    Listed(Keys),
-    /// All of the set that the address space has.
-    All(Arc<EnablerSet<E>>),
+    pub(super) listed: Keys,
+    /// Those that a pass over the set of the address space meets.
+    pub(super) pass: Option<Pass<E>>,
+}
+
+/// A pass over the words of a set.
+pub(super) struct Pass<E: Followed> {
+    pub(super) set: Arc<EnablerSet<E>>,
+    /// Where it begins, or continues.
+    pub(super) from: Mark,
+}
+
+impl<E: Followed> LateWords<E> {
+    fn is_empty(&self) -> bool {
+        self.listed.is_empty() && self.pass.is_none()
+    }
 }
 
 /// The outcome of a try to write a word for a switch.
@@ -147,28 +195,26 @@ enum Outcome {
 }
 
 impl<E: Followed> MmInner<E> {
-    /// Counts a work item, which has taken these words, as one of `workers`. Returns `None` if
-    /// these are none.
-    fn take(&mut self, all: bool, listed: Keys) -> Option<LateWords<E>> {
-        if !all && listed.is_empty() {
-            return None;
-        }
-        self.workers += 1;
-        match &self.set {
-            // Those on the list are among them.
-            Some(set) if all => Some(LateWords::All(set.clone())),
-            _ => Some(LateWords::Listed(listed)),
-        }
+    /// Returns `true` if this is the set of the address space.
+    fn uses(&self, set: &Arc<EnablerSet<E>>) -> bool {
+        self.set.as_ref().is_some_and(|own| Arc::ptr_eq(own, set))
+    }
+
+    /// Returns words for a work item: those with the listed keys, and those that a pass meets from
+    /// a slot on. Returns `None` if these are none.
+    fn words(&self, listed: Keys, from: Option<Mark>) -> Option<LateWords<E>> {
+        let pass = self.set.as_ref().zip(from).map(|(set, from)| Pass {
+            set: set.clone(),
+            from,
+        });
+        let late = LateWords { listed, pass };
+
+        (!late.is_empty()).then_some(late)
     }
 
     /// Lists words to be waited for by the next run of the second work item.
-    fn list_absent(&mut self, late: &LateWords<E>) {
-        let is_listed = match late {
-            LateWords::Listed(keys) => keys.iter().all(|key| self.absent.add(*key)),
-            LateWords::All(_) => false,
-        };
-
-        self.all_absent |= !is_listed;
+    fn list_absent(&mut self, all: bool, listed: &Keys) {
+        self.all_absent |= all || !listed.iter().all(|key| self.absent.add(*key));
     }
 }
 
@@ -226,10 +272,7 @@ impl<E: Followed> MmState<E> {
             return Outcome::Deferred;
         }
         // If it has got a set of its own since, that took care of all words.
-        let is_here = inner
-            .set
-            .as_ref()
-            .is_some_and(|set| Arc::ptr_eq(set, enabler.set()));
+        let is_here = inner.uses(enabler.set());
 
         if !is_here || !enabler.is_live() {
             return Outcome::Done;
@@ -249,14 +292,14 @@ impl<E: Followed> MmState<E> {
         outcome
     }
 
-    /// Returns `true` until the work items have written all that is deferred, and while others hold
-    /// the lock.
+    /// Returns `true` until the first work item has written what it can write, and while others
+    /// hold the lock. Words that the second one waits for do not count.
     pub(crate) fn is_writing(&self) -> bool {
         let Some(inner) = self.inner.try_lock() else {
             return true;
         };
 
-        inner.set.is_some() && (self.resync.load(Relaxed) || inner.is_behind())
+        inner.set.is_some() && (self.resync.load(Relaxed) || inner.is_trying())
     }
 
     /// Queues the first work item to write all words, in a run that begins after this.
@@ -277,291 +320,138 @@ impl<E: Followed> MmState<E> {
         }
     }
 
-    /// Takes the words that the first work item is to write now.
-    ///
-    /// The work item is one of `workers` if it gets some, until it calls this `again`, or
-    /// [`MmState::wait_for`].
-    fn take_late(&self, again: bool) -> Option<LateWords<E>> {
+    /// Takes the words that the first work item is to write now, until [`MmState::put_back`].
+    pub(super) fn take_late(&self) -> Option<(LateWords<E>, Run)> {
         let mut inner = self.inner.lock();
 
-        inner.workers = inner.workers.saturating_sub(u32::from(again));
         // `forked()` queues the work item.
         if inner.forking {
             return None;
         }
         let all = self.resync.xchg(false, Full);
         let listed = core::mem::replace(&mut inner.pending, Keys::new());
+        let rest = inner.rest.take();
+        let late = if all {
+            // Those on the list, and those of the rest, are among them.
+            inner.words(Keys::new(), Some(Mark::BEGIN))
+        } else {
+            inner.words(listed, rest)
+        };
 
-        inner.take(all, listed)
+        if late.is_none() {
+            inner.tries = 0;
+        }
+        inner.writing = late.is_some();
+        late.map(|late| (late, Run::new(inner.tries >= MAX_TRIES)))
     }
 
-    /// Takes the words that the second work item is to wait for now. As for `take_late()`, but it
-    /// always calls this again.
-    fn take_absent(&self, again: bool) -> Option<LateWords<E>> {
-        let mut inner = self.inner.lock();
+    /// Ends a run of the first work item. Defers the words that it has `left`, and leaves those
+    /// that have to be waited for to the second work item.
+    pub(super) fn put_back(this: &Arc<Self>, left: LateWords<E>, run: Run) {
+        // `close()` takes the second work item off its queue. It is called later, as the address
+        // space has a user until the end of this, or was called before.
+        let user = this.user();
+        let is_left = !left.is_empty();
+        let tries = {
+            let mut inner = this.inner.lock();
 
-        inner.workers = inner.workers.saturating_sub(u32::from(again));
+            inner.writing = false;
+            if user.is_none() {
+                return;
+            }
+            let rest = if left.listed.iter().all(|key| inner.pending.add(*key)) {
+                // If it has another set by now, `resync` is set.
+                left.pass
+                    .as_ref()
+                    .filter(|pass| inner.uses(&pass.set))
+                    .map(|pass| pass.from)
+            } else {
+                Some(Mark::BEGIN)
+            };
+
+            inner.rest = rest;
+            inner.list_absent(run.all_absent, &run.absent);
+            if !is_left || !run.is_refused {
+                inner.tries = 0;
+            }
+            inner.tries
+        };
+
+        if run.all_absent || !run.absent.is_empty() {
+            Self::wait(this);
+        }
+        if is_left && run.needs_memory {
+            Self::retry(this, MEMORY_DELAY_MS);
+        } else if is_left && run.is_refused {
+            Self::retry(this, FIRST_DELAY_MS << tries.min(MAX_TRIES));
+        } else if is_left {
+            Self::queue(this);
+        }
+    }
+
+    /// Takes the words that the second work item is to wait for now, until [`MmState::waited`].
+    pub(super) fn take_absent(&self) -> Option<LateWords<E>> {
+        let mut inner = self.inner.lock();
         let all = core::mem::replace(&mut inner.all_absent, false);
         let listed = core::mem::replace(&mut inner.absent, Keys::new());
+        let late = if all {
+            // Those on the list are among them.
+            inner.words(Keys::new(), Some(Mark::BEGIN))
+        } else {
+            inner.words(listed, None)
+        };
 
-        inner.take(all, listed)
+        inner.waiting = late.is_some();
+        late
     }
 
-    /// Leaves words to the second work item. The caller has got them by [`MmState::take_late`].
-    fn wait_for(this: &Arc<Self>, late: LateWords<E>) {
+    /// Ends a run of the second work item. After `ENOMEM` the words that are left are waited for
+    /// again, later.
+    pub(super) fn waited(this: &Arc<Self>, late: LateWords<E>, result: Result) {
         {
             let mut inner = this.inner.lock();
 
-            inner.workers = inner.workers.saturating_sub(1);
-            inner.list_absent(&late);
+            inner.waiting = false;
+            if result != Err(ENOMEM) {
+                return;
+            }
+            inner.list_absent(late.pass.is_some(), &late.listed);
         }
-        // If it is queued already, that run takes them.
+        Self::retry(this, MEMORY_DELAY_MS);
+    }
+
+    /// Queues the second work item. If it is queued already, that run takes the words. The caller
+    /// has a user of the address space.
+    fn wait(this: &Arc<Self>) {
         let _ = this.waits_on.enqueue::<_, WAIT>(this.clone());
     }
 
-    /// Writes the words that need not be waited for. Returns the others.
-    ///
-    /// For all words, the address space is used for one at a time: a set may have many words, and
-    /// the memory of a process that exits would not be freed before the last one.
-    fn write_ready(this: &Arc<Self>, late: LateWords<E>) -> Option<LateWords<E>> {
-        let mut pages = MAX_PAGES;
-
-        match late {
-            LateWords::Listed(mut keys) => {
-                let mm = this.user()?;
-
-                keys.retain(|key| {
-                    !Self::try_write(&mm, key, &mut pages, |guard| {
-                        Self::write_present(this, guard, key)
-                    })
-                });
-                (!keys.is_empty()).then_some(LateWords::Listed(keys))
-            }
-            LateWords::All(set) => {
-                let mut is_absent = false;
-                let result = set.for_each_enabler(|enabler| {
-                    let mm = this.user().ok_or(ESRCH)?;
-
-                    is_absent |= !Self::try_write(&mm, enabler.key(), &mut pages, |guard| {
-                        Self::write_enabler(this, guard, enabler)
-                    });
-                    Ok(())
-                });
-
-                // Without memory the pass has ended early.
-                (is_absent || result.is_err()).then_some(LateWords::All(set))
-            }
-        }
-    }
-
-    /// Writes words, waiting for pages and locks.
-    ///
-    /// # Errors
-    ///
-    /// `ESRCH` if the address space has lost its last user. `ENOMEM` if a page cannot be allocated.
-    /// The remaining words are listed again.
-    fn write_late(this: &Arc<Self>, late: LateWords<E>) -> Result {
-        // The fault of another word's page may never end.
-        let Some(mut late) = Self::write_ready(this, late) else {
-            return Ok(());
-        };
-        let user = || this.user().ok_or(ESRCH);
-        let result = match &mut late {
-            LateWords::Listed(keys) => user().and_then(|mm| {
-                let mut result = Ok(());
-
-                keys.retain(|key| {
-                    if result.is_ok() {
-                        result = Self::write_absent(this, &mm, key);
-                    }
-                    result.is_err()
-                });
-                result
-            }),
-            LateWords::All(set) => set.for_each_enabler(|enabler| {
-                let mm = user()?;
-
-                Self::write_absent(this, &mm, enabler.key())
-            }),
-        };
-
-        result.inspect_err(|_| this.inner.lock().list_absent(&late))
-    }
-
-    /// Writes the word with this key by `write`, if `mmap_lock` is free. If that returns `false`,
-    /// faults the page in, as far as that waits for nothing in user space and `pages` are left to
-    /// be, and tries again.
-    fn try_write(
-        mm: &MmWithUser,
-        key: u64,
-        pages: &mut usize,
-        write: impl Fn(&MmapReadGuard<'_>) -> bool,
-    ) -> bool {
-        let (addr, nr) = EnableBit::from_key(key).target();
-        let Some(guard) = mm.mmap_read_trylock() else {
-            return false;
-        };
-
-        if write(&guard) {
-            return true;
-        }
-        if *pages == 0 {
-            return false;
-        }
-        let is_there = guard.fault_in_nowait(addr)
-            || (guard.test_bit_nofault(addr, nr).is_some()
-                && faults::try_copy(|| guard.copy_nowait(addr)));
-
-        *pages = if is_there { *pages - 1 } else { 0 };
-        is_there && write(&guard)
-    }
-
-    /// Writes the word of an enabler as [`MmState::write_present`] does, without the lock of the
-    /// set.
-    ///
-    /// If the address space has another set by now, all words of that are written after this.
-    fn write_enabler(
-        this: &Arc<Self>,
-        guard: &MmapReadGuard<'_>,
-        enabler: &Arc<Enabler<E>>,
-    ) -> bool {
-        let inner = this.inner.lock();
-        let is_here = inner
-            .set
-            .as_ref()
-            .is_some_and(|set| Arc::ptr_eq(set, enabler.set()));
-
-        !is_here || !enabler.is_live() || is_right(guard, enabler) || write_now(guard, enabler)
-    }
-
-    /// Writes the state of its event to the bit with this key, or returns `false` if its page
-    /// would have to be waited for.
-    ///
-    /// A bit that has that state already is not written: a child that writes all its words keeps
-    /// sharing their pages with its parent.
-    fn write_present(this: &Arc<Self>, guard: &MmapReadGuard<'_>, key: u64) -> bool {
-        let inner = this.inner.lock();
-        // Dropped without the lock.
-        let enabler = inner.set.as_ref().and_then(|set| set.get(key));
-        let is_done = enabler
-            .as_ref()
-            .is_none_or(|enabler| is_right(guard, enabler) || write_now(guard, enabler));
-
-        drop(inner);
-        is_done
-    }
-
-    /// Writes the state of its event to the bit with this key, after waiting for its page.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM` if the page cannot be allocated.
-    fn write_absent(this: &Arc<Self>, mm: &MmWithUser, key: u64) -> Result {
-        // The page may be present, and only the `mmap_lock` was taken: it is not copied for
-        // nothing.
-        if Self::write_present(this, &mm.mmap_read_lock(), key) {
-            return Ok(());
-        }
-        let bit = EnableBit::from_key(key);
-        let written = Self::with_page(mm, &bit, |page| {
-            let inner = this.inner.lock();
-
-            // Dropped without the lock.
-            let enabler = inner.set.as_ref().and_then(|set| set.get(key));
-            let result = match &enabler {
-                Some(enabler) => write(page, &bit, enabler.event().is_on()),
-                None => Ok(()),
-            };
-
-            drop(inner);
-            drop(enabler);
-            result
-        });
-
-        match written {
-            Ok(_) => return Ok(()),
-            // The next time some may be left.
-            Err(e) if e == ENOMEM => return Err(e),
-            Err(_) => (),
-        }
-
-        let set = this.inner.lock().set.clone();
-        if let Some(enabler) = set.and_then(|set| set.get(key)) {
-            // Switching the event again tries again. A process can provoke this as it likes.
-            if faults::may_warn() {
-                pr_warn!(
-                    "Fault for mm: {:p} @ 0x{:x} event: {}\n",
-                    this.mm.as_raw(),
-                    bit.addr(),
-                    enabler.event().name()
-                );
-            }
-        }
-        Ok(())
+    /// Queues the work items again after a delay, or after that of an earlier call.
+    fn retry(this: &Arc<Self>, delay_ms: Msecs) {
+        let _ = workqueue::system_dfl()
+            .enqueue_delayed::<_, RETRY>(this.clone(), msecs_to_jiffies(delay_ms));
     }
 }
 
-impl<E: Followed> WorkItem<NOW> for MmState<E> {
+impl<E: Followed> WorkItem<RETRY> for MmState<E> {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
-        let mut again = false;
+        // As in `put_back()`.
+        let user = this.user();
+        if user.is_none() {
+            return;
+        }
+        let is_absent = {
+            let mut inner = this.inner.lock();
 
-        while this.user().is_some() {
-            let Some(late) = this.take_late(again) else {
-                return;
-            };
+            inner.tries = inner.tries.saturating_add(1);
+            inner.is_absent()
+        };
 
-            if let Some(late) = Self::write_ready(&this, late) {
-                Self::wait_for(&this, late);
-                return;
-            }
-            again = true;
+        Self::queue(&this);
+        if is_absent {
+            Self::wait(&this);
         }
     }
-}
-
-impl<E: Followed> WorkItem<WAIT> for MmState<E> {
-    type Pointer = Arc<Self>;
-
-    fn run(this: Arc<Self>) {
-        let mut again = false;
-
-        while this.user().is_some() {
-            let Some(late) = this.take_absent(again) else {
-                return;
-            };
-
-            // Memory is not waited for as a user of the address space, which may be what takes it.
-            if Self::write_late(&this, late) == Err(ENOMEM) {
-                fsleep(MEMORY_WAIT);
-            }
-            again = true;
-        }
-    }
-}
-
-/// Returns the state of the bit of `enabler`, if that is known without a page fault.
-fn state<E: Followed>(guard: &MmapReadGuard<'_>, enabler: &Enabler<E>) -> Option<bool> {
-    let (addr, nr) = EnableBit::from_key(enabler.key()).target();
-
-    guard.test_bit_nofault(addr, nr)
-}
-
-/// Returns `true` if the bit of `enabler` is known to have the state of its event.
-fn is_right<E: Followed>(guard: &MmapReadGuard<'_>, enabler: &Enabler<E>) -> bool {
-    state(guard, enabler) == Some(enabler.event().is_on())
-}
-
-/// Writes the state of its event to the bit of `enabler`, if that is possible without waiting for
-/// its page or the lock of it.
-fn write_now<E: Followed>(guard: &MmapReadGuard<'_>, enabler: &Enabler<E>) -> bool {
-    let bit = EnableBit::from_key(enabler.key());
-    let (addr, nr) = bit.target();
-    let on = enabler.event().is_on();
-
-    guard.set_bit_nofault(addr, nr, on)
-        || guard
-            .pin_page_nofault(addr)
-            .is_some_and(|mut page| page.try_set_bit(addr % PAGE_SIZE, nr, on).is_ok())
 }

@@ -1463,11 +1463,14 @@ TEST_F(dev, stuck_memory__same_file_without_the_page)
  * user are, and those of the same one when others have finished.
  */
 
+#define NOBODY		65534
+
 #define STUCK_WORDS	1100
 #define STUCK_AT_A_TIME	1024	/* WAITING_OF_ROOT of faults.rs */
 
 struct stuck_words {
 	volatile int ready, stuck;
+	volatile bool are_all_stuck;
 	volatile char is_stuck[STUCK_WORDS];
 };
 
@@ -1485,15 +1488,18 @@ static int word_by_uffd(int fd, char *m, const char *desc, volatile int *ready)
 }
 
 /* Ends when the parent has closed its end of the pipe, so it waits as long as the parent lives. */
-static int stuck_child(int fd, const int going[2], struct stuck_words *words, int n)
+static int stuck_child(int fd, const int going[2], struct stuck_words *words, int n, uid_t user,
+		       const char *desc)
 {
 	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = going[0] } };
 	char *m = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	close(going[1]);
-	pfd[0].fd = word_by_uffd(fd, m, "sm_many u32 a", &words->ready);
-	if (pfd[0].fd < 0)
+	if (setresuid(user, 0, 0))
 		return 1;
+	pfd[0].fd = word_by_uffd(fd, m, desc, &words->ready);
+	if (pfd[0].fd < 0)
+		return 2;
 	/* The parent may take any time to start the others. */
 	if (poll(pfd, 2, -1) < 1 || !pfd[0].revents || !wait_fault(pfd[0].fd))
 		return 3;
@@ -1510,7 +1516,7 @@ static int other_users_child(int fd, const int going[2], struct stuck_words *wor
 	char *m = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	close(going[1]);
-	if (setresuid(65534, 0, 0))
+	if (setresuid(NOBODY, 0, 0))
 		return 1;
 	pfd[0].fd = word_by_uffd(fd, m, "sm_other u32 a", &words->ready);
 	if (pfd[0].fd < 0)
@@ -1539,7 +1545,7 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 	for (n = 0; n < STUCK_WORDS; n++) {
 		pids[n] = fork();
 		if (!pids[n])
-			_exit(stuck_child(self->fd, going, words, n));
+			_exit(stuck_child(self->fd, going, words, n, 0, "sm_many u32 a"));
 		ASSERT_LT(0, pids[n]);
 	}
 	other = fork();
@@ -1596,6 +1602,106 @@ TEST_F_TIMEOUT(dev, stuck_memory__many_words, 900)
 	EXPECT_EQ(0, ue_unreg(self->fd, self->w, 0));
 	munmap(words, sizeof(*words));
 	free(pids);
+}
+
+/*
+ * As many processes of a user are stuck as are waited for at a time. What only needs more work than
+ * is done at once takes no place among them.
+ */
+
+#define STUCK_OF_USER	80
+#define STUCK_OF_GROUP	64	/* WAITING of faults.rs */
+#define SOON_WORDS	1024	/* MAX_PAGES of mm/run.rs is 64. */
+
+static bool all_soon(char *m, size_t page)
+{
+	for (int i = 0; i < SOON_WORDS; i++) {
+		if (*(volatile uint32_t *)(m + i * page) != 1)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A child of a process that has a word still to be written has all its words written. None of them
+ * is stuck there, as a userfaultfd is not for the children, but no page is present.
+ */
+static int child_that_forks(int fd, struct stuck_words *words)
+{
+	size_t page = sysconf(_SC_PAGESIZE), size = SOON_WORDS * page;
+	char *m = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *soon = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (soon == MAP_FAILED || setresuid(NOBODY, 0, 0))
+		return 1;
+	/* Fails on a kernel without huge pages. */
+	madvise(soon, size, MADV_NOHUGEPAGE);
+	for (int i = 0; i < SOON_WORDS; i++) {
+		if (ue_reg(fd, soon + i * page, 0, "sm_soon u32 a"))
+			return 2;
+	}
+	if (madvise(soon, size, MADV_DONTNEED) ||
+	    word_by_uffd(fd, m, "sm_user u32 a", &words->ready) < 0)
+		return 3;
+	while (!__atomic_load_n(&words->are_all_stuck, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(!ue_poll(all_soon(soon, page)));
+	}
+	return waitpid(pid, &status, 0) == pid && !status ? 0 : 4;
+}
+
+TEST_F_TIMEOUT(dev, stuck_memory__others_of_the_same_user, 280)
+{
+	struct stuck_words *words = mmap(NULL, sizeof(*words), PROT_READ | PROT_WRITE,
+					 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pids[STUCK_OF_USER], other;
+	int n, going[2], status;
+
+	if (!ue_is_rust())
+		SKIP(return, "in C no number of processes is waited for");
+	ASSERT_NE(MAP_FAILED, (void *)words);
+	ASSERT_EQ(0, pipe(going));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_user u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "u:sm_soon u32 a"));
+	ASSERT_EQ(0, ue_enable("sm_soon", true));
+	for (n = 0; n < STUCK_OF_USER; n++) {
+		pids[n] = fork();
+		if (!pids[n])
+			_exit(stuck_child(self->fd, going, words, n, NOBODY, "sm_user u32 a"));
+		ASSERT_LT(0, pids[n]);
+	}
+	other = fork();
+	if (!other)
+		_exit(child_that_forks(self->fd, words));
+	ASSERT_LT(0, other);
+	EXPECT_TRUE(comes_to(&words->ready, n + 1)) {
+		TH_LOG("%d of %d are ready", words->ready, n + 1);
+	}
+	EXPECT_EQ(0, ue_enable("sm_user", true));
+	/* The one that forks may have a place, too. */
+	EXPECT_TRUE(ue_poll(words->stuck >= STUCK_OF_GROUP - 1)) {
+		TH_LOG("%d of %d are waited for", words->stuck, STUCK_OF_GROUP);
+	}
+	__atomic_store_n(&words->are_all_stuck, true, __ATOMIC_RELEASE);
+	EXPECT_EQ(other, waitpid(other, &status, 0));
+	EXPECT_EQ(0, status) TH_LOG("exit %d", WEXITSTATUS(status));
+	EXPECT_GE(STUCK_OF_GROUP, words->stuck);
+
+	while (n-- > 0) {
+		kill(pids[n], SIGKILL);
+		waitpid(pids[n], &status, 0);
+	}
+	close(going[0]);
+	close(going[1]);
+	EXPECT_TRUE(ue_poll(ue_enable("sm_user", false) == 0));
+	EXPECT_EQ(0, ue_enable("sm_soon", false));
+	munmap(words, sizeof(*words));
 }
 
 /* update-never-lost: as many words as are not listed one by one are written as well. */

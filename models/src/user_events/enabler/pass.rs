@@ -1,0 +1,1 @@
+../../../../kernel/trace/user_events/enabler/pass.rs

@@ -1,0 +1,1 @@
+../../../../kernel/trace/user_events/mm/run.rs
