@@ -278,7 +278,7 @@ fn count_of(n: u32) -> u64 {
     n.into()
 }
 
-/// Hits `r_counted` for a task, in any context.
+/// Sends hits of `r_counted` for a task, in any context.
 ///
 /// # Safety
 ///
