@@ -243,10 +243,15 @@ impl<'a> Printer<'a> {
         Ok(match expr {
             Expr::Path(path) => match path.path.get_ident().and_then(|ident| self.field(ident)) {
                 Some(field) => self.plain_field(field, at)?,
-                None => Value::number(
-                    vec![Piece::Num(quote!((#path) as i128))],
-                    quote_spanned!(at=> (#path)),
-                ),
+                None => {
+                    // Errors are about the path, not about all of the macro call.
+                    let site = self.line_at(at).span();
+
+                    Value::number(
+                        vec![Piece::Num(quote_spanned!(site=> (#path) as i128))],
+                        quote_spanned!(at=> (#path)),
+                    )
+                }
             },
             Expr::Lit(lit) => match &lit.lit {
                 Lit::Int(int) => Value::number(

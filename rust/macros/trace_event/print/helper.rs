@@ -263,12 +263,13 @@ impl<'a> Printer<'a> {
             let Lit::Str(label) = &lit.lit else {
                 return Err(wrong(lit.span()));
             };
+            let site = self.line_at(value.span()).span();
             let number = match value {
                 Expr::Lit(lit) => match &lit.lit {
                     Lit::Int(int) => plain(c_number(&int.to_string(), int.suffix())),
                     _ => return Err(wrong(lit.span())),
                 },
-                value => Piece::Num(quote!((#value) as i128)),
+                value => Piece::Num(quote_spanned!(site=> (#value) as i128)),
             };
             pieces.push(plain(if pieces.is_empty() { "{ " } else { ", { " }));
             pieces.push(number);
@@ -276,7 +277,8 @@ impl<'a> Printer<'a> {
             pieces.push(quoted_plain(label)?);
             pieces.push(plain(" }"));
             let label = c_string(&label.value(), label.span())?;
-            names.push(quote!(#root::Name::new((#value) as i128, #label)));
+            let value = quote_spanned!(site=> (#value) as i128);
+            names.push(quote!(#root::Name::new(#value, #label)));
         }
         if names.is_empty() {
             return Err(wrong(array.span()));
