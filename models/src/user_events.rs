@@ -25,7 +25,7 @@ pub(crate) fn spend_shared_visits() {
     let mut patience = patience::Patience::begin();
 
     // More than is regained before the model has ended.
-    patience.visited_shared(usize::MAX);
+    patience.visited_shared(usize::MAX, kernel::time::Instant::now());
     patience.keep();
 }
 

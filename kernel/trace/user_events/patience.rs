@@ -8,7 +8,8 @@
 //! - All processes together are waited for [`PATIENCE`] at most, so that processes that are busy
 //!   cannot prolong a switch.
 //! - A child shares the enable bits of its parent, so the words are bits times processes, while
-//!   only the sum of both was paid for. Only [`MAX_SHARED`] of these words are visited.
+//!   only the sum of both was paid for. Only [`MAX_SHARED`] of these words are visited, and fewer
+//!   if each takes longer than [`VISIT`] / [`SHARE`], as on a slow machine.
 
 use kernel::{
     sync::{
@@ -38,6 +39,9 @@ const MAX_SHARED: i64 = 1 << 16;
 
 /// The time in ns after which one more of these words may be visited.
 const VISIT: i64 = 16_000;
+
+/// Visits of shared words take one part in so many of the time of switches that follow each other.
+const SHARE: i64 = 4;
 
 /// The rest of [`PATIENCE`] in ns, at the end of the last switch. Written under `event_mutex`.
 static LEFT: Atomic<i64> = Atomic::new(PATIENCE.as_nanos());
@@ -74,6 +78,13 @@ pub(super) fn shared_regained(left: i64, passed: i64) -> i64 {
     left.saturating_add(passed.max(0)).min(MAX_SHARED * VISIT)
 }
 
+/// Returns what visits of so many shared words cost that have taken some time, both in ns.
+pub(super) fn shared_cost(count: usize, took: i64) -> i64 {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+
+    count.saturating_mul(VISIT).max(took.saturating_mul(SHARE))
+}
+
 /// The part of the limits that a switch may still use.
 pub(super) struct Patience {
     /// The time that it may wait.
@@ -104,11 +115,12 @@ impl Patience {
         self.shared > 0
     }
 
-    /// Notes that the switch has visited so many shared words. It may be more than were left.
-    pub(super) fn visited_shared(&mut self, count: usize) {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
+    /// Notes that the switch has visited so many shared words since `begin`. It may be more than
+    /// were left.
+    pub(super) fn visited_shared(&mut self, count: usize, begin: Instant<Monotonic>) {
+        let cost = shared_cost(count, begin.elapsed().as_nanos());
 
-        self.shared = self.shared.saturating_sub(count.saturating_mul(VISIT));
+        self.shared = self.shared.saturating_sub(cost);
     }
 
     /// Waits a little, or returns `false` if the switch may not wait any longer.

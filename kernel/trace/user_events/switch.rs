@@ -40,6 +40,7 @@ use super::{
 };
 use kernel::{
     sync::Arc,
+    time::Instant,
     trace::event_mutex::Held, //
 };
 
@@ -118,6 +119,7 @@ impl<E: Followed> Switch<E> {
     /// Visits `enabler` in the address spaces that use its set, of which `users` are the first.
     /// Returns `true` if these are all.
     fn visit_users(&mut self, enabler: &Arc<Enabler<E>>, users: &mut Users<E>) -> bool {
+        let begin = (users.len() > 1).then(Instant::now);
         let mut are_all = true;
         let mut count = 0usize;
 
@@ -135,8 +137,10 @@ impl<E: Followed> Switch<E> {
             are_all = false;
             enabler.set().users(users, next, self.before);
         }
-        // The first of them does not count.
-        self.patience.visited_shared(count.saturating_sub(1));
+        if let Some(begin) = begin {
+            // The first of them does not count.
+            self.patience.visited_shared(count.saturating_sub(1), begin);
+        }
         are_all
     }
 

@@ -4,6 +4,7 @@
 
 use crate::patience::{
     regained,
+    shared_cost,
     shared_regained, //
 };
 use kernel::prelude::*;
@@ -75,10 +76,32 @@ mod tests {
             left = shared_regained(left, VISIT / 4);
             passed += VISIT / 4;
             if left > 0 {
-                left -= 2_000 * VISIT;
+                left -= shared_cost(2_000, 0);
                 visits += 2_000;
             }
         }
         assert!(visits < (1 << 16) + 2_000 + passed / VISIT);
+    }
+
+    #[test]
+    fn slow_visits_of_shared_words_take_a_part_of_the_time() {
+        // Up to a quarter of it a visit costs the same.
+        assert_eq!(shared_cost(3, 3 * VISIT / 4), 3 * VISIT);
+        assert_eq!(shared_cost(3, 3 * VISIT), 12 * VISIT);
+        assert_eq!(shared_cost(usize::MAX, i64::MAX), i64::MAX);
+
+        let (mut left, mut took, mut passed) = (shared_regained(0, i64::MAX), 0, 0);
+
+        // Each switch visits 10,000 words of one set for 100 us each, as long as it may.
+        for _ in 0..64 {
+            let visits = if left > 0 { 1_000 * MS } else { 0 };
+
+            left = left.saturating_sub(shared_cost(10_000, visits));
+            took += visits;
+            left = shared_regained(left, MS / 10 + visits);
+            passed += MS / 10 + visits;
+        }
+        // The first switch visits all of them.
+        assert!(took <= 1_000 * MS + passed / 4);
     }
 }
