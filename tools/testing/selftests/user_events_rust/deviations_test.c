@@ -982,6 +982,33 @@ TEST_F(dev, eprobe_busy__auto_delete)
 	EXPECT_TRUE(ue_gone("eb2"));
 }
 
+/* eprobe-rel-string: an event probe finds the string that a __rel_loc says the place of. */
+
+TEST_F(dev, eprobe_rel_string__text)
+{
+	static const char desc[] = "ers u32 before; __rel_loc char[] s";
+	struct {
+		uint32_t before, loc;
+		char text[8];
+	} record = { .before = 7, .loc = 4 << 16, .text = "abc" };
+
+	/* Persistent, so the probe is removed before the event in C, too. */
+	ASSERT_EQ(0, ue_put(UE_DYN, ue_path("u:%s", desc)));
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, desc));
+	ASSERT_EQ(0, ue_put(UE_DYN, "e:uers/ep user_events.ers v=$s:string"));
+	EXPECT_EQ(0, ue_put(UE_TRACEFS "/events/uers/ep/enable", "1"));
+	EXPECT_EQ(4 + 16, ue_write(self->fd, 0, &record, sizeof(record)));
+	/* It need not follow the word. */
+	record.loc = 4 << 16 | 4;
+	memcpy(record.text, "....xyz", 8);
+	EXPECT_EQ(4 + 16, ue_write(self->fd, 0, &record, sizeof(record)));
+	EXPECT_EQ(1, ue_count(ue_slurp(UE_TRACEFS "/trace"), " v=\"abc\"\n"))
+		TH_LOG("%s", ue_slurp(UE_TRACEFS "/trace"));
+	EXPECT_EQ(1, ue_count(ue_slurp(UE_TRACEFS "/trace"), " v=\"xyz\"\n"));
+	EXPECT_EQ(0, ue_put(UE_TRACEFS "/events/uers/ep/enable", "0"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:uers/ep"));
+}
+
 /* persist-upgrade: a task that asks for a persistent event gets one. */
 
 TEST_F(dev, persist_upgrade__existing_event)
