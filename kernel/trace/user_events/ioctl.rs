@@ -149,7 +149,7 @@ fn register(file: &DataFile, arg: UserPtr) -> Result {
             .writer()
             .write(&index)
             .inspect_err(|_| {
-                // Whatever it returns, the bit is no longer followed.
+                // Whatever it returns, the bit is no longer followed, unless the task was killed.
                 let _ = MmState::disable_bit(&state, mm, &bit);
             })
     });

@@ -77,7 +77,8 @@ impl<E: Followed> MmState<E> {
     /// # Errors
     ///
     /// `ENOENT` if the bit is not registered. `EFAULT` if the word cannot be written: the bit is no
-    /// longer followed all the same.
+    /// longer followed all the same. `EINTR` if the task was killed and gets no memory: the bit
+    /// stays.
     pub(crate) fn disable(this: &Arc<Self>, mm: &MmWithUser, addr: usize, bit: u8) -> Result {
         Self::disable_bit(this, mm, &this.find(addr, bit)?)
     }
@@ -85,8 +86,7 @@ impl<E: Followed> MmState<E> {
     /// Unregisters a bit as [`MmState::disable`] does, given the width of its word.
     pub(crate) fn disable_bit(this: &Arc<Self>, mm: &MmWithUser, bit: &EnableBit) -> Result {
         loop {
-            let flags = GFP_KERNEL_ACCOUNT | __GFP_NOFAIL;
-            let mut change = Change::new(this.set()?, this, None, flags)?;
+            let mut change = Self::prepare_removal(this)?;
             let mut removed = None;
             let result = Self::with_page(mm, bit, |page| {
                 let mut inner = this.inner.lock();
@@ -114,6 +114,25 @@ impl<E: Followed> MmState<E> {
             if result == Err(ENOENT) {
                 return result;
             }
+        }
+    }
+
+    /// Prepares the removal of a bit, which lack of memory does not keep from succeeding.
+    ///
+    /// The copy of a shared set may be large, and many tasks of a memory cgroup at its limit may
+    /// need one. With `__GFP_NOFAIL` a task that the OOM killer has chosen is charged for all of
+    /// its copy, above the limit.
+    ///
+    /// # Errors
+    ///
+    /// `EINTR` if the task was killed and gets no memory, `ESRCH` if the address space has exited.
+    fn prepare_removal(this: &Arc<Self>) -> Result<Change<'_, E>> {
+        let may_fail = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
+
+        match Change::new(this.set()?, this, None, may_fail) {
+            Err(_) if current!().fatal_signal_pending() => Err(EINTR),
+            Err(_) => Change::new(this.set()?, this, None, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL),
+            change => change,
         }
     }
 

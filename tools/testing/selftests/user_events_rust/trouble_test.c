@@ -213,6 +213,54 @@ TEST_F_TIMEOUT(trouble, unregister_in_a_cgroup_at_its_limit, 240)
 }
 
 /*
+ * Fails if a child that is killed for the memory that unregistering takes gets all of it, above
+ * the limit of its cgroup: many children could exceed it by as much each.
+ */
+TEST_F_TIMEOUT(trouble, unregister_of_a_killed_child, 240)
+{
+	volatile int *step = mmap(NULL, UE_PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	volatile uint32_t *w = words(BITS, MAP_SHARED);
+	long limit, peak;
+	char text[32];
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)step);
+	ASSERT_TRUE(w && cgroup_make());
+	for (int i = 0; i < BITS; i++) {
+		ASSERT_EQ(0, ue_reg(self->fd, &w[i], 0, "trouble_killed u32 a"));
+	}
+	pid = fork();
+	if (!pid) {
+		killed_with_parent();
+		if (ue_put(OURS "/cgroup.procs", "0"))
+			_exit(1);
+		__atomic_store_n(&step[0], 1, __ATOMIC_RELEASE);
+		if (!ue_poll(__atomic_load_n(&step[1], __ATOMIC_ACQUIRE)))
+			_exit(2);
+		_exit(ue_unreg(self->fd, &w[0], 0) ? 3 : 0);
+	}
+	ASSERT_LT(0, pid);
+	ASSERT_TRUE(ue_poll(__atomic_load_n(&step[0], __ATOMIC_ACQUIRE)));
+	limit = cgroup_number("memory.current", "") + (256 << 10);
+	snprintf(text, sizeof(text), "%ld", limit);
+	ASSERT_EQ(0, ue_put(OURS "/memory.max", text));
+	__atomic_store_n(&step[1], 1, __ATOMIC_RELEASE);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	peak = cgroup_number("memory.peak", "");
+	TH_LOG("status %x, limit %ld, peak %ld", status, limit, peak);
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	EXPECT_LT(0, peak);
+	/* A copy of the bits takes 1.8 MiB. */
+	EXPECT_GT(limit + (512 << 10), peak);
+	/* The parent has its bits as before. */
+	EXPECT_EQ(0, ue_enable("trouble_killed", true));
+	EXPECT_TRUE(ue_poll(bits_on(w, BITS) == BITS));
+	EXPECT_TRUE(cgroup_remove());
+}
+
+/*
  * Fails if a process that is slowed down, as its cgroup has more memory than it should, holds a
  * lock at that time that a switch, or the work item that writes its words, takes.
  */
