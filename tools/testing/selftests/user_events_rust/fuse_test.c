@@ -272,7 +272,7 @@ TEST_F(fuse, dead_server)
 	fuse_stop(&h.f);
 }
 
-/* The event can be deleted before the page is there. */
+/* The process ends before the page is there. Its memory is in use until then, and so is the event. */
 TEST_F(dev, stuck_memory__killed_process)
 {
 	struct held h = {};
@@ -281,10 +281,12 @@ TEST_F(dev, stuck_memory__killed_process)
 	start(_metadata, &h, self->w, "sm_fuse_killed", 1);
 	enable_unanswered(_metadata, &h, self->w, "sm_fuse_killed");
 	EXPECT_TRUE(ends(h.owner));
-	end_others(_metadata, &h, self->w, "sm_fuse_killed");
+	EXPECT_EQ(0, switch_in_time("sm_fuse_killed", false));
+	EXPECT_EQ(0, switch_in_time("sm_fuse_killed", true));
 	EXPECT_EQ(1, h.f.shared->held);
 	h.f.shared->answers = 1;
 	EXPECT_TRUE(ue_poll(!h.f.shared->held));
+	end_others(_metadata, &h, self->w, "sm_fuse_killed");
 	fuse_stop(&h.f);
 }
 
