@@ -1680,7 +1680,7 @@ TEST_F_TIMEOUT(dev, stuck_memory__others_of_the_same_user, 280)
 	if (!other)
 		_exit(child_that_forks(self->fd, words));
 	ASSERT_LT(0, other);
-	EXPECT_TRUE(comes_to(&words->ready, n + 1)) {
+	EXPECT_TRUE(ue_comes_to(&words->ready, n + 1)) {
 		TH_LOG("%d of %d are ready", words->ready, n + 1);
 	}
 	EXPECT_EQ(0, ue_enable("sm_user", true));
