@@ -43,7 +43,7 @@ pub mod code {
     }
 
     errors! {
-        ENOENT = 2, ESRCH = 3, EINTR = 4, EAGAIN = 11, ENOMEM = 12, EFAULT = 14, EBUSY = 16, EEXIST = 17,
-        ENODEV = 19, EINVAL = 22, ENOSPC = 28, EADDRINUSE = 98,
+        ENOENT = 2, ESRCH = 3, EINTR = 4, EAGAIN = 11, ENOMEM = 12, EFAULT = 14, EBUSY = 16,
+        EEXIST = 17, ENODEV = 19, EINVAL = 22, ENOSPC = 28, EADDRINUSE = 98,
     }
 }

@@ -32,6 +32,22 @@ pub mod task {
     impl Comm {
         pub const LEN: usize = 16;
     }
+
+    /// A task that was not killed.
+    pub struct Task;
+
+    impl Task {
+        pub fn fatal_signal_pending(&self) -> bool {
+            false
+        }
+    }
+}
+
+#[macro_export]
+macro_rules! current {
+    () => {
+        &$crate::task::Task
+    };
 }
 
 pub mod prelude {
@@ -44,6 +60,7 @@ pub mod prelude {
             KVec,
             Zeroable, //
         },
+        current,
         error::{
             code::*,
             Error,
@@ -138,8 +155,9 @@ pub mod time {
 
     pub struct Monotonic;
 
-    /// A time. The time between two of them exceeds all limits of waiting, and the time in which a
-    /// limit is regained: a model has few steps.
+    /// A time. The time between two of them exceeds all limits of waiting, and the time in which
+    /// such a limit is regained: a model has few steps. That of a few visits of shared words is
+    /// within their limit.
     pub struct Instant<C>(i64, core::marker::PhantomData<C>);
 
     /// It is no part of what is modelled.
@@ -159,7 +177,7 @@ pub mod time {
         }
     }
 
-    const LONG: i64 = 1_000_000_000;
+    const LONG: i64 = 80_000_000;
 
     impl Delta {
         pub const ZERO: Self = Self(0);

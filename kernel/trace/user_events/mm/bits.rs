@@ -202,6 +202,7 @@ impl<E: Followed> MmState<E> {
             // The work item may be passing over the set that is left here, which others change or
             // take apart from now on.
             if is_missed || inner.is_working() {
+                inner.rest = None;
                 Self::write_all_later(this);
             }
         }

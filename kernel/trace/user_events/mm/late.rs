@@ -69,8 +69,11 @@
 //!
 //! A run takes its task under the lock, and returns what it has not written in the same way.
 //! Between both, `writing` or `waiting` tells a fork that words may be copied as they are, and a
-//! change of the set that a pass over the old one may be in progress. A `rest` tells the same: the
-//! slot is one of the present set, or the next run passes over all words because of `resync`.
+//! change of the set that a pass over the old one may be in progress. A `rest` tells the same. Its
+//! slot is one of the present set: a change of the set drops it, and sets `resync`.
+//!
+//! With both a `rest` and `resync`, runs end that pass first. Then `put_back()` queues the work
+//! item again, for all words.
 //!
 //! Each function that defers words to a work item queues it after that, or the third one. If it is
 //! queued already, or is the third one and waits for its timer, the run is still to begin, and
@@ -328,11 +331,13 @@ impl<E: Followed> MmState<E> {
         if inner.forking {
             return None;
         }
-        let all = self.resync.xchg(false, Full);
         let listed = core::mem::replace(&mut inner.pending, Keys::new());
         let rest = inner.rest.take();
+        // A pass ends before the next one begins. If switches follow each other, the words at the
+        // end of a large set would not have their turn otherwise.
+        let all = rest.is_none() && self.resync.xchg(false, Full);
         let late = if all {
-            // Those on the list, and those of the rest, are among them.
+            // Those on the list are among them.
             inner.words(Keys::new(), Some(Mark::BEGIN))
         } else {
             inner.words(listed, rest)
@@ -384,7 +389,8 @@ impl<E: Followed> MmState<E> {
             Self::retry(this, MEMORY_DELAY_MS);
         } else if is_left && run.is_refused {
             Self::retry(this, FIRST_DELAY_MS << tries.min(MAX_TRIES));
-        } else if is_left {
+        } else if is_left || this.resync.load(Relaxed) {
+            // `resync` may have been set while a `rest` was left.
             Self::queue(this);
         }
     }
