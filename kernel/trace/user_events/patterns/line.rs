@@ -99,18 +99,20 @@ impl Line {
         file: EventFile<Locked<'h>>,
         lists: &mut TriggersMut<'h>,
     ) -> Result {
+        let Some(trigger) = self.pattern.trigger() else {
+            return file.set_enabled(true);
+        };
+        let is_there = file.has_trigger_of(trigger, lists);
         let how = Execution {
             remove: false,
-            quiet: self.failed.lock().count != 0,
+            quiet: is_there || self.failed.lock().count != 0,
         };
 
-        match self.pattern.trigger() {
-            // C refuses any of the same kind: one that was added by hand, or by another line.
-            Some(trigger) => match file.execute(trigger, how, lists) {
-                Err(e) if e == EEXIST && file.has_trigger_of(trigger, lists) => Ok(()),
-                result => result,
-            },
-            None => file.set_enabled(true),
+        match file.execute(trigger, how, lists) {
+            // C refuses any of the same kind: one that was added by hand, or by another line. It
+            // returns EINVAL for a histogram whose variables exist.
+            Err(e) if is_there && (e == EEXIST || e == EINVAL) => Ok(()),
+            result => result,
         }
     }
 
