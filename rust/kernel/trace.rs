@@ -98,8 +98,8 @@
 //! | [`perf::PerfEvent`] | `perf_event` |
 //!
 //! `Event` alone is the trace event of [`builtin::event`], which the other names of that module are
-//! about. `SynthEvent`, `KprobeEvent` and `PerfEvent`, which are imported without their modules, are
-//! named after `synth_event`, `kprobe_event_*()` and `perf_event` of C.
+//! about. `SynthEvent`, `KprobeEvent` and `PerfEvent`, which are imported without their modules,
+//! are named after `synth_event`, `kprobe_event_*()` and `perf_event` of C.
 //!
 //! What is different: in C an event has to be freed by hand after the last callback, here it is
 //! reference counted; and `unregister` refuses to run in callbacks that C cannot stand it in.

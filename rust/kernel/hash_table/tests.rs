@@ -293,8 +293,8 @@ mod open_table {
         Ok(())
     }
 
-    /// Checks that a number of slots which no table can have loses no entries: the mask of one would
-    /// not reach all of them.
+    /// Checks that a number of slots which no table can have loses no entries: the mask of one
+    /// would not reach all of them.
     #[test]
     fn odd_numbers_of_slots() -> Result {
         for count in [0, 1, 9, 10, 100, 129, 200] {

@@ -110,8 +110,8 @@ pub unsafe trait HasEvent: Sized {
 #[macro_export]
 macro_rules! impl_has_event {
     ($(impl HasEvent for $self:ty { self.$field:ident })*) => {$(
-        // SAFETY: This only compiles if the field has the right type and the type is aligned for it;
-        // it is always the same one.
+        // SAFETY: This only compiles if the field has the right type and the type is aligned for
+        // it; it is always the same one.
         unsafe impl $crate::trace::builtin::event::HasEvent for $self {
             #[inline]
             unsafe fn raw_event(ptr: *mut Self) -> *mut $crate::trace::builtin::event::Event<Self> {
