@@ -28,7 +28,6 @@ mod events;
 mod tree;
 
 use kernel::{
-    bindings,
     cpu::CpuId,
     cpumask::CpumaskVar,
     debugfs::{
@@ -278,16 +277,9 @@ fn count_of(n: u32) -> u64 {
     n.into()
 }
 
-/// Sends hits of `r_counted` for a task, in any context.
-///
-/// # Safety
-///
-/// `task` must be valid during the call.
+/// Generates `r_counted` for a task, in any context.
 #[no_mangle]
-unsafe extern "C" fn rust_event_test_counted(n: u32, task: *mut bindings::task_struct) {
-    // SAFETY: By the safety requirements the task is valid, and `Task` is a transparent wrapper.
-    let task = unsafe { &*task.cast::<Task>() };
-
+extern "C" fn rust_event_test_counted(n: u32, task: &Task) {
     events::trace_r_counted(n, Some(task));
 }
 

@@ -175,7 +175,7 @@ impl HitProperty {
 /// An operation on one or two operands.
 pub(crate) struct Expr {
     pub(crate) left: Field,
-    /// What is done to `left` with another operand; without one, `left` is negated.
+    /// The operation on `left` and another operand. Without one, `left` is negated.
     pub(crate) right: Option<(Operator, Field)>,
     /// Of a division the divisor, if that is a constant.
     pub(crate) divisor: Option<u64>,

@@ -175,7 +175,7 @@ pub(super) struct LateWords<E: Followed> {
 /// A pass over the words of a set.
 pub(super) struct Pass<E: Followed> {
     pub(super) set: Arc<EnablerSet<E>>,
-    /// Where it begins, or continues.
+    /// The slot at which it begins, or continues.
     pub(super) from: Mark,
 }
 

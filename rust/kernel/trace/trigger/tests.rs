@@ -276,6 +276,11 @@ fn counts<T: Command<Data = Counts>>(file: &EventFile<Owned>) -> Result<(u32, u3
     Ok((hits.load(Relaxed), records.load(Relaxed), trigger.count()))
 }
 
+/// Finds a synthetic event by its name.
+fn find(event: &CStr) -> Result<EventRef> {
+    EventRef::find(event, event_mutex::lock().held()).ok_or(ENOENT)
+}
+
 /// Executes a line, as if it was written to the `trigger` file.
 fn obey(file: &EventFile<Owned>, line: &CStr) -> Result {
     let mut text = KVec::new();
@@ -458,11 +463,7 @@ mod commands {
         let tracer = event.tracer(None)?;
         let file = tracer.file();
         let command = AGAIN.register()?;
-        let synth = {
-            let guard = event_mutex::lock();
-
-            EventRef::find(c"rust_test_deep", guard.held()).ok_or(ENOENT)?
-        };
+        let synth = find(c"rust_test_deep")?;
 
         file.set_enabled(true)?;
         for (mut how, hits, refused) in [
@@ -523,11 +524,7 @@ mod commands {
         let tracer = event.tracer(None)?;
         let file = tracer.file();
         let commands = (AGAIN.register()?, HIST.register()?);
-        let synth = {
-            let guard = event_mutex::lock();
-
-            EventRef::find(c"rust_test_levels", guard.held()).ok_or(ENOENT)?
-        };
+        let synth = find(c"rust_test_levels")?;
         let mut how = How::Synth(&synth);
 
         HOW.store((&raw mut how).cast(), Relaxed);
@@ -576,11 +573,7 @@ mod commands {
         let tracer = event.tracer(None)?;
         let file = tracer.file();
         let command = INSIDE.register()?;
-        let synth = {
-            let guard = event_mutex::lock();
-
-            EventRef::find(c"rust_test_inside", guard.held()).ok_or(ENOENT)?
-        };
+        let synth = find(c"rust_test_inside")?;
         let mut how = How::Synth(&synth);
 
         HOW.store((&raw mut how).cast(), Relaxed);
