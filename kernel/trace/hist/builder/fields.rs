@@ -40,6 +40,7 @@ use crate::{
             Field,
             FieldKind,
             HitProperty,
+            Origin,
             Source, //
         },
         SortKey,
@@ -485,36 +486,36 @@ impl<'a> Builder<'a, '_> {
             }
             None => Modifier::None,
         };
-        let kind = match HitProperty::by_name(name.bytes()) {
-            Some(property) => FieldKind::Property(property, None),
+        let origin = match HitProperty::by_name(name.bytes()) {
+            Some(property) => Origin::Property(property, None),
             None => self.event_field(name)?,
         };
         let bad = |text| Err(self.log.report(ErrorKind::BadFieldModifier, text));
         // The first bytes of a string can be shown as a number, as in C. Those of a stack are
         // addresses of the kernel.
-        let wrong = match &kind {
-            FieldKind::Recorded(source) if source.is_stack() => modifier.is_for_numbers(),
+        let wrong = match &origin {
+            Origin::Recorded(source) if source.is_stack() => modifier.is_for_numbers(),
             _ if modifier == Modifier::Stacktrace => return bad(text),
-            FieldKind::Property(HitProperty::Stack, _) => modifier.is_for_numbers(),
-            FieldKind::Property(HitProperty::Comm, _) => modifier.is_rounding(),
-            FieldKind::Property(HitProperty::HitCount, _) => modifier.is_statistic(),
-            FieldKind::Recorded(source) if source.is_string() => modifier.is_rounding(),
+            Origin::Property(HitProperty::Stack, _) => modifier.is_for_numbers(),
+            Origin::Property(HitProperty::Comm, _) => modifier.is_rounding(),
+            Origin::Property(HitProperty::HitCount, _) => modifier.is_statistic(),
+            Origin::Recorded(source) if source.is_string() => modifier.is_rounding(),
             _ => false,
         };
 
-        if let FieldKind::Property(HitProperty::Timestamp, _) = kind {
+        if let Origin::Property(HitProperty::Timestamp, _) = origin {
             self.spec.timestamps = true;
             self.spec.usecs |= modifier == Modifier::Usecs;
         }
         if wrong {
             return bad(modifier_text.unwrap_or(text));
         }
-        Field::new(kind, modifier)
+        Field::new(origin, modifier)
     }
 
     /// Finds the field of the event with this name: one that is in the record, or one of those for
     /// the processor, the name of the task, and the stack.
-    fn event_field(&self, name: Span<'_>) -> Result<FieldKind> {
+    fn event_field(&self, name: Span<'_>) -> Result<Origin> {
         let text = name.to_c_string()?;
         let found = self.file.field(&text).filter(|field| {
             let is_property = matches!(
@@ -530,10 +531,10 @@ impl<'a> Builder<'a, '_> {
         let source = Source::new(info)?;
 
         Ok(match source.kind {
-            _ if source.ty.size > 0 => FieldKind::Recorded(source),
-            RecordKind::Cpu => FieldKind::Property(HitProperty::Cpu, Some(source.name)),
-            RecordKind::Comm => FieldKind::Property(HitProperty::Comm, Some(source.name)),
-            _ => FieldKind::Property(HitProperty::Stack, None),
+            _ if source.ty.size > 0 => Origin::Recorded(source),
+            RecordKind::Cpu => Origin::Property(HitProperty::Cpu, Some(source.name)),
+            RecordKind::Comm => Origin::Property(HitProperty::Comm, Some(source.name)),
+            _ => Origin::Property(HitProperty::Stack, None),
         })
     }
 }

@@ -185,6 +185,14 @@ pub(crate) struct Expr {
     pub(crate) usecs: bool,
 }
 
+/// The origin of a value that is computed from no other field.
+pub(crate) enum Origin {
+    /// A field of the event.
+    Recorded(Source),
+    /// A property of the hit, and the other name of it that the event has, if that was used.
+    Property(HitProperty, Option<CString>),
+}
+
 /// The kind of a field.
 pub(crate) enum FieldKind {
     /// A field of the event.
@@ -236,11 +244,16 @@ impl Field {
     /// # Errors
     ///
     /// `ENOMEM` for a field of the event that has no [value](Source::value_type).
-    pub(crate) fn new(kind: FieldKind, modifier: Modifier) -> Result<Self> {
-        let ty = match &kind {
-            FieldKind::Recorded(source) => source.value_type(modifier)?,
-            FieldKind::Property(property, _) => property.ty()?,
-            _ => return Err(EINVAL),
+    pub(crate) fn new(origin: Origin, modifier: Modifier) -> Result<Self> {
+        let (kind, ty) = match origin {
+            Origin::Recorded(source) => {
+                let ty = source.value_type(modifier)?;
+
+                (FieldKind::Recorded(source), ty)
+            }
+            Origin::Property(property, name) => {
+                (FieldKind::Property(property, name), property.ty()?)
+            }
         };
         let mut field = Self::with_type(kind, ty);
 
@@ -256,7 +269,7 @@ impl Field {
 
     /// Creates a field that is a property of the hit.
     pub(crate) fn property(property: HitProperty) -> Result<Self> {
-        Self::new(FieldKind::Property(property, None), Modifier::None)
+        Self::new(Origin::Property(property, None), Modifier::None)
     }
 
     pub(crate) fn constant(value: u64) -> Result<Self> {

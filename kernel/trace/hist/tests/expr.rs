@@ -31,8 +31,8 @@ mod tests {
         spec::field::{
             Expr,
             Field,
-            FieldKind,
             HitProperty,
+            Origin,
             Source,
             Type, //
         },
@@ -332,7 +332,7 @@ mod tests {
     }
 
     fn recorded(kind: RecordKind, size: u32, signed: bool, modifier: Modifier) -> Result<Field> {
-        Field::new(FieldKind::Recorded(source(kind, size, signed)?), modifier)
+        Field::new(Origin::Recorded(source(kind, size, signed)?), modifier)
     }
 
     #[test]
@@ -419,14 +419,14 @@ mod tests {
         assert!(reads(&number(Modifier::Avg)?, b"field.avg"));
 
         let field = Field::new(
-            FieldKind::Property(HitProperty::HitCount, None),
+            Origin::Property(HitProperty::HitCount, None),
             Modifier::Log2,
         )?;
         assert!(is_function(&field, "log2"));
         assert!(reads(&field, b"hitcount.log2"));
 
         let field = Field::new(
-            FieldKind::Property(HitProperty::Timestamp, None),
+            Origin::Property(HitProperty::Timestamp, None),
             Modifier::Usecs,
         )?;
         assert!(field.is_usecs(&[]) && reads(&field, b"common_timestamp.usecs"));
@@ -449,7 +449,7 @@ mod tests {
 
     #[test]
     fn expression_texts() -> Result {
-        let time = FieldKind::Property(HitProperty::Timestamp, None);
+        let time = Origin::Property(HitProperty::Timestamp, None);
         let expr = Field::expression(Expr {
             left: Field::new(time, Modifier::Usecs)?,
             right: Some((Operator::Minus, Field::constant(1)?)),

@@ -21,8 +21,8 @@ mod tests {
             field::{
                 Expr,
                 Field,
-                FieldKind,
                 HitProperty,
+                Origin,
                 Source,
                 Type, //
             },
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn number(name: &[u8], modifier: Modifier) -> Result<Field> {
-        Field::new(FieldKind::Recorded(source(name)?), modifier)
+        Field::new(Origin::Recorded(source(name)?), modifier)
     }
 
     fn spec() -> Result<Spec> {
@@ -304,7 +304,7 @@ mod tests {
         let mut source = source(b"stk")?;
 
         source.kind = RecordKind::Stacktrace;
-        Field::new(FieldKind::Recorded(source), modifier)
+        Field::new(Origin::Recorded(source), modifier)
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
 
         let used = FieldVar {
             var: var(b"aa")?,
-            val: Field::new(FieldKind::Recorded(source), Modifier::None)?,
+            val: Field::new(Origin::Recorded(source), Modifier::None)?,
         };
 
         if saves {

@@ -73,8 +73,8 @@ use crate::{
         field::{
             Expr,
             Field,
-            FieldKind,
             HitProperty,
+            Origin,
             Source,
             Type, //
         },
@@ -111,14 +111,14 @@ fn source(offset: u32, size: u32, signed: bool, kind: RecordKind) -> Result<Sour
 }
 
 fn recorded(source: Source) -> Result<Field> {
-    Field::new(FieldKind::Recorded(source), Modifier::None)
+    Field::new(Origin::Recorded(source), Modifier::None)
 }
 
 /// Returns a number of the record.
 fn number(offset: u32, size: u32, signed: bool, modifier: Modifier) -> Result<Field> {
     let source = source(offset, size, signed, RecordKind::Number)?;
 
-    Field::new(FieldKind::Recorded(source), modifier)
+    Field::new(Origin::Recorded(source), modifier)
 }
 
 /// Returns a `u32` of the record.
