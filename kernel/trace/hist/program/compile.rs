@@ -5,7 +5,6 @@
 mod numbers;
 mod places;
 
-use self::places::kept_blob;
 use super::{
     bit,
     condition,
@@ -13,6 +12,7 @@ use super::{
         BlobOrigin,
         BlobSlot,
         Code,
+        KeptBlob,
         KeyPart,
         Save,
         SavedStack,
@@ -229,15 +229,15 @@ impl Compiler<'_> {
 
     fn actions(&mut self) -> Result {
         for save in &self.spec.save_vars {
-            let place = self.program.place(save.var.idx);
-            let save = match self.blob(&save.val)? {
-                Some(blob) => Save::Blob {
+            let (place, slot) = self.keep(save.var.idx, self.spec.var_kind(&save.val))?;
+            let save = match (self.blob(&save.val)?, slot) {
+                (Some(blob), Some(at)) => Save::Blob {
                     blob,
-                    kept: kept_blob(place)?.ok_or(EINVAL)?,
+                    kept: KeptBlob { place, at },
                 },
-                None => Save::Number {
+                _ => Save::Number {
                     value: self.value(&save.val)?,
-                    place: index(place.var.ok_or(EINVAL)?)?,
+                    place,
                 },
             };
 
@@ -260,8 +260,9 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn watch(&self, i: usize, action: &Action, track: &Track) -> Result<Watch> {
-        let place = self.program.place(track.var.idx);
+    fn watch(&mut self, i: usize, action: &Action, track: &Track) -> Result<Watch> {
+        // The value of a blob is a number that stands for it.
+        let (place, _) = self.keep(track.var.idx, VarKind::Number)?;
         let scratch = self.blob_of_ref(track.var_ref)?;
         let var = self.spec.var_ref(track.var_ref)?;
 
@@ -270,7 +271,7 @@ impl Compiler<'_> {
             slot: index(track.var_ref)?,
             scratch,
             stack: var.kind == VarKind::Stack(()),
-            place: index(place.var.ok_or(EINVAL)?)?,
+            place,
             condition: condition(&action.clause.handler, var.ty.signed),
             save: action.clause.kind == ActionKind::Save,
         })

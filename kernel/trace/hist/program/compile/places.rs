@@ -48,7 +48,8 @@ use kernel::{
 };
 
 impl Compiler<'_> {
-    /// Assigns places in the elements to the variables that stay there, and resolves references.
+    /// Assigns places in the elements to the variables that the command defines, and resolves
+    /// references.
     pub(super) fn references(&mut self) -> Result {
         // Aliases are to references of other histograms, so those precede them.
         for var_ref in &self.spec.refs {
@@ -64,13 +65,6 @@ impl Compiler<'_> {
             if let Some(var) = &field.var {
                 self.keep(var.idx, self.spec.var_kind(field))?;
             }
-        }
-        for save in &self.spec.save_vars {
-            self.keep(save.var.idx, self.spec.var_kind(&save.val))?;
-        }
-        for track in self.spec.actions.iter().filter_map(|a| a.track.as_ref()) {
-            // The value of a blob is a number that stands for it.
-            self.keep(track.var.idx, VarKind::Number)?;
         }
         for field_var in &self.spec.field_vars {
             // No element has it, so it has no slot.
@@ -156,10 +150,11 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Assigns a place in the elements to a variable.
-    fn keep(&mut self, idx: usize, kind: VarKind) -> Result {
+    /// Assigns a place in the elements to a variable. Returns its number there, and the slot of
+    /// its blob if it is one.
+    pub(super) fn keep(&mut self, idx: usize, kind: VarKind) -> Result<(u32, Option<BlobSlot>)> {
         let layout = &mut self.program.layout;
-        let var = Some(layout.n_vars);
+        let var = layout.n_vars;
         let kind = kind.map(|()| {
             let n = layout.string_slots;
 
@@ -167,8 +162,15 @@ impl Compiler<'_> {
             n
         });
 
-        layout.n_vars = layout.n_vars.wrapping_add(1);
-        self.put(idx, VarPlace { var, kind })
+        layout.n_vars = var.wrapping_add(1);
+        self.put(
+            idx,
+            VarPlace {
+                var: Some(var),
+                kind,
+            },
+        )?;
+        Ok((index(var)?, kept(kind)?))
     }
 
     /// Returns the blob of the scratch memory that has the value of a reference, if that is a blob.
@@ -296,7 +298,7 @@ fn kept(kind: VarKind<usize>) -> Result<Option<BlobSlot>> {
 }
 
 /// Returns the place of a blob in elements, if any.
-pub(super) fn kept_blob(place: VarPlace) -> Result<Option<KeptBlob>> {
+fn kept_blob(place: VarPlace) -> Result<Option<KeptBlob>> {
     let Some(var) = place.var else {
         return Ok(None);
     };
