@@ -55,7 +55,7 @@ impl Operations for UserEvent {
     fn show(&self, m: &SeqFile, _held: Held<'_>) {
         m.write(PREFIX);
         m.write(self.name());
-        seq_print!(m, "{}\n", Declaration(self.signature()));
+        seq_print!(m, "{}\n", Declaration(self.canonical_fields()));
     }
 
     fn is_busy(&self, _held: Held<'_>) -> bool {
@@ -78,6 +78,6 @@ impl Operations for UserEvent {
         // Either name of a system means events of both.
         &**self.name() == event.to_bytes()
             && system.is_none_or(|name| [SYSTEM, MULTI_SYSTEM].contains(&name))
-            && (args.is_empty() || canonical_fields::matches(self.signature(), args))
+            && (args.is_empty() || canonical_fields::matches(self.canonical_fields(), args))
     }
 }

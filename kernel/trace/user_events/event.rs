@@ -220,7 +220,7 @@ impl UserEvent {
     }
 
     /// Returns the fields as canonical text, see [`super::canonical_fields`].
-    pub(crate) fn signature(&self) -> &CStr {
+    pub(crate) fn canonical_fields(&self) -> &CStr {
         self.event.note()
     }
 

@@ -147,7 +147,7 @@ impl Ordered for UserEvent {
     fn order(&self) -> Order<'_> {
         Order {
             name: self.name(),
-            fields: self.is_multi().then(|| self.signature().to_bytes()),
+            fields: self.is_multi().then(|| self.canonical_fields().to_bytes()),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Registry {
         let added = {
             let events = self.events.lock();
             let found = events.find(&order, |event| {
-                wanted.multi || canonical_fields::is_of(event.signature(), args)
+                wanted.multi || canonical_fields::is_of(event.canonical_fields(), args)
             })?;
 
             if let Some(event) = found {
@@ -223,7 +223,7 @@ impl Registry {
             // Another task may have created it concurrently; from here on none can.
             if events.added() != added {
                 let found = events.find(&event.order(), |other| {
-                    other.signature() == event.signature()
+                    other.canonical_fields() == event.canonical_fields()
                 })?;
 
                 if let Some(event) = found {
