@@ -377,12 +377,6 @@ __rust_helper int rust_helper_perf_event_record(struct trace_event_call *call,
 #endif
 
 #ifdef CONFIG_DYNAMIC_EVENTS
-__rust_helper int rust_helper_dyn_event_init(struct dyn_event *ev,
-					     struct dyn_event_operations *ops)
-{
-	return dyn_event_init(ev, ops);
-}
-
 __rust_helper int rust_helper_dyn_event_add(struct dyn_event *ev,
 					    struct trace_event_call *call)
 {
