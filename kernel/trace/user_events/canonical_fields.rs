@@ -30,7 +30,7 @@ use kernel::prelude::*;
 /// Between two fields.
 const SEPARATOR: &[u8] = b"; ";
 
-/// Which word of a struct is its size.
+/// Index of the word of a struct that is its size.
 const STRUCT_SIZE: usize = 3;
 
 /// Returns the signature of the fields in a description, which has none without `args`.

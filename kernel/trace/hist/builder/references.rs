@@ -44,7 +44,7 @@ use crate::{
     text_buf::c_string, //
 };
 
-/// Which variable of a histogram.
+/// The position of a variable in the description of its histogram.
 #[derive(Clone, Copy)]
 enum WhichVar {
     /// One that the command defines, an index into [`Spec::fields`].

@@ -58,7 +58,7 @@ impl<T> Handler<T> {
     }
 }
 
-/// Which action it is.
+/// The kind of an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ActionKind {
     /// Variables are stored in the element.

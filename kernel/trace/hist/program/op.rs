@@ -66,7 +66,7 @@ pub(crate) enum Op {
     Neg,
     /// The quotient without its fraction; all ones if the divisor is 0.
     ///
-    /// Which operands are signed matters if they are negative: the quotient is that of the numbers
+    /// The signs of the operands matter if they are negative: the quotient is that of the numbers
     /// as they are shown.
     Div {
         left_signed: bool,
@@ -197,7 +197,7 @@ pub(crate) struct KeptNumber {
     pub(crate) value: Value,
     /// The slot that has it.
     pub(crate) slot: u32,
-    /// Which variable of the element it is.
+    /// Number of the variable in the element.
     pub(crate) place: u32,
 }
 
@@ -214,7 +214,7 @@ pub(crate) struct BlobVar {
 /// The place of a blob in an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KeptBlob {
-    /// Which variable it is.
+    /// Number of the variable in the element.
     pub(crate) place: u32,
     pub(crate) at: BlobSlot,
 }
@@ -238,7 +238,7 @@ pub(crate) enum Save {
 /// A variable that another histogram has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ReferredVar {
-    /// Which variable of the other element it is.
+    /// Number of the variable in the other element.
     pub(crate) place: u32,
     /// The slot that gets it.
     pub(crate) slot: u32,
@@ -299,7 +299,7 @@ pub(crate) struct Watch {
     pub(crate) scratch: Option<u32>,
     /// The blob is a stack.
     pub(crate) stack: bool,
-    /// Which variable of the element has the number that is kept.
+    /// Number of the variable, in the element, that has the number that is kept.
     pub(crate) place: u32,
     pub(crate) condition: HandlerCondition,
     /// The `save()` variables are stored.

@@ -249,7 +249,7 @@ pub(crate) struct ValueColumn {
     pub(crate) format: ValueFormat,
     /// The field is signed, whatever the format shows.
     pub(crate) signed: bool,
-    /// Which sum of the row it is.
+    /// Index of the sum in the row.
     pub(crate) sum: usize,
     /// The largest, and the sum of all rows.
     pub(crate) max: u64,
