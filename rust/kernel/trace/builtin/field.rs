@@ -296,9 +296,12 @@ impl Text<'_> {
         let (to, rest) = room.split_at_mut_checked(string.len()).ok_or(ENOMEM)?;
         let (nul, rest) = rest.split_first_mut().ok_or(ENOMEM)?;
 
-        for (to, from) in to.iter_mut().zip(string) {
-            to.write(*from);
-        }
+        // SAFETY: `to` has as many bytes as `string`, and is borrowed exclusively.
+        unsafe {
+            to.as_mut_ptr()
+                .cast::<u8>()
+                .copy_from_nonoverlapping(string.as_ptr(), to.len())
+        };
         nul.write(0);
         self.0 = rest;
         Ok(start)
