@@ -386,6 +386,13 @@ impl<E: Followed> EnablerSet<E> {
         bit.keys().iter().any(|key| inner.enablers.contains(*key))
     }
 
+    /// Returns `true` if the set has a bit with this key, and no other address space uses the set.
+    pub(crate) fn has_own(&self, key: u64) -> bool {
+        let inner = self.inner.lock();
+
+        !inner.is_shared() && inner.enablers.contains(key)
+    }
+
     /// Returns the bit as it was registered, with the width of its word.
     pub(crate) fn find(&self, addr: usize, bit: u8) -> Option<EnableBit> {
         let inner = self.inner.lock();
