@@ -64,18 +64,33 @@ pub(crate) fn check_name(name: &[u8], multi: bool) -> Result {
     } else {
         (NAME_MAX, TAKEN.contains(&name))
     };
-    let text = core::str::from_utf8(name).map_err(|_| EINVAL)?;
 
-    if (1..=max).contains(&name.len()) && text.chars().all(is_name) && !is_taken {
+    if (1..=max).contains(&name.len()) && all_chars(name, is_name) && !is_taken {
         Ok(())
     } else {
         Err(EINVAL)
     }
 }
 
+/// Returns `true` if `text` is UTF-8 and `pred` returns `true` for all of its characters. Most texts
+/// are ASCII, which is not decoded.
+fn all_chars(text: &[u8], pred: impl Fn(char) -> bool) -> bool {
+    text.iter().all(|b| b.is_ascii() && pred(char::from(*b)))
+        || core::str::from_utf8(text).is_ok_and(|text| text.chars().all(pred))
+}
+
+/// Returns `true` for characters other than white space and control characters.
+fn is_visible(c: char) -> bool {
+    if c.is_ascii() {
+        c.is_ascii_graphic()
+    } else {
+        !(c.is_whitespace() || c.is_control())
+    }
+}
+
 /// Returns `true` if the name of an event may have `c`.
 fn is_name(c: char) -> bool {
-    !(matches!(c, '/' | ':') || c.is_whitespace() || c.is_control())
+    is_visible(c) && !matches!(c, '/' | ':')
 }
 
 /// Returns `true` for white space of ASCII. `isspace()` of C, which some functions there use,

@@ -13,7 +13,9 @@ use super::{
             WORDS, //
         }, //
     },
-    is_space, //
+    all_chars,
+    is_space,
+    is_visible, //
 };
 use kernel::prelude::*;
 
@@ -97,17 +99,11 @@ fn split_type(text: &[u8]) -> Option<(&[u8], &[u8])> {
 fn is_field_name(name: &[u8]) -> bool {
     let harmless =
         |c| is_visible(c) && !matches!(c, '"' | '\'' | '%' | '\\' | ',' | '(' | ')' | '[' | ']');
-    let text = core::str::from_utf8(name).unwrap_or_default();
 
-    !text.is_empty() && text.chars().all(harmless) && !COMMON.contains(&name)
+    !name.is_empty() && all_chars(name, harmless) && !COMMON.contains(&name)
 }
 
 /// Returns `true` if all characters of a type are permitted.
 fn is_type(text: &[u8]) -> bool {
-    core::str::from_utf8(text).is_ok_and(|text| text.chars().all(|c| is_visible(c) || c == ' '))
-}
-
-/// Returns `true` for characters other than white space and control characters.
-fn is_visible(c: char) -> bool {
-    !(c.is_whitespace() || c.is_control())
+    all_chars(text, |c| is_visible(c) || c == ' ')
 }
