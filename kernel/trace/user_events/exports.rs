@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions that C calls at fork, exit and the removal of an instance, and the file that C
-//! creates. C calls [`init`](super::init) at boot. Rust calls the rate limit in `glue.c`.
+//! The functions that C calls at fork, exit, the removal of an instance and the drop of a reference,
+//! and the file that C creates. C calls [`init`](super::init) at boot. Rust calls the rate limit in `glue.c`.
 //!
 //! C header: [`include/linux/user_events.h`](srctree/include/linux/user_events.h)
 
@@ -13,7 +13,8 @@ use super::{
         self,
         SetUserEvent, //
     },
-    reaper, //
+    reaper,
+    unused, //
 };
 use kernel::{
     bindings,
@@ -100,6 +101,16 @@ unsafe extern "C" fn user_event_mm_exit(mm: *mut bindings::mm_struct) {
 #[export]
 unsafe extern "C" fn user_events_del_instance(tr: *mut bindings::trace_array) {
     patterns::forget(InstanceId::of_address(tr));
+}
+
+/// Called after an event has lost the last reference of event probes and triggers.
+///
+/// # Safety
+///
+/// Any context except interrupts.
+#[export]
+unsafe extern "C" fn user_events_unreferenced() {
+    unused::unreferenced();
 }
 
 unsafe extern "C" {

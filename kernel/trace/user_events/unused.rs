@@ -32,7 +32,8 @@ use kernel::{
     },
 };
 
-/// The delay before checking again events without a use that kernel code refers to.
+/// The delay before checking again events that tracing did not release for another reason than a
+/// reference, whose end it would tell: memory, or a probe of other kernel code without a reference.
 const SWEEP_MS: u32 = 500;
 
 /// The one object of its type, present from [`init()`] on.
@@ -56,7 +57,7 @@ pub(crate) struct Unused {
     /// Removes the events.
     #[pin]
     reap: Work<Unused, REAP>,
-    /// Looks again for events that only kernel code refers to, which does not tell the end of it.
+    /// Has refused events looked at again, if nothing tells when they can be removed.
     #[pin]
     sweep: DelayedWork<Unused, SWEEP>,
 }
@@ -117,6 +118,22 @@ pub(crate) fn reap_later(event: Arc<UserEvent>) {
         unused.lists.lock().events.push_back(event);
     }
     Unused::queue(unused);
+}
+
+/// Has the refused events looked at again, as an event has lost its last reference. Any context
+/// except interrupts.
+///
+/// Either this finds an event on the list, or the work item that has listed it sees it without a
+/// reference: both take the lock of the lists in between.
+pub(super) fn unreferenced() {
+    let Some(unused) = get() else {
+        return;
+    };
+    let is_any = !unused.lists.lock().refused.is_empty();
+
+    if is_any {
+        Unused::look_again(unused);
+    }
 }
 
 impl Unused {

@@ -161,7 +161,7 @@ impl Registry {
             return false;
         };
         let mut is_any = false;
-        let mut is_refused = false;
+        let mut is_to_be_swept = false;
 
         for _ in 0..REAPED_AT_A_TIME {
             let Some(event) = unused.next_doomed().or_else(|| unused.next()) else {
@@ -170,10 +170,10 @@ impl Registry {
 
             let looked_at = event.clone_arc();
 
-            is_refused |= self.look_at(unused, event);
+            is_to_be_swept |= self.look_at(unused, event);
             is_any |= !looked_at.trace().is_registered();
         }
-        if is_refused {
+        if is_to_be_swept {
             Unused::sweep_later(unused);
         }
         is_any

@@ -3,7 +3,8 @@
 //! The removal of events that have lost their last use.
 //!
 //! A work item looks at the events that are listed as [`Unused`], one by one, with `event_mutex`
-//! held. An event that only kernel code refers to is looked at again later.
+//! held. An event that only kernel code refers to is looked at again when an event loses its last
+//! reference (`unused::unreferenced()`).
 
 use super::{
     super::{
@@ -32,7 +33,7 @@ impl WorkItem<REAP> for Unused {
         let Ok(registry) = get() else {
             return;
         };
-        let mut refused = false;
+        let mut is_to_be_swept = false;
 
         loop {
             let mut events = this.take();
@@ -43,17 +44,17 @@ impl WorkItem<REAP> for Unused {
             // Those that listeners keep are noted in the order in which they lost their users.
             while let Some(event) = events.pop_front() {
                 if event.is_used() {
-                    refused |= registry.look_at(&this, event);
+                    is_to_be_swept |= registry.look_at(&this, event);
                 } else {
                     this.doom(event);
                 }
             }
             while let Some(event) = this.next_doomed() {
-                refused |= registry.look_at(&this, event);
+                is_to_be_swept |= registry.look_at(&this, event);
             }
         }
         registry.trim_kept();
-        if refused {
+        if is_to_be_swept {
             Self::sweep_later(&this);
         }
     }
@@ -69,19 +70,20 @@ impl WorkItem<SWEEP> for Unused {
 
 impl Registry {
     /// Removes an event that was on the list of unused ones, or lists it as refused. Returns `true`
-    /// for the latter.
+    /// if it has to be looked at again after a while, as nothing tells when it can be removed.
     pub(super) fn look_at(&self, unused: &Unused, event: ListArc<UserEvent>) -> bool {
         let event = UserEvent::leave_list(event);
 
         if !self.reap(&event) {
             return false;
         }
-        match ListArc::try_from_arc_or_drop(event) {
+        match ListArc::try_from_arc_or_drop(event.clone()) {
             Some(event) => unused.refuse(event),
             // It is on the list again.
             None => return false,
         }
-        true
+        // A reference that is dropped after this has the list looked at.
+        !event.trace().is_referenced()
     }
 
     /// Removes an event without uses, unless it is used again or is to stay, in which case it is

@@ -982,6 +982,29 @@ TEST_F(dev, eprobe_busy__auto_delete)
 	EXPECT_TRUE(ue_gone("eb2"));
 }
 
+/* The last reference is waited for without looking at the event from time to time. */
+TEST_F(dev, eprobe_busy__is_not_polled)
+{
+	const char *enable = UE_TRACEFS "/events/workqueue/workqueue_execute_start/enable";
+
+	UE_RUST_ONLY("the event cannot be deleted any more");
+	ASSERT_EQ(0, ue_reg(self->fd, &self->w[0], 0, "eb3 u32 a"));
+	ASSERT_EQ(0, ue_put(UE_DYN, "e:ueb/ep3 user_events.eb3 v=$a:u32"));
+	ASSERT_EQ(0, ue_unreg(self->fd, &self->w[0], 0));
+	close(self->fd);
+	self->fd = ue_open();
+	usleep(700000);
+	ASSERT_EQ(0, ue_put(UE_TRACEFS "/trace", ""));
+	ASSERT_EQ(0, ue_put(enable, "1"));
+	usleep(1200000);
+	ASSERT_EQ(0, ue_put(enable, "0"));
+	/* The name of the work items' function. */
+	EXPECT_EQ(NULL, strstr(ue_slurp(UE_TRACEFS "/trace"), "6unused6Unused"));
+	EXPECT_TRUE(ue_exists("eb3"));
+	EXPECT_EQ(0, ue_put(UE_DYN, "-:ueb/ep3"));
+	EXPECT_TRUE(ue_gone("eb3"));
+}
+
 /* eprobe-rel-string: an event probe finds the string that a __rel_loc says the place of. */
 
 TEST_F(dev, eprobe_rel_string__text)
