@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions that C calls at fork, exit, the removal of an instance and the drop of a reference,
-//! and the file that C creates. C calls [`init`](super::init) at boot. Rust calls the rate limit in `glue.c`.
+//! The functions that C calls at fork, exit, the removal of an instance and the drop of a
+//! reference, and the file that C creates. C calls [`init`](super::init) at boot. Rust calls the
+//! rate limit in `glue.c`.
 //!
 //! C header: [`include/linux/user_events.h`](srctree/include/linux/user_events.h)
 
