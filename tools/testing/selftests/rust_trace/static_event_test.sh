@@ -778,6 +778,18 @@ race_probe() {
 	rmmod rust_trace_probe && return $rc
 }
 
+# What has a file of debugfs open does not keep the module, and may close it later.
+unload_file_open() {
+	local rc=0
+	fresh || return
+	exec 8<$DEBUG/hooks 9>$DEBUG/fire
+	unload || rc=1
+	(cat <&8) >/dev/null 2>&1 && rc=1
+	(echo 1 >&9) 2>/dev/null && rc=1
+	exec 8<&- 9>&-
+	load && fire_rust 1 && [ $rc = 0 ]
+}
+
 unload_while_fired() {
 	local probe=()
 	load && unload || return
@@ -985,7 +997,7 @@ run_tests enabled_at_boot event_is_kept formats event_escapes__in_formats output
 	faultable exported contexts passed custom instances event_size__of_a_record event_perf_size__of_a_record:perf tp_printk tp_printk_injected injected_strings used_only:readelf \
 	perf_records:perf perf_addresses:perf perf_counts:perf counted_in_nmi:perf counted_in_nmi_for_a_task:perl perf_cap_any:setpriv perf_permission:perl trace_cmd:trace-cmd event_escapes__in_tools:trace-cmd \
 	bpf_event:bpftrace bpf_raw:bpftrace bpf_bare:bpftrace \
-	unload_empty unload_with_records unload_while_perf:perf unload_while_fired \
+	unload_empty unload_with_records unload_while_perf:perf unload_file_open unload_while_fired \
 	trigger_refused probes_of_modules module_watch listed_strings not_yet reload enabled_when_loaded sample_event sample_probe
 rc=$?
 [ ! -d /sys/module/rust_module_test ] || rmmod rust_module_test
