@@ -49,6 +49,7 @@ EXPECTED_SKIPS=$SKIPS
 expect_skips_of() { # KERNEL'S-FOLDER
 	EXPECTED_SKIPS=$SKIPS
 	if ! grep -qx CONFIG_PERF_EVENTS=y "$1/.config"; then EXPECTED_SKIPS+='|there is no perf'; fi
+	if grep -qx CONFIG_ARM64_64K_PAGES=y "$1/.config"; then EXPECTED_SKIPS+='|a record is shorter than a page'; fi
 	if ! grep -qx CONFIG_KPROBE_EVENTS=y "$1/.config"; then EXPECTED_SKIPS+='|there are no kprobes'; fi
 	if ! grep -qx CONFIG_FAULT_INJECTION=y "$1/.config"; then
 		EXPECTED_SKIPS+='|no fault injection in this kernel.*|there is no fault injection'

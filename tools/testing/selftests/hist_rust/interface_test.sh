@@ -25,7 +25,7 @@ files_modes() {
 files_writes() {
 	fresh || return
 	refused num '' ok && refused num nosuch 'Invalid argument' && refused num '!nosuch' 'Invalid argument' &&
-		refused num "hist:keys=id if tag == \"$(printf 'x%.0s' $(seq 4096))\"" 'Invalid argument' || return
+		refused num "hist:keys=id if tag == \"$(printf 'x%.0s' $(seq "$(getconf PAGESIZE)"))\"" 'Invalid argument' || return
 	ok num '  hist:keys=id  ' && trigger_is num 'hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [active]'
 }
 

@@ -841,7 +841,7 @@ static void *write_many(void *arg)
 
 TEST_F(dev, losses__all_cpus)
 {
-	int cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int cpus = sysconf(_SC_NPROCESSORS_ONLN), pages = getpagesize() > 4096 ? 1 : 4;
 	struct writer *w = calloc(cpus, sizeof(*w));
 	struct ring *r = calloc(cpus, sizeof(*r));
 	unsigned long written = 0, got = 0, lost = 0;
@@ -854,7 +854,7 @@ TEST_F(dev, losses__all_cpus)
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/options/overwrite", "0"));
 	ASSERT_EQ(0, ue_put(UE_TRACEFS "/instances/lo/events/user_events/lo_cpus/enable", "1"));
 	for (int i = 0; i < cpus; i++)
-		ASSERT_EQ(0, ring_open(&r[i], "lo_cpus", -1, i, 4, PERF_SAMPLE_RAW));
+		ASSERT_EQ(0, ring_open(&r[i], "lo_cpus", -1, i, pages, PERF_SAMPLE_RAW));
 	for (int i = 0; i < cpus; i++) {
 		w[i] = (struct writer){ .fd = self->fd, .index = index, .cpu = i };
 		ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, write_many, &w[i]));
