@@ -72,8 +72,8 @@ pub(crate) fn check_name(name: &[u8], multi: bool) -> Result {
     }
 }
 
-/// Returns `true` if `text` is UTF-8 and `pred` returns `true` for all of its characters. Most texts
-/// are ASCII, which is not decoded.
+/// Returns `true` if `text` is UTF-8 and `pred` returns `true` for all of its characters. Most
+/// texts are ASCII, which is not decoded.
 fn all_chars(text: &[u8], pred: impl Fn(char) -> bool) -> bool {
     text.iter().all(|b| b.is_ascii() && pred(char::from(*b)))
         || core::str::from_utf8(text).is_ok_and(|text| text.chars().all(pred))

@@ -120,7 +120,7 @@ pub(crate) fn reap_later(event: Arc<UserEvent>) {
     Unused::queue(unused);
 }
 
-/// Has the refused events looked at again, as an event has lost its last reference. Any context
+/// Queues a new look at the refused events, as an event has lost its last reference. Any context
 /// except interrupts.
 ///
 /// Either this finds an event on the list, or the work item that has listed it sees it without a
