@@ -17,6 +17,7 @@ mod user_events;
 
 mod models_map;
 mod models_poll;
+mod models_retry;
 mod models_reuse;
 mod models_sets;
 mod models_snapshot;
@@ -50,6 +51,7 @@ fn all() -> impl Iterator<Item = &'static Model> {
         models_vec::MODELS,
         models_user_events::MODELS,
         models_sets::MODELS,
+        models_retry::MODELS,
     ]
     .into_iter()
     .flatten()

@@ -72,19 +72,18 @@ mod patterns {
     }
 }
 
-mod faults {
+pub(crate) mod faults {
     use kernel::workqueue::{
         self,
         Queue, //
     };
 
-    /// Returns the one queue of a model.
-    pub(super) fn queue() -> &'static Queue {
+    pub(crate) fn queue() -> &'static Queue {
         workqueue::system_percpu()
     }
 
-    pub(super) fn waiting() -> &'static Queue {
-        queue()
+    pub(crate) fn waiting() -> &'static Queue {
+        workqueue::system_long()
     }
 
     pub(super) fn try_copy<R>(f: impl FnOnce() -> R) -> Option<R> {

@@ -6,7 +6,8 @@ use crate::{
     error::{
         code::{
             EAGAIN,
-            EFAULT, //
+            EFAULT,
+            ENOMEM, //
         },
         Result, //
     },
@@ -17,6 +18,7 @@ use crate::{
             Atomic,
             Relaxed, //
         },
+        RwHold,
         RwLock,
         RwReadGuard,
         RwWriteGuard, //
@@ -43,12 +45,27 @@ struct Space {
     mapped: Cell<bool>,
     /// Number of times that the page was pinned.
     pins: Cell<usize>,
+    /// Number of tries to take the lock that have failed.
+    refusals: Cell<usize>,
+    /// So many page faults get no memory.
+    poor: Cell<usize>,
 }
 
 impl Space {
     /// Returns `true` if the page can be written without a fault.
     fn is_ready(&self) -> bool {
         self.present.get() && self.writeable.get()
+    }
+
+    /// Takes memory for the page.
+    fn allocate(&self) -> Result {
+        let poor = self.poor.get();
+
+        self.poor.set(poor.saturating_sub(1));
+        if poor > 0 {
+            return Err(ENOMEM);
+        }
+        Ok(())
     }
 
     #[track_caller]
@@ -78,6 +95,8 @@ impl Mm {
             writeable: Cell::new(true),
             mapped: Cell::new(true),
             pins: Cell::new(0),
+            refusals: Cell::new(0),
+            poor: Cell::new(0),
         }))))
     }
 
@@ -97,6 +116,27 @@ impl Mm {
     #[track_caller]
     pub fn word(&self) -> u64 {
         self.0.words[0].load(Relaxed)
+    }
+
+    /// Returns the last value of the word of a bit, for the model.
+    pub fn is_set(&self, bit: u32) -> bool {
+        self.0.last[bit as usize % 2].get()
+    }
+
+    /// Holds `mmap_lock`, as a system call of another thread of the process does.
+    #[track_caller]
+    pub fn hold(&self) -> RwHold<'_> {
+        self.0.mmap_lock.hold()
+    }
+
+    /// Returns the number of tries to take `mmap_lock` that have failed, for the model.
+    pub fn refusals(&self) -> usize {
+        self.0.refusals.get()
+    }
+
+    /// Denies the next `n` page faults their memory.
+    pub fn be_poor(&self, n: usize) {
+        self.0.poor.set(n);
     }
 
     /// Returns the number of times that the page was pinned, for the model.
@@ -152,9 +192,15 @@ impl MmWithUser {
 
     #[track_caller]
     pub fn mmap_read_trylock(&self) -> Option<MmapReadGuard<'_>> {
+        let space = &self.0 .0;
+        let guard = space.mmap_lock.try_read();
+
+        if guard.is_none() {
+            space.refusals.set(space.refusals.get() + 1);
+        }
         Some(MmapReadGuard {
-            space: &self.0 .0,
-            _guard: self.0 .0.mmap_lock.try_read()?,
+            space,
+            _guard: guard?,
         })
     }
 }
@@ -216,6 +262,7 @@ impl MmapReadGuard<'_> {
         if !self.space.present.get() {
             return Err(EAGAIN);
         }
+        self.space.allocate()?;
         self.space.writeable.set(true);
         Ok(())
     }
@@ -229,6 +276,7 @@ impl MmapReadGuard<'_> {
         if !self.space.mapped.get() {
             return Err(EFAULT);
         }
+        self.space.allocate()?;
         self.space.present.set(true);
         self.space.writeable.set(true);
         Ok(())

@@ -5,7 +5,10 @@
 //! All threads of a model are coroutines on one thread of the machine. So the state of the run is
 //! in a thread-local variable, and a [`Cell`] that is shared by threads of the model is not a race.
 
-use crate::sync::Arc;
+use crate::{
+    sync::Arc,
+    time::Jiffies, //
+};
 use std::{
     cell::{
         Cell,
@@ -57,11 +60,20 @@ struct State {
     points: Vec<Rc<Point>>,
     cpus: HashMap<Thread, u32>,
     interrupts: HashMap<Thread, (usize, Box<dyn FnOnce()>)>,
-    work: VecDeque<Box<dyn FnOnce()>>,
+    work: VecDeque<QueuedWork>,
+    /// The delays with which work items were queued.
+    delays: Vec<Jiffies>,
     /// Vectors get no memory.
     no_memory: bool,
     /// Passed by each access to the queue.
     work_point: Option<Rc<Point>>,
+}
+
+/// A work item that is queued.
+struct QueuedWork {
+    queue: usize,
+    is_delayed: bool,
+    run: Box<dyn FnOnce()>,
 }
 
 thread_local! {
@@ -302,6 +314,7 @@ fn begin(engine: Engine, pool: usize) {
         cpus: HashMap::new(),
         interrupts: HashMap::new(),
         work: VecDeque::new(),
+        delays: Vec::new(),
         no_memory: false,
         work_point: (engine == Engine::Loom).then(|| Rc::new(Point::new())),
     };
@@ -393,10 +406,24 @@ pub fn random(n: u64) -> u64 {
     }
 }
 
-/// Queues a work item on the only queue.
-pub(crate) fn queue_work(work: Box<dyn FnOnce()>) {
+/// Queues a work item, which may be delayed.
+pub(crate) fn queue_work(queue: usize, delay: Option<Jiffies>, run: Box<dyn FnOnce()>) {
+    let work = QueuedWork {
+        queue,
+        is_delayed: delay.is_some(),
+        run,
+    };
+
     pass_queue();
-    with_run(|run| run.work.push_back(work));
+    with_run(|run| {
+        run.delays.extend(delay);
+        run.work.push_back(work);
+    });
+}
+
+/// Returns the delays of all work items so far.
+pub fn delays() -> Vec<Jiffies> {
+    with_run(|run| run.delays.clone())
 }
 
 fn pass_queue() {
@@ -408,14 +435,36 @@ fn pass_queue() {
     }
 }
 
-/// Runs the next work item of the queue; returns `false` if it is empty.
+/// Runs the next work item of all queues; returns `false` if they are empty. A delayed one is run
+/// after other threads were able to run.
 pub fn run_work() -> bool {
     pass_queue();
     let work = with_run(|run| run.work.pop_front());
 
     match work {
         Some(work) => {
-            work();
+            if work.is_delayed {
+                yield_now();
+            }
+            (work.run)();
+            true
+        }
+        None => false,
+    }
+}
+
+/// Runs the next work item of one queue; returns `false` if it is empty.
+pub(crate) fn run_work_of(queue: usize) -> bool {
+    pass_queue();
+    let work = with_run(|run| {
+        let at = run.work.iter().position(|work| work.queue == queue)?;
+
+        run.work.remove(at)
+    });
+
+    match work {
+        Some(work) => {
+            (work.run)();
             true
         }
         None => false,

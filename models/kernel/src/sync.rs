@@ -12,6 +12,7 @@ include!(concat!(env!("OUT_DIR"), "/set_once.rs"));
 pub use lock::{
     Guard,
     Mutex,
+    RwHold,
     RwLock,
     RwReadGuard,
     RwWriteGuard,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Work items: one queue, which threads of the model serve by [`run_work`](crate::model::run_work).
-//! A delayed one is run at any time, after other threads were able to run.
+//! Work items, which threads of the model run by [`run_work`](crate::model::run_work), or those of
+//! one queue by [`Queue::run_next`].
+//!
+//! As in C, a work item does not run while it runs: at most one thread at a time may serve a queue,
+//! and an item is always queued on the same one.
 //!
 //! As in C, queueing a queued item does nothing, and the caller is ordered before the next run:
 //! both sides have a full barrier around the exchange of the flag.
@@ -55,14 +58,18 @@ impl<T, const ID: u64> DelayedWork<T, ID> {
     }
 }
 
-pub struct Queue(());
+pub struct Queue(usize);
 
 pub fn system_percpu() -> &'static Queue {
-    &Queue(())
+    &Queue(0)
 }
 
 pub fn system_dfl() -> &'static Queue {
-    &Queue(())
+    &Queue(1)
+}
+
+pub fn system_long() -> &'static Queue {
+    &Queue(2)
 }
 
 impl Queue {
@@ -71,21 +78,27 @@ impl Queue {
     where
         A: Item<ID>,
     {
-        item.enqueue(false)
+        item.enqueue(self, None)
     }
 
     #[track_caller]
-    pub fn enqueue_delayed<A, const ID: u64>(&self, item: A, _: Jiffies) -> Result<(), A>
+    pub fn enqueue_delayed<A, const ID: u64>(&self, item: A, delay: Jiffies) -> Result<(), A>
     where
         A: Item<ID>,
     {
-        item.enqueue(true)
+        item.enqueue(self, Some(delay))
+    }
+
+    /// Runs the next work item of this queue, for the model; returns `false` if it is empty. A
+    /// delayed one is run at once.
+    pub fn run_next(&self) -> bool {
+        model::run_work_of(self.0)
     }
 }
 
 /// A reference to something with a work item.
 pub trait Item<const ID: u64>: Sized {
-    fn enqueue(self, is_delayed: bool) -> Result<(), Self>;
+    fn enqueue(self, queue: &Queue, delay: Option<Jiffies>) -> Result<(), Self>;
 }
 
 impl<T, const ID: u64> Item<ID> for Arc<T>
@@ -93,17 +106,16 @@ where
     T: WorkItem<ID, Pointer = Arc<T>> + HasWork<T, ID> + 'static,
 {
     #[track_caller]
-    fn enqueue(self, is_delayed: bool) -> Result<(), Self> {
+    fn enqueue(self, queue: &Queue, delay: Option<Jiffies>) -> Result<(), Self> {
         if self.work().pending.xchg(true, Full) {
             return Err(self);
         }
-        model::queue_work(Box::new(move || {
-            if is_delayed {
-                model::yield_now();
-            }
+        let run = Box::new(move || {
             self.work().pending.xchg(false, Full);
             T::run(self);
-        }));
+        });
+
+        model::queue_work(queue.0, delay, run);
         Ok(())
     }
 }

@@ -200,6 +200,30 @@ impl RwLock {
         model::note(|| "write lock".into());
         guard
     }
+
+    /// Waits for the lock, and holds it while others may try to take it.
+    #[track_caller]
+    pub(crate) fn hold(&self) -> RwHold<'_> {
+        RwHold {
+            lock: self,
+            _guard: self.write(),
+        }
+    }
+}
+
+/// A lock that is held for writing. Its release is a step whose order with the tries of other
+/// threads matters to loom, which that of a plain guard is not.
+pub struct RwHold<'a> {
+    lock: &'a RwLock,
+    _guard: RwWriteGuard<'a>,
+}
+
+impl Drop for RwHold<'_> {
+    fn drop(&mut self) {
+        if let (RawRw::Loom(_, point), Engine::Loom) = (&self.lock.0, model::engine()) {
+            point.pass();
+        }
+    }
 }
 
 /// Creates a mutex, in place.
