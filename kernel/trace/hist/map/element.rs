@@ -14,7 +14,8 @@ use kernel::{
 use super::{
     key_arena::{
         self,
-        KeyArena, //
+        KeyArena,
+        KeySpan, //
     },
     slab::Slab, //
 };
@@ -223,14 +224,17 @@ impl Elements {
         key: &[u64],
         comm: &mut Option<impl FnOnce(&mut Comm)>,
     ) -> Option<(u32, &[Atomic<u64>])> {
-        // A full arena is not written to, so that CPUs do not contend for it.
-        if let Some(keys) = &self.keys {
-            if !keys.has_room(key_arena::trimmed(key).len()) {
-                return None;
-            }
-        }
-
-        let index = self.slab.take()?;
+        // A full arena is not written to, so that CPUs do not contend for it. An element that was
+        // freed may have room for the key.
+        let is_full = self
+            .keys
+            .as_ref()
+            .is_some_and(|keys| !keys.has_room(key_arena::trimmed(key).len()));
+        let index = if is_full {
+            self.slab.take_freed()?
+        } else {
+            self.slab.take()?
+        };
         let words = self.slab.element(index)?;
 
         if self.fill(self.with(words), index, key, comm).is_none() {
@@ -337,7 +341,9 @@ impl<'m> Element<'m> {
 
     /// Copies the key, or the start of it that fits.
     pub(crate) fn copy_key(&self, key: &mut [u64]) {
-        for (to, from) in key.iter_mut().zip(self.key()) {
+        let [start, end] = self.key();
+
+        for (to, from) in key.iter_mut().zip(Iterator::chain(start.iter(), end)) {
             *to = from.load(Relaxed);
         }
     }
@@ -364,26 +370,24 @@ impl<'m> Element<'m> {
         Comm::read_from_bytes(words.as_bytes()).unwrap_or_default()
     }
 
-    /// Returns the words of the key, those of a long one without the zeroes at its end.
+    /// Returns the words of the key, those of a long one without the zeroes at its end. Only a long
+    /// one can have a second part.
     #[inline]
-    fn key(&self) -> &'m [Atomic<u64>] {
+    fn key(&self) -> [&'m [Atomic<u64>]; 2] {
         match &self.elements.keys {
             Some(keys) => self.long_key(keys),
-            None => self.words(0, self.layout().parts.key_words),
+            None => [self.words(0, self.layout().parts.key_words), &[]],
         }
     }
 
     #[inline]
-    fn long_key(&self, keys: &'m KeyArena) -> &'m [Atomic<u64>] {
+    fn long_key(&self, keys: &'m KeyArena) -> [&'m [Atomic<u64>]; 2] {
         let Some([len, place]) = self.long_key_place() else {
-            return &[];
+            return [&[], &[]];
         };
 
         // CAST: A `usize` has 32 bits at least.
-        keys.get(
-            KeySpan(place.load(Relaxed)).start(),
-            len.load(Relaxed) as usize,
-        )
+        keys.get(KeySpan(place.load(Relaxed)), len.load(Relaxed) as usize)
     }
 
     #[inline]
@@ -428,19 +432,25 @@ impl<'m> Element<'m> {
         let Some(keys) = &self.elements.keys else {
             return false;
         };
-        let words = self.long_key(keys);
+        let [start, end] = self.long_key(keys);
 
         // After the end of the element's key, the other key must have zeroes only.
-        key.split_at_checked(words.len())
-            .is_some_and(|(key, rest)| same_words(words, key) && all_zero(rest))
+        after(start, key)
+            .and_then(|rest| after(end, rest))
+            .is_some_and(all_zero)
     }
 
     /// Returns `true` if this is the key, which is long and given without the zeroes at its end.
     #[inline]
     pub(super) fn has_trimmed_key(&self, key: &[u64]) -> bool {
-        let words = self.key();
+        let [start, end] = self.key();
 
-        words.len() == key.len() && same_words(words, key)
+        if end.is_empty() {
+            return start.len() == key.len() && same_words(start, key);
+        }
+        after(start, key)
+            .and_then(|rest| after(end, rest))
+            .is_some_and(<[_]>::is_empty)
     }
 
     /// Sets the key as [`Element::set_key`] does, which is only called for long keys.
@@ -464,7 +474,9 @@ impl<'m> Element<'m> {
             key = key_arena::trimmed(key);
             self.make_room(keys, index, key.len())?;
         }
-        for (word, key) in self.key().iter().zip(key) {
+        let [start, end] = self.key();
+
+        for (word, key) in Iterator::chain(start.iter(), end).zip(key) {
             word.store(*key, Relaxed);
         }
         Some(())
@@ -473,12 +485,9 @@ impl<'m> Element<'m> {
     /// Reserves room for a long key. An element that was freed may have some still.
     fn make_room(&self, keys: &KeyArena, index: u32, needed: usize) -> Option<()> {
         let [len, place] = self.long_key_place()?;
+        let span = keys.reserve(KeySpan(place.load(Relaxed)), index, needed)?;
 
-        if KeySpan(place.load(Relaxed)).room() < needed {
-            let (start, room) = keys.reserve(index, needed)?;
-
-            place.store(KeySpan::new(start, room).0, Relaxed);
-        }
+        place.store(span.0, Relaxed);
         // CAST: A `u64` is as large as a `usize` at least.
         len.store(needed as u64, Relaxed);
         Some(())
@@ -531,30 +540,18 @@ impl Element<'_> {
 
     /// Returns a word of the key, or 0 after its end.
     pub(crate) fn key_word(&self, word: usize) -> u64 {
-        self.key().get(word).map_or(0, |word| word.load(Relaxed))
+        let mut words = self.key().into_iter().flatten();
+
+        words.nth(word).map_or(0, |word| word.load(Relaxed))
     }
 }
 
-/// The place of a long key, and the number of words reserved for it.
-#[derive(Clone, Copy)]
-struct KeySpan(u64);
+/// Returns what follows `words` in a key that begins with them.
+#[inline]
+fn after<'k>(words: &[Atomic<u64>], key: &'k [u64]) -> Option<&'k [u64]> {
+    let (start, rest) = key.split_at_checked(words.len())?;
 
-impl KeySpan {
-    fn new(start: usize, room: usize) -> Self {
-        // CAST: `KeyArena::new` has seen to it that this is enough.
-        Self((start as u64) << 32 | room as u64)
-    }
-
-    #[inline]
-    fn start(self) -> usize {
-        // CAST: The high half.
-        (self.0 >> 32) as usize
-    }
-
-    fn room(self) -> usize {
-        // CAST: The low half.
-        self.0 as u32 as usize
-    }
+    (words.is_empty() || same_words(words, start)).then_some(rest)
 }
 
 #[inline]

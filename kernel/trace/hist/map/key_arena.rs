@@ -10,6 +10,10 @@
 //! with the map. When a quarter of that is used, the rest is requested, and allocated by a work
 //! item. Keys of full length that are inserted faster than that, or while the rest cannot be
 //! allocated, find no room and are drops.
+//!
+//! An element that was prepared but not published keeps its room. If its next key is longer, the
+//! rest of the room for a key of full length is added, which is elsewhere. So no element ever has
+//! more. With the second part allocated, each free element has room for its key.
 
 use kernel::{
     alloc::flags::{
@@ -38,7 +42,11 @@ use super::{
     slab,
     words::OwnLine, //
 };
-use crate::limits::WORD;
+use crate::limits::{
+    KEY_WORDS_MAX,
+    MAP_BITS_MAX,
+    WORD, //
+};
 
 /// Keys with more words than this are long.
 const SHORT_WORDS: usize = 8;
@@ -61,8 +69,63 @@ pub(super) fn trimmed(key: &[u64]) -> &[u64] {
 /// Most words that keys of full length take in a small map: 8 MiB.
 pub(super) const SMALL: usize = 1 << 20;
 
+/// The place of a long key, and the number of words reserved for it.
+///
+/// | Bits | |
+/// | --- | --- |
+/// | 63..36 | position of the first part |
+/// | 35..8 | position of the second part, or 0: the first part of the element precedes it |
+/// | 7..0 | size of the first part |
+///
+/// A second part is as large as the first one lacks to hold a key of full length.
+#[derive(Clone, Copy)]
+pub(super) struct KeySpan(pub(super) u64);
+
+/// The bits of a size, and those of a position.
+const SIZE_BITS: u32 = 8;
+const PLACE_BITS: u32 = 28;
+
+const SIZE_MASK: u64 = (1 << SIZE_BITS) - 1;
+const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
+const FIRST_SHIFT: u32 = SIZE_BITS + PLACE_BITS;
+
+// The largest arena has the words of one more key.
+kernel::static_assert!(KEY_WORDS_MAX < 1 << SIZE_BITS);
+kernel::static_assert!(KEY_WORDS_MAX * ((1 << MAP_BITS_MAX) + 1) < 1 << PLACE_BITS);
+
+impl KeySpan {
+    fn new(start: usize, size: usize) -> Self {
+        // CAST: `Sizes::new` has checked that the bits are enough.
+        Self((start as u64) << FIRST_SHIFT | size as u64)
+    }
+
+    /// Returns the place with a second part.
+    fn with_second(self, start: usize) -> Self {
+        // CAST: As above.
+        Self(self.0 | (start as u64) << SIZE_BITS)
+    }
+
+    /// Returns the position and the size of the first part.
+    #[inline]
+    fn first(self) -> (usize, usize) {
+        // CAST: These are the bits of the two.
+        (
+            (self.0 >> FIRST_SHIFT) as usize,
+            (self.0 & SIZE_MASK) as usize,
+        )
+    }
+
+    /// Returns the position of the second part, or 0.
+    fn second(self) -> usize {
+        // CAST: These are its bits.
+        ((self.0 >> SIZE_BITS) & PLACE_MASK) as usize
+    }
+}
+
 /// Memory for the long keys of a map.
 pub(super) struct KeyArena {
+    /// Size of a key of full length.
+    key_words: usize,
     /// Size of the room that each element of a small map has, or 0 in a large one.
     own: usize,
     early: KVVec<Atomic<u64>>,
@@ -111,9 +174,11 @@ impl Sizes {
     /// `small` words at most.
     fn new(count: u32, key_words: usize, small: usize) -> Result<Self> {
         let all = key_words.checked_mul(count as usize).ok_or(ENOMEM)?;
+        let end = all.checked_add(key_words).ok_or(ENOMEM)?;
 
-        // An element keeps a position and a size in 32 bits each.
-        u32::try_from(all).map_err(|_| ENOMEM)?;
+        if key_words >= 1 << SIZE_BITS || end >= 1 << PLACE_BITS {
+            return Err(ENOMEM);
+        }
 
         let (own, early) = if all <= small {
             (key_words, all)
@@ -150,6 +215,7 @@ impl KeyArena {
         )?;
 
         Ok(Self {
+            key_words,
             own,
             early,
             queuer: KBox::pin_init(IrqWorkQueuer::new(extension.clone()), GFP_KERNEL)?,
@@ -178,9 +244,30 @@ impl KeyArena {
         size_of_val(&*self.early).saturating_add(extension)
     }
 
-    /// Returns the words of a key, or none if they are not in the arena.
+    /// Returns the two parts of a key of `len` words, or none if they are not in the arena.
     #[inline]
-    pub(super) fn get(&self, start: usize, len: usize) -> &[Atomic<u64>] {
+    pub(super) fn get(&self, span: KeySpan, len: usize) -> [&[Atomic<u64>]; 2] {
+        let (start, size) = span.first();
+
+        if len > size {
+            return self.get_both(span, len);
+        }
+        [self.words(start, len), &[]]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn get_both(&self, span: KeySpan, len: usize) -> [&[Atomic<u64>]; 2] {
+        let (start, size) = span.first();
+
+        [
+            self.words(start, size),
+            self.words(span.second(), len.saturating_sub(size)),
+        ]
+    }
+
+    #[inline]
+    fn words(&self, start: usize, len: usize) -> &[Atomic<u64>] {
         let words = match start.checked_sub(self.early.len()) {
             None => Some((&self.early, start)),
             Some(start) => self.extension.words.as_ref().map(|words| (words, start)),
@@ -196,20 +283,37 @@ impl KeyArena {
         self.own != 0 || self.after(self.next.0.load(Relaxed), len).is_some()
     }
 
-    /// Reserves room for a key of the element `index`, and returns its position and size in words.
-    /// In any context.
-    pub(super) fn reserve(&self, index: u32, len: usize) -> Option<(usize, usize)> {
-        if self.own != 0 {
-            return Some((self.own.wrapping_mul(index as usize), self.own));
-        }
+    /// Reserves room for a key of the element `index`, which has the room of `span` already, and
+    /// returns the place of the key. In any context.
+    pub(super) fn reserve(&self, span: KeySpan, index: u32, len: usize) -> Option<KeySpan> {
+        let (_, size) = span.first();
 
+        if len <= size || span.second() != 0 {
+            return Some(span);
+        }
+        if self.own != 0 {
+            return Some(KeySpan::new(
+                self.own.wrapping_mul(index as usize),
+                self.own,
+            ));
+        }
+        if size == 0 {
+            return Some(KeySpan::new(self.take(len)?, len));
+        }
+        let second = self.take(self.key_words.saturating_sub(size))?;
+
+        Some(span.with_second(second))
+    }
+
+    /// Takes `len` words, and returns their position.
+    fn take(&self, len: usize) -> Option<usize> {
         let mut next = self.next.0.load(Relaxed);
 
         loop {
             let (start, end) = self.after(next, len)?;
 
             match self.next.0.cmpxchg(next, end, Relaxed) {
-                Ok(_) => return Some((start, len)),
+                Ok(_) => return Some(start),
                 Err(current) => next = current,
             }
         }

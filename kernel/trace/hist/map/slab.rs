@@ -154,7 +154,8 @@ impl Slab {
         self.take_freed().or_else(|| self.take_new())
     }
 
-    fn take_freed(&self) -> Option<u32> {
+    /// Takes an element that was freed, as [`Slab::take`] does.
+    pub(super) fn take_freed(&self) -> Option<u32> {
         let free = self.free_list();
         // Pairs with the compare-and-exchange in `free`: the link was written before.
         let mut head = Head(free.head.load(Acquire));

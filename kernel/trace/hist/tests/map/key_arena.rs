@@ -13,7 +13,10 @@ use kernel::{
 use super::plain;
 use crate::{
     limits::MAP_BITS_MIN,
-    map::Map, //
+    map::{
+        Layout,
+        Map, //
+    }, //
 };
 
 /// Size of the keys.
@@ -131,6 +134,63 @@ mod tests {
             map.wipe();
             map.open();
             assert!(map.lookup(&key(0, WORDS)).is_none());
+        }
+        Ok(())
+    }
+
+    /// Checks that all keys of a large map fit although elements were prepared in vain, for keys
+    /// that are shorter than those that get them: while the name of the task is asked for, the
+    /// same key is inserted.
+    #[test]
+    fn prepared_in_vain() -> Result {
+        const BITS: u32 = 5;
+        const COUNT: u64 = 1 << BITS;
+
+        let layout = Layout {
+            comm: true,
+            ..plain(WORDS)
+        };
+        let map = Map::with_seed(BITS, layout, 1, 0x9e37_79b9_7f4a_7c15)?;
+        let len_of = |n: u64| if n % 2 == 0 { WORDS - 1 } else { WORDS };
+
+        for round in 0..2 {
+            for n in 0..COUNT {
+                let key = key(n, len_of(n));
+                let insert = || map.hit(&key, false, |_| ()).is_some();
+                let mut tries = 0;
+
+                // An odd one gets the element that was not needed for the one before. Until the
+                // second half of the memory is allocated, a key may find no room.
+                while map
+                    .hit(&key, false, |_| {
+                        assert!(n % 2 == 1 || insert() || round == 0);
+                    })
+                    .is_none()
+                {
+                    assert!(round == 0 && tries < 10_000);
+                    tries += 1;
+                    fsleep(Delta::from_millis(1));
+                }
+                assert!(insert());
+            }
+            assert_eq!(map.len() as u64, COUNT);
+            for n in 0..COUNT {
+                assert!(map.lookup(&key(n, len_of(n))).is_some());
+                assert!(map.lookup(&key(n, len_of(n + 1))).is_none());
+            }
+
+            // The copy has the keys as a whole.
+            let snapshot = map.snapshot()?;
+            assert_eq!(snapshot.len() as u64, COUNT);
+            for row in snapshot.rows() {
+                let n = row.key().first().map_or(0, |word| !word);
+
+                assert!(n < COUNT && row.key() == key(n, len_of(n)));
+            }
+
+            map.close();
+            map.wipe();
+            map.open();
         }
         Ok(())
     }
