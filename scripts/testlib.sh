@@ -150,7 +150,7 @@ build_tests() { # [FOLDER...]
 		fi
 		for t in $dirs; do
 			mkdir -p '$OUT/'\$t
-			make -s -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t $cross \
+			make -s -j$(nproc) -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t $cross \
 				KHDR_INCLUDES='-isystem $OUT/headers/usr/include' all
 		done" || die 'the tests do not build'
 }
