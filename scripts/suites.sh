@@ -201,6 +201,7 @@ ask_for_all() { # PLACE IMPL
 }
 
 # The command of a suite for the script of a guest, with the cases that are wanted.
+# Shell scripts start thousands of programs, each of which would read the files of a locale.
 suite_script() { # SUITE FACTOR SECONDS
 	local s=$1 args only='' c cmd limit=$((LIMIT_OF[$1] * $2))
 	read -r -a args <<<"${ARGS_OF[$s]}"
@@ -219,7 +220,7 @@ suite_script() { # SUITE FACTOR SECONDS
 	case ${KIND_OF[$s]} in
 	program) cmd="cd '$OUT/$(dirname "${args[0]}")' && timeout $limit env ${args[2]:-} ./$(basename "${args[0]}")$only" ;;
 	script)
-		cmd="cd '$TOP/tools/testing/selftests/$(dirname "${args[0]}")' && UEDRIVE='$OUT/user_events_rust/compare/uedrive' \
+		cmd="cd '$TOP/tools/testing/selftests/$(dirname "${args[0]}")' && LC_ALL=C UEDRIVE='$OUT/user_events_rust/compare/uedrive' \
 			timeout $limit ./$(basename "${args[0]}")${args[1]:+ ${args[1]}}$only"
 		;;
 	crate)
@@ -228,7 +229,7 @@ suite_script() { # SUITE FACTOR SECONDS
 		;;
 	storm) cmd="echo TAP version 13; echo 1..1; timeout $(($3 + limit)) '$OUT/${args[0]}' $3" ;;
 	ftracetest)
-		cmd="cd '$BUILD/linux/tools/testing/selftests/ftrace' && timeout $limit ./ftracetest -K -l /tmp/ftrace-logs ${CASES_OF[$s]:-${args[*]}}"
+		cmd="cd '$BUILD/linux/tools/testing/selftests/ftrace' && LC_ALL=C timeout $limit ./ftracetest -K -l /tmp/ftrace-logs ${CASES_OF[$s]:-${args[*]}}"
 		;;
 	kunit)
 		# shellcheck disable=SC2086 # words
