@@ -120,7 +120,7 @@ pub(crate) fn reap_later(event: Arc<UserEvent>) {
     Unused::queue(unused);
 }
 
-/// Queues a new look at the refused events, as an event has lost its last reference. Any context
+/// Queues a later look at the refused events, as an event has lost its last reference. Any context
 /// except interrupts.
 ///
 /// Either this finds an event on the list, or the work item that has listed it sees it without a
@@ -131,8 +131,9 @@ pub(super) fn unreferenced() {
     };
     let is_any = !unused.lists.lock().refused.is_empty();
 
+    // Not now, as a caller may drop the reference in order to delete the event next.
     if is_any {
-        Unused::look_again(unused);
+        Unused::sweep_later(unused);
     }
 }
 
