@@ -544,7 +544,7 @@ perf_addresses() {
 
 trace_cmd_report() { # SYSTEM:PREFIX COMMAND
 	# shellcheck disable=SC2046
-	trace-cmd record -q -o "$tmp/dat" $(tool_events "-e $1%s ") sh -c "$2" >"$tmp/log" 2>&1 || return
+	trace-cmd record -q -o "$tmp/dat" $(tool_events "-e $1%s ") sh -c "$2" >"$tmp/log" 2>&1 || { cat "$tmp/log" >&2; return 1; }
 	trace-cmd report -i "$tmp/dat" 2>>"$tmp/log" | sed -n "s/^.*: ${1#*:}\\([a-z_]*:\\) */\\1 /p"
 }
 
@@ -554,7 +554,7 @@ trace_cmd() {
 	rust=$(trace_cmd_report event_test_rust:r_ "echo 12 >$DEBUG/fire")
 	c=$(trace_cmd_report event_test_c:c_ "echo 12 >$PARAM/fire_c")
 	trace-cmd reset >>"$tmp/log" 2>&1
-	[ -n "$c" ] && same "$rust" "$c"
+	[ -n "$c" ] && same "$rust" "$c" || { cat "$tmp/log"; return 1; }
 }
 
 perf_count() { # EVENT COMMAND: how often it happened, to this command and its tasks
