@@ -87,7 +87,7 @@ pub(crate) struct Builder<'a, 'h> {
     pub(crate) log: &'a Log<'h>,
     pub(crate) clauses: &'a CommandClauses<'a>,
     /// The handlers and actions of the command.
-    pub(crate) actions: KVec<ActionClause<Span<'a>>>,
+    pub(crate) actions: &'a [ActionClause<Span<'a>>],
     /// The definitions of the command, while fields are created; empty when actions are.
     defs: KVec<VarDef<'a>>,
     mode: Mode,
@@ -101,6 +101,27 @@ pub(crate) struct Builder<'a, 'h> {
     pub(crate) owners: KVec<Arc<Histogram>>,
 }
 
+/// Parses the handlers and actions of a command for `file`.
+///
+/// # Errors
+///
+/// The error has been logged if it is one that is logged.
+pub(crate) fn parse_actions<'a>(
+    file: EventFile<Locked<'_>>,
+    log: &Log<'_>,
+    clauses: &CommandClauses<'a>,
+) -> Result<KVec<ActionClause<Span<'a>>>> {
+    let mut actions = KVec::new();
+
+    for text in &clauses.actions {
+        let known = |system, event| references::find_event(file, (system, event)).is_some();
+        let clause = ActionClause::parse(*text, known).map_err(|e| log.parse_error(e))?;
+
+        actions.push(clause, GFP_KERNEL)?;
+    }
+    Ok(actions)
+}
+
 impl<'a, 'h> Builder<'a, 'h> {
     /// Creates an empty description of a histogram for `file`.
     pub(crate) fn new(
@@ -108,6 +129,7 @@ impl<'a, 'h> Builder<'a, 'h> {
         lists: &'a mut TriggersMut<'h>,
         log: &'a Log<'h>,
         clauses: &'a CommandClauses<'a>,
+        actions: &'a [ActionClause<Span<'a>>],
         mode: Mode,
         auto_create: AutoCreate<'h>,
     ) -> Result<Self> {
@@ -141,7 +163,7 @@ impl<'a, 'h> Builder<'a, 'h> {
             lists,
             log,
             clauses,
-            actions: KVec::new(),
+            actions,
             defs: KVec::new(),
             mode,
             auto_create,
@@ -155,24 +177,8 @@ impl<'a, 'h> Builder<'a, 'h> {
         self.lists.held()
     }
 
-    /// Parses the handlers and actions of the command.
-    ///
-    /// # Errors
-    ///
-    /// The error has been logged if it is one that is logged.
-    pub(crate) fn parse_actions(&mut self) -> Result {
-        for text in &self.clauses.actions {
-            let clause =
-                ActionClause::parse(*text, |system, event| self.event((system, event)).is_some())
-                    .map_err(|e| self.log.parse_error(e))?;
-
-            self.actions.push(clause, GFP_KERNEL)?;
-        }
-        Ok(())
-    }
-
-    /// Creates the fields and the sort order. The handlers of actions must be known, as references
-    /// are looked up first at the events of `onmatch()`, but nothing is created for actions.
+    /// Creates the fields and the sort order. References are looked up first at the events of
+    /// `onmatch()`, but nothing is created for actions.
     ///
     /// # Errors
     ///

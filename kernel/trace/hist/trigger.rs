@@ -43,6 +43,7 @@ use kernel::{
 use crate::{
     backlog,
     builder::{
+        parse_actions,
         Builder,
         Log,
         Mode,
@@ -170,9 +171,9 @@ fn with_builder<'h>(
 ) -> Result {
     let (text, filter) = split_filter(text)?;
     let clauses = CommandClauses::parse(text).map_err(|e| log.parse_error(e))?;
-    let mut builder = Builder::new(file, lists, log, &clauses, mode, auto_create)?;
+    let actions = parse_actions(file, log, &clauses)?;
+    let mut builder = Builder::new(file, lists, log, &clauses, &actions, mode, auto_create)?;
 
-    builder.parse_actions()?;
     builder.create_fields()?;
 
     let filter = filter
@@ -227,7 +228,7 @@ fn find<'b>(
         trigger.filter().map(|text| text.to_bytes()) == filter
             && builder
                 .spec
-                .is_same(&builder.actions, &trigger.data().hist.spec)
+                .is_same(builder.actions, &trigger.data().hist.spec)
     })
 }
 
@@ -299,6 +300,7 @@ fn finish<'h>(
         }
         (_, result) => {
             lifecycle::release_resources(&effects, lists);
+            // An error, as what is prepared has memory unless the histogram is shared.
             return result.and(Err(EINVAL));
         }
     };
@@ -342,7 +344,7 @@ fn shared(builder: &Builder<'_, '_>) -> Option<Arc<Histogram>> {
     let name = builder.spec.name.as_ref()?;
 
     registry::named(builder.held(), name)
-        .filter(|hist| builder.spec.is_same(&builder.actions, &hist.spec))
+        .filter(|hist| builder.spec.is_same(builder.actions, &hist.spec))
 }
 
 /// Memory for a new histogram, and its parts besides its description and its effects.

@@ -40,6 +40,7 @@ use super::{
 use crate::{
     command::{
         action::{
+            ActionClause,
             ActionKind,
             Handler, //
         },
@@ -118,8 +119,8 @@ impl<'a, 'h> Builder<'a, 'h> {
         if shared.is_some() {
             self.mode = Mode::JoinNamed;
         }
-        for i in 0..self.actions.len() {
-            self.create_action(i, shared)?;
+        for (i, clause) in self.actions.iter().enumerate() {
+            self.create_action(i, clause, shared)?;
         }
         match shared {
             Some(_) => Ok(()),
@@ -127,8 +128,12 @@ impl<'a, 'h> Builder<'a, 'h> {
         }
     }
 
-    fn create_action(&mut self, i: usize, shared: Option<&Histogram>) -> Result {
-        let clause = self.actions.get(i).ok_or(EINVAL)?;
+    fn create_action(
+        &mut self,
+        i: usize,
+        clause: &ActionClause<Span<'a>>,
+        shared: Option<&Histogram>,
+    ) -> Result {
         let (handler, kind, subject) = (clause.handler, clause.kind, *clause.subject());
         let copy = clause.to_owned()?;
 
@@ -139,7 +144,7 @@ impl<'a, 'h> Builder<'a, 'h> {
         let track = self.create_track(handler)?;
         let effect = match (kind, shared.map(|hist| hist.effects.get(i))) {
             (ActionKind::Save, _) => {
-                self.create_save(i)?;
+                self.create_save(clause)?;
                 Some(Effect::Nothing)
             }
             (ActionKind::Trace, None) => {
@@ -147,7 +152,7 @@ impl<'a, 'h> Builder<'a, 'h> {
                 let event = EventRef::find(&name, self.held())
                     .ok_or_else(|| self.log.report(ErrorKind::SynthEventNotFound, subject))?;
 
-                match self.create_params(i, &event) {
+                match self.create_params(clause, &event) {
                     Ok(created) => refs = created,
                     Err(e) => {
                         event.release(self.held());
@@ -158,10 +163,12 @@ impl<'a, 'h> Builder<'a, 'h> {
             }
             // The event is kept by the histogram that has the action.
             (ActionKind::Trace, Some(Some(Effect::Trace(event)))) => {
-                refs = self.create_params(i, event)?;
+                refs = self.create_params(clause, event)?;
                 None
             }
+            // Not reached: the histogram that is joined has the actions of the command.
             (ActionKind::Trace, Some(_)) => return Err(EINVAL),
+            // It has a track: `ActionClause::parse` refuses a snapshot for `onmatch()`.
             (ActionKind::Snapshot, None) => {
                 Some(self.create_snapshot(handler, track.as_ref().ok_or(EINVAL)?)?)
             }
@@ -180,11 +187,6 @@ impl<'a, 'h> Builder<'a, 'h> {
             GFP_KERNEL,
         )?;
         Ok(())
-    }
-
-    /// Returns the parameter `j` of the clause `i`.
-    fn param(&self, i: usize, j: usize) -> Option<Span<'a>> {
-        self.actions.get(i)?.params.get(j).copied()
     }
 
     /// Creates the watch of a variable of this histogram, if the handler has one.
@@ -226,22 +228,19 @@ impl<'a, 'h> Builder<'a, 'h> {
         Ok(FieldVar { var, val })
     }
 
-    fn create_save(&mut self, i: usize) -> Result {
+    fn create_save(&mut self, clause: &ActionClause<Span<'a>>) -> Result {
         if !self.spec.save_vars.is_empty() {
             self.log.report_at(ErrorKind::TooManySaveActions, 0);
             return Err(EEXIST);
         }
 
-        let mut j = 0usize;
-
-        while let Some(param) = self.param(i, j) {
-            let saved = self.create_field_var(param).inspect_err(|_| {
+        for param in &clause.params {
+            let saved = self.create_field_var(*param).inspect_err(|_| {
                 self.log
                     .report_at(ErrorKind::FieldVarCreateFail, param.at())
             })?;
 
             self.spec.save_vars.push(saved, GFP_KERNEL)?;
-            j = j.wrapping_add(1);
         }
         Ok(())
     }
@@ -256,19 +255,22 @@ impl<'a, 'h> Builder<'a, 'h> {
         Ok(Effect::Snapshot(Arc::new(snapshot, GFP_KERNEL)?))
     }
 
-    /// Creates references for the parameters of the clause `i`, which are passed to the event.
-    /// Returns their indices.
-    fn create_params(&mut self, i: usize, event: &EventRef) -> Result<KVec<usize>> {
-        let handler = self.actions.get(i).ok_or(EINVAL)?.handler;
+    /// Creates references for the parameters of the clause, which are passed to the event. Returns
+    /// their indices.
+    fn create_params(
+        &mut self,
+        clause: &ActionClause<Span<'a>>,
+        event: &EventRef,
+    ) -> Result<KVec<usize>> {
         let mut refs = KVec::new();
 
-        while let Some(param) = self.param(i, refs.len()) {
-            let idx = self.create_param(event, refs.len(), param, handler)?;
+        for (position, param) in clause.params.iter().enumerate() {
+            let idx = self.create_param(event, position, *param, clause.handler)?;
 
             refs.push(idx, GFP_KERNEL)?;
         }
         if refs.len() != event.n_fields() {
-            let subject = *self.actions.get(i).ok_or(EINVAL)?.subject();
+            let subject = *clause.subject();
 
             return Err(self.log.report(ErrorKind::SynthCountMismatch, subject));
         }

@@ -211,7 +211,7 @@ impl<'a> Builder<'a, '_> {
         };
         // The clause as a whole is in front of its value.
         let clause = list.at().wrapping_sub(b"sort=".len());
-        let wrong = |kind| {
+        let report = |kind| {
             self.log.report_at(kind, clause);
             EINVAL
         };
@@ -227,13 +227,13 @@ impl<'a> Builder<'a, '_> {
             rest = behind;
             n = n.wrapping_add(1);
             if text.is_empty() {
-                return Err(wrong(ErrorKind::EmptySortField));
+                return Err(report(ErrorKind::EmptySortField));
             }
             if n == SORT_KEYS_MAX && rest.is_some() {
-                return Err(wrong(ErrorKind::TooManySortFields));
+                return Err(report(ErrorKind::TooManySortFields));
             }
             if text.bytes().first() == Some(&b'.') {
-                return Err(wrong(ErrorKind::EmptySortField));
+                return Err(report(ErrorKind::EmptySortField));
             }
             *key = self.sort_key(text)?;
         }
@@ -395,7 +395,9 @@ impl<'a> Builder<'a, '_> {
         }
         for operand in [&a, &b] {
             if let FieldKind::Ref(idx) = operand.kind {
-                refs.get_mut(idx).ok_or(EINVAL)?.read_once = true;
+                if let Some(var_ref) = refs.get_mut(idx) {
+                    var_ref.read_once = true;
+                }
             }
         }
 

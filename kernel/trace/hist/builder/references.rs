@@ -80,28 +80,45 @@ impl FoundVar {
     }
 
     /// Returns the variable, and the field whose value it has.
-    fn var<'s>(&'s self, own: &'s Spec) -> Option<(&'s Var, &'s Field)> {
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if it does not exist: a description loses no variable after that was found.
+    fn var<'s>(&'s self, own: &'s Spec) -> Result<(&'s Var, &'s Field)> {
         let spec = self.spec(own);
-
-        match self.which {
+        let found = match self.which {
             WhichVar::Field(i) => {
-                let field = spec.fields.get(i)?;
+                let field = spec.fields.get(i);
 
-                Some((field.var.as_ref()?, field))
+                field.and_then(|field| Some((field.var.as_ref()?, field)))
             }
             WhichVar::FieldVar(i) => spec.field_vars.get(i).map(|pair| (&pair.var, &pair.val)),
-        }
+        };
+
+        found.ok_or(EINVAL)
     }
 
     /// Returns the type and the kind of the variable. The sign of a variable that holds a field
     /// for an action is not known, as in C.
     pub(super) fn ty(&self, own: &Spec) -> Result<(Type, VarKind)> {
-        let (_, field) = self.var(own).ok_or(EINVAL)?;
+        let (_, field) = self.var(own)?;
         let mut ty = field.ty.try_clone()?;
 
         ty.signed &= matches!(self.which, WhichVar::Field(_));
         Ok((ty, self.spec(own).var_kind(field)))
     }
+}
+
+/// Returns the event of this name in the instance of `file`.
+pub(super) fn find_event<'h>(
+    file: EventFile<Locked<'h>>,
+    (system, event): EventName<'_>,
+) -> Option<EventFile<Locked<'h>>> {
+    // A name that does not fit in memory is not that of an event.
+    let system = system.to_c_string().ok()?;
+    let event = event.to_c_string().ok()?;
+
+    file.instance().find_file(&system, &event)
 }
 
 /// Returns the first histogram of the event that defines a variable of this name, and its index.
@@ -180,12 +197,8 @@ impl<'h> Builder<'_, 'h> {
     }
 
     /// Returns the event of this name in the instance.
-    pub(super) fn event(&self, (system, event): EventName<'_>) -> Option<EventFile<Locked<'h>>> {
-        // A name that does not fit in memory is not that of an event.
-        let system = system.to_c_string().ok()?;
-        let event = event.to_c_string().ok()?;
-
-        self.file.instance().find_file(&system, &event)
+    pub(super) fn event(&self, name: EventName<'_>) -> Option<EventFile<Locked<'h>>> {
+        find_event(self.file, name)
     }
 
     /// Returns `true` if a qualification is absent, or means the event that the histogram is for.
@@ -222,7 +235,7 @@ impl<'h> Builder<'_, 'h> {
         found: &FoundVar,
         event: Option<EventName<'_>>,
     ) -> Result<usize> {
-        let (var, field) = found.var(&self.spec).ok_or(EINVAL)?;
+        let (var, field) = found.var(&self.spec)?;
         let owner = match &found.owner {
             None => Owner::Own,
             Some(hist) => Owner::Other(hist.id()),

@@ -96,6 +96,7 @@ impl<'a> ActionClause<Span<'a>> {
         text: Span<'a>,
         known: impl FnOnce(Span<'a>, Span<'a>) -> bool,
     ) -> Result<Self, ParseError> {
+        // Texts that begin otherwise are no clauses of actions for `CommandClauses`.
         let (name, Some(text)) = text.split(b'(') else {
             return Err(EINVAL.into());
         };

@@ -217,14 +217,14 @@ impl Modifier {
 
     /// Parses `buckets=width`.
     fn parse_buckets(text: Span<'_>) -> Result<Self, ParseError> {
-        let wrong = |text| ParseError::new(ErrorKind::BadFieldModifier, text);
-        let rest = text.strip_prefix(b"bucket").ok_or_else(|| wrong(text))?;
+        let error = |text| ParseError::new(ErrorKind::BadFieldModifier, text);
+        let rest = text.strip_prefix(b"bucket").ok_or_else(|| error(text))?;
         let rest = rest.strip_prefix(b"s").unwrap_or(rest);
-        let width = rest.strip_prefix(b"=").ok_or_else(|| wrong(rest))?;
+        let width = rest.strip_prefix(b"=").ok_or_else(|| error(rest))?;
 
         match parse_u64(width.bytes()) {
             Ok(buckets) if buckets > 0 => Ok(Self::Buckets(buckets)),
-            _ => Err(wrong(width)),
+            _ => Err(error(width)),
         }
     }
 

@@ -81,6 +81,8 @@ struct Compiler<'a> {
 /// - `ENOMEM` if an allocation fails.
 /// - `EINVAL` if the description is inconsistent: it has no keys or one that is too long, uses a
 ///   string as a number, or refers to what does not exist, or to a histogram with other keys.
+///   [`builder`](crate::builder) creates no such description: the command is refused there, and
+///   the reason is logged.
 pub(crate) fn compile(spec: &Spec, owners: &[Arc<Histogram>]) -> Result<KBox<Program>> {
     let mut c = Compiler {
         spec,
@@ -285,6 +287,7 @@ impl Compiler<'_> {
             (VarKind::Number, _) => Param::Number(index(idx)?),
             (VarKind::Stack(()), Some(scratch)) => Param::Stack(scratch),
             (_, Some(scratch)) => Param::String(scratch),
+            // Not reached: `references` and `variables` have assigned a blob to each of these.
             (_, None) => return Err(EINVAL),
         })
     }
@@ -299,6 +302,7 @@ impl Compiler<'_> {
                     signed: self.spec.vals().get(idx).is_some_and(|val| val.ty.signed),
                 },
                 Some(n) => {
+                    // It exists: the fields that can be sorted by are the sums and the keys.
                     let key = self.program.keys.get(n).ok_or(EINVAL)?;
 
                     SortValue::Key {
@@ -417,6 +421,7 @@ impl Compiler<'_> {
     }
 
     fn finish(mut self) -> Result<KBox<Program>> {
+        // Not reached: references and variables are `VARS_MAX` each.
         if self.n_slots > SLOTS_MAX {
             return Err(EINVAL);
         }

@@ -57,6 +57,8 @@ impl Quantiles {
             return Ok(None);
         };
         let (field, place) = (hist.spec.keys().get(key), hist.program.keys.get(key));
+        // Neither error is reached: the index is that of a key with this modifier, and programs
+        // have the keys of the description.
         let (Some(field), Some(place)) = (field, place) else {
             return Err(EINVAL);
         };

@@ -300,16 +300,16 @@ impl Field {
         Ok(Self::with_type(kind, var_ref.ty.try_clone()?))
     }
 
-    /// Converts `common_pid.execname` to the name itself.
+    /// Converts `common_pid.execname` to the name itself. Only a field of the event has that
+    /// modifier; any other field is returned as it is.
     pub(crate) fn into_first_comm(self) -> Result<Self> {
-        let FieldKind::Recorded(source) = self.kind else {
-            return Err(EINVAL);
-        };
-
-        Ok(Self {
-            kind: FieldKind::FirstComm(source),
-            ty: HitProperty::Comm.ty()?,
-            ..self
+        Ok(match self.kind {
+            FieldKind::Recorded(source) => Self {
+                kind: FieldKind::FirstComm(source),
+                ty: HitProperty::Comm.ty()?,
+                ..self
+            },
+            kind => Self { kind, ..self },
         })
     }
 

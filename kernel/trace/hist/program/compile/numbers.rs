@@ -48,6 +48,12 @@ impl Compiler<'_> {
     }
 
     /// Compiles a field to a number. Registers from `register` on may be used.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a string or a stack, and if an expression is too deep or needs too many
+    /// registers. The builder takes numbers only as operands and values, and `SUBEXPRS_MAX`
+    /// operators.
     fn number(&mut self, field: &Field, register: u32, depth: u32) -> Result<Leaf> {
         let depth = depth.checked_sub(1).ok_or(EINVAL)?;
 

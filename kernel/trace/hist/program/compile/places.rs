@@ -77,6 +77,12 @@ impl Compiler<'_> {
 
     /// Resolves a reference to a variable of another histogram, which has a slot. Returns the blob
     /// of the scratch memory that it also has if it is a string or a stack.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the histogram is not one of the owners, or has no such variable in its elements.
+    /// The builder adds the owner before the reference, and only finds variables of commands, which
+    /// elements have.
     fn reference(&mut self, var_ref: &VarRef, id: HistogramId) -> Result<Option<u32>> {
         let mut owners = self.owners.iter();
         let hist = owners.find(|owner| owner.id() == id).ok_or(EINVAL)?;
@@ -109,7 +115,8 @@ impl Compiler<'_> {
         let i = match sources.position(|source| Arc::ptr_eq(&source.hist, hist)) {
             Some(i) => i,
             None => {
-                // The other one may have fewer keys: then the first ones are looked up.
+                // The other one may have fewer keys: then the first ones are looked up. The builder
+                // has checked this, and logged the error.
                 if !self.spec.keys_are_compatible_with(&hist.spec) {
                     return Err(EINVAL);
                 }
@@ -131,10 +138,15 @@ impl Compiler<'_> {
             }
         };
 
+        // It exists: it was found, or pushed last.
         program.sources.get_mut(i).ok_or(EINVAL)
     }
 
     /// Sets the place of a variable.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a number that is too large. The builder numbers at most `VARS_MAX` variables.
     fn put(&mut self, idx: usize, place: VarPlace) -> Result {
         let places = &mut self.program.places;
 
@@ -174,10 +186,19 @@ impl Compiler<'_> {
     }
 
     /// Returns the blob of the scratch memory that has the value of a reference, if that is a blob.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the reference does not exist: no description has such an index.
     pub(super) fn blob_of_ref(&self, idx: usize) -> Result<Option<u32>> {
         self.refs.get(idx).copied().ok_or(EINVAL)
     }
 
+    /// Returns a blob of the scratch memory that nothing else uses.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if none is left. Each reference takes one at most, and so does the stack.
     fn new_scratch(&mut self) -> Result<u32> {
         let n = self.n_scratch;
 
@@ -299,12 +320,12 @@ fn kept(kind: VarKind<usize>) -> Result<Option<BlobSlot>> {
 
 /// Returns the place of a blob in elements, if any.
 fn kept_blob(place: VarPlace) -> Result<Option<KeptBlob>> {
-    let Some(var) = place.var else {
+    let (Some(var), Some(at)) = (place.var, kept(place.kind)?) else {
         return Ok(None);
     };
 
     Ok(Some(KeptBlob {
         place: index(var)?,
-        at: kept(place.kind)?.ok_or(EINVAL)?,
+        at,
     }))
 }
