@@ -23,6 +23,10 @@
 #define TOGGLES 5
 #define TOGGLED "bench_1000"
 
+/* One event at many addresses in each of a few processes. */
+#define BITS 30000
+#define BITS_CHILDREN 7
+
 static uint32_t *words[2];
 
 static void register_all(struct many *many)
@@ -65,19 +69,23 @@ static void measure_fork(double *values)
 }
 
 /*
- * Creates this process's own writable copy of the enable words, which it shares
+ * Creates this process's own writable copy of enable words, which it shares
  * with parents and children after fork(). The kernel writes to such a page at
  * once, and to others later.
  */
+static void touch(uint32_t *from, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		__atomic_fetch_or(&from[i], 0, __ATOMIC_RELAXED);
+}
+
 static void touch_words(void *unused)
 {
-	int i, j;
-
 	(void)unused;
-	for (i = 0; i < 2; i++) {
-		for (j = 0; j < EVENTS; j++)
-			__atomic_fetch_or(&words[i][j], 0, __ATOMIC_RELAXED);
-	}
+	touch(words[0], EVENTS);
+	touch(words[1], EVENTS);
 }
 
 static bool enabled_in(pid_t pid, uint32_t *word)
@@ -118,6 +126,16 @@ static void time_toggles(double *values, const pid_t *children, int count)
 	values[0] = (median(times[0], TOGGLES) + median(times[1], TOGGLES)) / 2;
 }
 
+static void kill_all(const pid_t *processes, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++) {
+		kill(processes[i], SIGKILL);
+		waitpid(processes[i], NULL, 0);
+	}
+}
+
 /* One event, one process, one address. */
 static void measure_toggle_1(double *values)
 {
@@ -128,6 +146,31 @@ static void measure_toggle_1(double *values)
 	words[0] = words[1] = many_words(&many);
 	many_register(&many, words[0], 1000, 1001);
 	time_toggles(values, &self, 1);
+}
+
+/* With a bit less than the parent, a process has a set of bits of its own. */
+static void get_own_bits(void *many)
+{
+	event_unregister(((struct many *)many)->fd, &words[0][0]);
+	touch(words[0], BITS);
+}
+
+static void measure_toggle_bits(double *values)
+{
+	pid_t processes[BITS_CHILDREN + 1];
+	struct many many;
+	int i;
+
+	many_init(&many, BITS);
+	words[0] = words[1] = many_words(&many);
+	for (i = 0; i < BITS; i++)
+		event_register(many.fd, many.commands[1000], &words[0][i]);
+	for (i = 0; i < BITS_CHILDREN; i++)
+		processes[i] = start_process(get_own_bits, &many);
+	processes[BITS_CHILDREN] = getpid();
+	touch(words[0], BITS);
+	time_toggles(values, processes, BITS_CHILDREN + 1);
+	kill_all(processes, BITS_CHILDREN);
 }
 
 static void measure_toggle(double *values)
@@ -142,10 +185,7 @@ static void measure_toggle(double *values)
 	processes[CHILDREN] = getpid();
 	touch_words(NULL);
 	time_toggles(values, processes, CHILDREN + 1);
-	for (i = 0; i < CHILDREN; i++) {
-		kill(processes[i], SIGKILL);
-		waitpid(processes[i], NULL, 0);
-	}
+	kill_all(processes, CHILDREN);
 }
 
 void bench_fork(void)
@@ -154,10 +194,12 @@ void bench_fork(void)
 	static const char *const fork_4000[] = { "fork_4000", "fork_exit_wait_4000", NULL };
 	static const char *const toggle_1[] = { "toggle_1x1", NULL };
 	static const char *const toggle_50[] = { "toggle_50x4000", NULL };
+	static const char *const toggle_bits[] = { "toggle_8x30000", NULL };
 	int times = quick ? 1 : 3;
 
 	measure_alone(measure_fork_0, times, fork_0, "ns");
 	measure_alone(measure_fork, times, fork_4000, "ns");
 	measure_alone(measure_toggle_1, times, toggle_1, "ns");
 	measure_alone(measure_toggle, 1, toggle_50, "ns");
+	measure_alone(measure_toggle_bits, 1, toggle_bits, "ns");
 }
