@@ -63,6 +63,7 @@ pub(crate) const MODELS: &[Model] = &[
     Model::new("mm_switch", All(4), mm_switch),
     Model::new("mm_switch_absent", All(4), mm_switch_absent),
     Model::new("mm_register", All(4), mm_register),
+    Model::new("mm_register_absent", All(4), mm_register_absent),
     Model::new("mm_fork", All(4), mm_fork),
     Model::new("mm_fork_pending", All(4), mm_fork_pending),
     Model::new("mm_fork_less", All(4), mm_fork_less),
@@ -311,6 +312,21 @@ fn mm_register() {
 
     switch(&event, true);
     other.join();
+    check(&event, &[&process]);
+}
+
+/// Checks that a bit is registered, and gets written, if the event is switched and then the page is
+/// taken away.
+fn mm_register_absent() {
+    let event = new_event();
+    let process = Process::new();
+    let (its_event, its_process) = (event.clone(), process.clone());
+    let other = spawn(1, move || its_process.register(&its_event));
+
+    switch(&event, true);
+    process.mm.swap_out();
+    other.join();
+    assert!(process.state.contains(&bit()));
     check(&event, &[&process]);
 }
 

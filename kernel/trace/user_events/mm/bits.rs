@@ -108,8 +108,9 @@ impl<E: Followed> MmState<E> {
         // As in `enable()`: the event may have been switched before that.
         let is_on = event.is_on();
         if is_on != was_on && !guard.set_bit_nofault(addr, nr, is_on) {
-            drop(set.remove(bit.key()));
-            return Ok(false);
+            // The page was taken away just now. The bit stays registered, as after a switch that
+            // does not get the lock: `change` has no other one to add.
+            Self::write_all_later(this);
         }
         Ok(true)
     }
