@@ -782,7 +782,7 @@ race_probe() {
 unload_file_open() {
 	local rc=0
 	fresh || return
-	exec 8<$DEBUG/hooks 9>$DEBUG/fire
+	exec 8<$DEBUG/hooks 9>$DEBUG/fire || return
 	unload || rc=1
 	(cat <&8) >/dev/null 2>&1 && rc=1
 	(echo 1 >&9) 2>/dev/null && rc=1

@@ -1001,8 +1001,12 @@ TEST_F(dev, eprobe_busy__is_not_polled)
 	/* The name of the work items' function. */
 	EXPECT_EQ(NULL, strstr(ue_slurp(UE_TRACEFS "/trace"), "6unused6Unused"));
 	EXPECT_TRUE(ue_exists("eb3"));
+	ASSERT_EQ(0, ue_put(enable, "1"));
 	EXPECT_EQ(0, ue_put(UE_DYN, "-:ueb/ep3"));
 	EXPECT_TRUE(ue_gone("eb3"));
+	ASSERT_EQ(0, ue_put(enable, "0"));
+	/* It is still called that. */
+	EXPECT_NE(NULL, strstr(ue_slurp(UE_TRACEFS "/trace"), "6unused6Unused"));
 }
 
 /* eprobe-rel-string: an event probe finds the string that a __rel_loc says the place of. */
