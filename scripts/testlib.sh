@@ -142,14 +142,19 @@ build_tests() { # [FOLDER...]
 	# The headers change with the patches only.
 	id=$({ find "$TOP/include" -type f -exec cat {} + 2>/dev/null || :; } |
 		cat - "$BUILD/.overlay/patches" "$BUILD/.overlay/source" "$CACHE/root.stamp" | sha256sum | cut -c1-32)
+	# What is kept of the reference is found by the sources of programs. make does not see that a
+	# header of the kernel has changed, so a program could be older than its sources.
 	quietly "$log" "$TOP/scripts/in-root" sh -ec "
 		if [ ! -f '$OUT/headers/id' ] || [ \"\$(cat '$OUT/headers/id')\" != '$id' ]; then
 			make -s -C '$linux' O='$OUT/headers' $cross headers_install
 			$cross32
 			echo '$id' >'$OUT/headers/id'
 		fi
+		sum=\$(cd '$OUT/headers/usr/include' && find . -name '*.h' -exec sha256sum {} + | LC_ALL=C sort | sha256sum)
 		for t in $dirs; do
+			if [ \"\$(cat '$OUT/'\$t/headers.sum 2>/dev/null)\" != \"\$sum\" ]; then rm -rf '$OUT/'\$t; fi
 			mkdir -p '$OUT/'\$t
+			echo \"\$sum\" >'$OUT/'\$t/headers.sum
 			make -s -j$(nproc) -C '$linux/tools/testing/selftests/'\$t OUTPUT='$OUT/'\$t $cross \
 				KHDR_INCLUDES='-isystem $OUT/headers/usr/include' all
 		done" || die 'the tests do not build'
