@@ -435,18 +435,18 @@ pub(crate) fn record_reusing<'m, const BLOBS: bool, M: HitContext>(
 
     look_up(hist, &eval, scratch)?;
     own_vars::compute(program, &eval, scratch.slots);
+    if BLOBS {
+        own_vars::compute_blobs(program, &eval, None, &mut scratch.blobs.lend());
+        if !program.stores_numbers_only {
+            let element = store_blobs_reusing(hist, &eval, &mut scratch.lend())?;
+
+            return Some((element, program.always));
+        }
+    }
 
     let Scratch {
         key, slots, blobs, ..
     } = &mut *scratch;
-    let mut stored = Comm::default();
-
-    // The element is locked when it is known, so this is done before.
-    if BLOBS {
-        own_vars::compute_blobs(program, &eval, None, blobs);
-        stored = own_vars::stored_comm(program, &eval);
-    }
-
     let comm = |comm: &mut Comm| *comm = context.first_comm();
     let element = hist.map.hit_live(key, comm, |element, vars| {
         if BLOBS {
@@ -454,15 +454,38 @@ pub(crate) fn record_reusing<'m, const BLOBS: bool, M: HitContext>(
         }
         if let Some(vars) = vars {
             own_vars::store_numbers(program, vars, slots);
-            if BLOBS {
-                let from = Origins::new(eval.record(), &stored, blobs);
-
-                own_vars::store_blobs(program, &element, vars, &from);
-            }
         }
     })?;
 
     Some((element, program.always))
+}
+
+/// Counts a hit as [`record_reusing`] does, and stores its variables, some of which are blobs.
+///
+/// Apart, as the functions that store a blob have all that they get in memory.
+#[inline(never)]
+fn store_blobs_reusing<'m, M: HitContext>(
+    hist: &'m Histogram,
+    eval: &Eval<'_, M>,
+    scratch: &mut Scratch<'_>,
+) -> Option<Element<'m>> {
+    let program = &hist.program;
+    let Scratch {
+        key, slots, blobs, ..
+    } = &mut *scratch;
+    // The element is locked when it is known, so this is done before.
+    let stored = own_vars::stored_comm(program, eval);
+    let comm = |comm: &mut Comm| *comm = eval.context().first_comm();
+
+    hist.map.hit_live(key, comm, |element, vars| {
+        own_vars::compute_first_comms(program, element, blobs);
+        if let Some(vars) = vars {
+            let from = Origins::new(eval.record(), &stored, blobs);
+
+            own_vars::store_numbers(program, vars, slots);
+            own_vars::store_blobs(program, &element, vars, &from);
+        }
+    })
 }
 
 /// Runs the actions of the set `run`, in their order, except for those that store something in the
