@@ -210,13 +210,16 @@ fn count<M: HitContext>(
     eval: &Eval<'_, M>,
     slots: &[u64],
 ) {
-    if program.sums.is_empty() {
+    // Adding to a sum has the compiler read again what it gets by reference.
+    let values = program.sums.as_slice();
+
+    if values.is_empty() {
         return element.count();
     }
     // Iterators with closures are functions of their own, and what they need is in memory.
     if let Some((hits, sums)) = element.sums() {
         hits.add(1, Relaxed);
-        for (n, value) in program.sums.iter().enumerate() {
+        for (n, value) in values.iter().enumerate() {
             debug_assert!(n < sums.len());
             if let Some(sum) = sums.get(n) {
                 sum.add(eval.value(value, slots), Relaxed);
@@ -392,7 +395,7 @@ pub(crate) fn record<'m, const BLOBS: bool, const OPEN: bool, M: HitContext>(
     let eval = Eval::new(context, &program.code);
     let comm = |comm: &mut Comm| *comm = context.first_comm();
     let element = if OPEN {
-        let end = key::build_open(program, &eval, scratch.key, &scratch.blobs);
+        let end = key::build_open(program, &eval, scratch.key, &scratch.blobs.lend());
 
         hist.map
             .hit_long(scratch.key, end, program.counts_only, comm)?

@@ -289,7 +289,8 @@ impl Map {
         let hash = self.seed.hash_word(key);
 
         if !self.accepts(1) {
-            return self.reject();
+            self.reject();
+            return None;
         }
         match self.find(hash, |element| element.is_word(key)) {
             Ok(found) => Some(self.hit_again(found, only_counts)),
@@ -343,7 +344,8 @@ impl Map {
         let hash = self.seed.hash(key);
 
         if !self.accepts(key.len()) {
-            return self.reject();
+            self.reject();
+            return None;
         }
         match self.find(hash, |element| element.has_key(key)) {
             Ok(found) => Some(self.hit_again(found, only_counts)),
@@ -366,7 +368,8 @@ impl Map {
         comm: impl FnOnce(&mut Comm),
     ) -> Option<Element<'_>> {
         if !self.accepts(key.len()) {
-            return self.reject();
+            self.reject();
+            return None;
         }
         let (start, rest) = key.split_at_mut_checked(end)?;
         let trimmed = key_arena::trimmed(start);
@@ -521,12 +524,13 @@ impl Map {
         key_words != 0 && self.gate.load(Acquire) as usize == key_words
     }
 
-    /// Counts a drop, as the result of an insertion that may not enter.
+    /// Counts a drop of an insertion that may not enter.
+    ///
+    /// The callers return `None` themselves: returned from here, their result would be in memory.
     #[cold]
     #[inline(never)]
-    fn reject(&self) -> Option<Element<'_>> {
+    fn reject(&self) {
         self.drops.add(1);
-        None
     }
 
     /// Returns the index of the element with the key that has this hash, and the element, or the

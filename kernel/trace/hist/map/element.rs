@@ -441,16 +441,23 @@ impl<'m> Element<'m> {
     }
 
     /// Returns `true` if this is the key, which is long and given without the zeroes at its end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_trimmed_key(&self, key: &[u64]) -> bool {
-        let [start, end] = self.key();
+        let (Some(keys), Some([len, place])) = (&self.elements.keys, self.long_key_place()) else {
+            return false;
+        };
 
+        // CAST: A `u64` is as large as a `usize` at least.
+        if len.load(Relaxed) != key.len() as u64 {
+            return false;
+        }
+        let [start, end] = keys.get(KeySpan(place.load(Relaxed)), key.len());
+
+        // Nearly always the first part is the only one.
         if end.is_empty() {
             return start.len() == key.len() && same_words(start, key);
         }
-        after(start, key)
-            .and_then(|rest| after(end, rest))
-            .is_some_and(<[_]>::is_empty)
+        are_parts(start, end, key)
     }
 
     /// Sets the key as [`Element::set_key`] does, which is only called for long keys.
@@ -552,6 +559,15 @@ fn after<'k>(words: &[Atomic<u64>], key: &'k [u64]) -> Option<&'k [u64]> {
     let (start, rest) = key.split_at_checked(words.len())?;
 
     (words.is_empty() || same_words(words, start)).then_some(rest)
+}
+
+/// Returns `true` if two parts are the key.
+#[cold]
+#[inline(never)]
+fn are_parts(start: &[Atomic<u64>], end: &[Atomic<u64>], key: &[u64]) -> bool {
+    after(start, key)
+        .and_then(|rest| after(end, rest))
+        .is_some_and(<[_]>::is_empty)
 }
 
 #[inline]

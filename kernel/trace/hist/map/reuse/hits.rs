@@ -112,7 +112,8 @@ impl Map {
         let hash = self.seed.hash(key);
 
         if !reuse.accepts(key.len()) {
-            return self.reject();
+            self.reject();
+            return None;
         }
 
         let at = reuse.buckets.of(hash);
@@ -139,7 +140,10 @@ impl Map {
 
                 match kept.and_then(|kept| kept.of(&self.elements)) {
                     Some(locked) => locked,
-                    None => return self.reject(),
+                    None => {
+                        self.reject();
+                        return None;
+                    }
                 }
             }
         };
