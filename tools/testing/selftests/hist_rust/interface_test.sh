@@ -24,8 +24,12 @@ files_modes() {
 
 files_writes() {
 	fresh || return
-	refused num '' ok && refused num nosuch 'Invalid argument' && refused num '!nosuch' 'Invalid argument' &&
-		refused num "hist:keys=id if tag == \"$(printf 'x%.0s' $(seq "$(getconf PAGESIZE)"))\"" 'Invalid argument' || return
+	refused num '' ok && refused num nosuch 'Invalid argument' && refused num '!nosuch' 'Invalid argument' || return
+	# In one write, which is not what the shell's own commands do with a large page.
+	printf 'hist:keys=id if tag == "%s"' "$(printf 'x%.0s' $(seq "$(getconf PAGESIZE)"))" >"$tmp/long"
+	: >error_log
+	dd if="$tmp/long" of=$E/num/trigger bs=1M oflag=append conv=notrunc status=none 2>"$tmp/dd" && return 1
+	grep -q 'Invalid argument' "$tmp/dd" && take_log && same "$REPLY" '' || return
 	ok num '  hist:keys=id  ' && trigger_is num 'hist:keys=id:vals=hitcount:sort=hitcount:size=2048 [active]'
 }
 
