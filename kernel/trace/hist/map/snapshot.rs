@@ -375,6 +375,15 @@ pub(super) fn copy_in_use(element: Element<'_>, layout: &ElementLayout, copy: &m
     false
 }
 
+/// Accessors of the unit tests.
+#[cfg(CONFIG_HIST_TRIGGERS_RUST_KUNIT_TEST)]
+impl Snapshot {
+    /// Returns the size of the copies, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        size_of_val(&*self.words)
+    }
+}
+
 /// The copy of an element.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {

@@ -2,6 +2,7 @@
 
 //! Histograms for the tests of compiled ones.
 
+mod buffers;
 mod compiled;
 mod hits;
 mod numbers;

@@ -3,6 +3,7 @@
 //! Tests of the map in the hands of several threads: work items of an unbound queue.
 
 use kernel::{
+    percpu::ScratchPool,
     prelude::*,
     processor::cpu_relax,
     sync::{
@@ -374,6 +375,56 @@ mod tests {
         assert!(together_in_copies?);
         // No thread has left it locked.
         assert!(write_all(element, 2));
+        Ok(())
+    }
+
+    /// Checks that a copy has the variables of an element that hits write all the time.
+    #[test]
+    fn a_hot_element_is_copied() -> Result {
+        const MOST_ROUNDS: u64 = 50_000;
+        const COPIES: u64 = 50;
+
+        let map = Arc::new(Map::new(MAP_BITS_MIN, WITH_VARS)?, GFP_KERNEL)?;
+        let its_map = map.clone();
+        let copied_all = Arc::new(Atomic::new(0u32), GFP_KERNEL)?;
+        let its_copied_all = copied_all.clone();
+        let pool = ScratchPool::new(1)?;
+        let mut with_vars = Ok(0);
+
+        assert!(write_all(map.insert_u64(1, |_| ()).ok_or(EINVAL)?, 1));
+        let ok = together(
+            move |_| {
+                for n in 0..MOST_ROUNDS {
+                    if its_copied_all.load(Relaxed) != 0 {
+                        break;
+                    }
+                    // As in a hit, preemption is off.
+                    let buffer = pool.enter();
+
+                    if let Some(element) = its_map.lookup(&[1]) {
+                        write_all(element, n);
+                    }
+                    drop(buffer);
+                }
+                true
+            },
+            || {
+                for _ in 0..COPIES {
+                    let copy = map.snapshot();
+                    let is_set = copy.map(|copy| copy.rows().all(|row| row.var(0).is_some()));
+
+                    with_vars = match (with_vars, is_set) {
+                        (Ok(n), Ok(is_set)) => Ok(n + u64::from(is_set)),
+                        (Err(e), _) | (_, Err(e)) => Err(e),
+                    };
+                }
+                copied_all.store(1, Relaxed);
+            },
+        )?;
+
+        assert!(ok);
+        // A host may take the CPU away from a writer for longer than a reader waits.
+        assert!(with_vars? >= COPIES / 2);
         Ok(())
     }
 

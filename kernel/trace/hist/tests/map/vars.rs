@@ -146,6 +146,40 @@ mod tests {
         Ok(())
     }
 
+    /// Checks that a hit reads again while others write, but that its attempts end, those of all
+    /// elements together.
+    #[test]
+    fn attempts_of_a_hit_end() -> Result {
+        let map = Map::new(MAP_BITS_MIN, LAYOUT)?;
+        let one = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+        let two = map.insert_u64(2, |_| ()).ok_or(EINVAL)?;
+        let mut polls = Polls::new();
+        // The number of attempts, during the first of which there are `writes` of another hit.
+        let attempts = |element: Element<'_>, polls: &mut Polls, writes: u32| {
+            let mut n = 0;
+            let result = element.consume(
+                polls,
+                VarSet::NONE,
+                || false,
+                |_| {
+                    if n < writes {
+                        drop(element.write(&mut Polls::new()));
+                    }
+                    n += 1;
+                    Some(())
+                },
+            );
+
+            (result, n)
+        };
+
+        assert_eq!(attempts(one, &mut polls, 40), (Ok(Some(())), 41));
+        assert_eq!(attempts(two, &mut polls, 40), (Err(Busy), 25));
+        // What nobody writes can be read without any left.
+        assert_eq!(attempts(two, &mut polls, 0), (Ok(Some(())), 1));
+        Ok(())
+    }
+
     /// Checks that reading one number does not need the lock, also of an element that has none yet.
     #[test]
     fn one_number_at_any_time() -> Result {
@@ -321,6 +355,29 @@ mod tests {
         assert!(row.string(3).is_empty());
         assert_eq!(row.comm(), [b'c'; 16]);
         assert_eq!(row.var(2), Some(2));
+        Ok(())
+    }
+
+    /// Checks that a copy has no room for the strings that are not shown.
+    #[test]
+    fn size_of_a_copy() -> Result {
+        let size = |first_shown| {
+            let layout = Layout {
+                string_slots: VARS_MAX,
+                first_shown,
+                ..LAYOUT
+            };
+            let map = Map::new(MAP_BITS_MIN, layout)?;
+
+            map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
+            Ok::<_, Error>(map.snapshot()?.size())
+        };
+        let (none, one, all) = (size(VARS_MAX)?, size(VARS_MAX - 1)?, size(0)?);
+
+        // A row without them has the key, the hit count, the lock and the variables.
+        assert_eq!(none % (3 + VARS_MAX), 0);
+        assert_eq!(none / (3 + VARS_MAX) * STRING_WORDS, one - none);
+        assert_eq!((one - none) * VARS_MAX, all - none);
         Ok(())
     }
 
