@@ -424,7 +424,7 @@ mod tests {
 
         assert!(ok);
         // A host may take the CPU away from a writer for longer than a reader waits.
-        assert!(with_vars? >= COPIES / 2);
+        assert!(with_vars? >= COPIES / 5);
         Ok(())
     }
 
