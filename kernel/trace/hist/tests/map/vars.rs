@@ -154,7 +154,7 @@ mod tests {
         let one = map.insert_u64(1, |_| ()).ok_or(EINVAL)?;
         let two = map.insert_u64(2, |_| ()).ok_or(EINVAL)?;
         let mut polls = Polls::new();
-        // The number of attempts, during the first of which there are `writes` of another hit.
+        // The number of attempts, during the first `writes` of which another hit writes.
         let attempts = |element: Element<'_>, polls: &mut Polls, writes: u32| {
             let mut n = 0;
             let result = element.consume(
@@ -175,7 +175,7 @@ mod tests {
 
         assert_eq!(attempts(one, &mut polls, 40), (Ok(Some(())), 41));
         assert_eq!(attempts(two, &mut polls, 40), (Err(Busy), 25));
-        // What nobody writes can be read without any left.
+        // An element that no hit writes can be read without any left.
         assert_eq!(attempts(two, &mut polls, 0), (Ok(Some(())), 1));
         Ok(())
     }
