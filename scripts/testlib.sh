@@ -252,11 +252,14 @@ kept_result() { # ID OUTPUT: whether there was one
 }
 
 keep_result() { # ID OUTPUT
+	local new
 	mkdir -p "$CACHE/results"
-	rm -rf "$CACHE/results/$1.new"
-	cp -a "$2" "$CACHE/results/$1.new"
+	new=$(mktemp -d "$CACHE/results/new.XXXXXX")
+	cp -a "$2" "$new/result"
 	rm -rf "${CACHE:?}/results/$1"
-	mv "$CACHE/results/$1.new" "$CACHE/results/$1"
+	# Unless another clone has kept the same just now.
+	mv -T "$new/result" "$CACHE/results/$1" 2>/dev/null || :
+	rm -rf "$new"
 	# Old ones are of other kernels or other tests.
 	find "$CACHE/results" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
 }
