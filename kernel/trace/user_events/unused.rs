@@ -32,8 +32,8 @@ use kernel::{
     },
 };
 
-/// The delay before checking again events that tracing did not release for another reason than a
-/// reference, whose end it would tell: memory, or a probe of other kernel code without a reference.
+/// The delay before looking again at events that tracing did not release: after an event has lost
+/// its last reference, and each time that another reason than a reference keeps one.
 const SWEEP_MS: u32 = 500;
 
 /// The one object of its type, present from [`init()`] on.
@@ -57,7 +57,7 @@ pub(crate) struct Unused {
     /// Removes the events.
     #[pin]
     reap: Work<Unused, REAP>,
-    /// Has refused events looked at again, if nothing tells when they can be removed.
+    /// Looks again at refused events, `SWEEP_MS` later.
     #[pin]
     sweep: DelayedWork<Unused, SWEEP>,
 }
